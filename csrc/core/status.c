@@ -1,0 +1,21 @@
+#include "hetsched.h"
+
+#ifndef HS_VERSION
+#error "HS_VERSION comes from the build"
+#endif
+
+const char *hs_version(void) { return HS_VERSION; }
+
+const char *hs_status_string(int status)
+{
+    switch (status) {
+    case HS_OK: return "success";
+    case HS_ERROR_VALUE: return "an argument is outside its documented range";
+    case HS_ERROR_MEMORY: return "out of memory";
+    case HS_ERROR_INFEASIBLE: return "no plan exists for this input";
+    case HS_ERROR_CANCELLED: return "cancelled";
+    case HS_ERROR_THREAD: return "the system refused to start a thread";
+    case HS_ERROR_UNSUPPORTED: return "not supported on this platform or in this build";
+    default: return "unknown status";
+    }
+}

@@ -1,0 +1,339 @@
+#include "gang.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool.h"
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+/* size cut into equal parts of at most limit, a multiple of unit. */
+static int64_t even_parts(int64_t size, int64_t limit, int64_t unit)
+{
+    limit = limit < unit ? unit : limit / unit * unit;
+    int64_t parts = ceil_div(size, limit);
+    return parts ? round_up(ceil_div(size, parts), unit) : unit;
+}
+
+/* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
+
+static void swap_strides(int64_t *x, int64_t *y)
+{
+    int64_t t = *x;
+    *x = *y, *y = t;
+}
+
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box)
+{
+    static const size_t sizes[] = {4, 8, 8, 16};
+    if (box->height == 0 || box->width == 0) return 0;
+    const int real_type = p->dtype & 1, complex = p->dtype >> 1;
+    const hs__blocking *blocking = &kernel->real[real_type];
+    const size_t e = sizes[p->dtype];
+    *x = (hs__panel_product){.kernel = blocking, .complex = complex, .element = e, .m = box->height, .n = box->width, .k = box->length};
+    x->a = (const char *)p->a + (ptrdiff_t)e * (box->row * p->a_row_stride + box->depth * p->a_col_stride);
+    x->b = (const char *)p->b + (ptrdiff_t)e * (box->depth * p->b_row_stride + box->col * p->b_col_stride);
+    x->c = (char *)p->c + (ptrdiff_t)e * (box->row * p->c_row_stride + box->col * p->c_col_stride);
+    x->a_row_stride = p->a_row_stride, x->a_col_stride = p->a_col_stride;
+    x->b_row_stride = p->b_row_stride, x->b_col_stride = p->b_col_stride;
+    x->c_row_stride = p->c_row_stride, x->c_col_stride = p->c_col_stride;
+    x->beta[0] = box->depth ? 1.0 : p->beta[0];
+    x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
+
+    /* C^T = B^T A^T where that gives C the stride that the kernel likes. */
+    int rows_fast = x->c_col_stride == 1 && x->n > 1, columns_fast = x->c_row_stride == 1 && x->m > 1;
+    int turn = blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
+    if (turn) {
+        const char *a = x->a;
+        x->a = x->b, x->b = a;
+        int64_t rows = x->m, ars = x->a_row_stride, acs = x->a_col_stride;
+        x->m = x->n, x->n = rows;
+        x->a_row_stride = x->b_col_stride, x->a_col_stride = x->b_row_stride;
+        x->b_row_stride = acs, x->b_col_stride = ars;
+        swap_strides(&x->c_row_stride, &x->c_col_stride);
+    }
+    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side. */
+    int64_t fast = blocking->prefers_rows ? x->c_col_stride : x->c_row_stride;
+    x->general = complex && fast != 1;
+
+    hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
+    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, {1.0, 0.0}};
+    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, {p->alpha[0], complex ? p->alpha[1] : 0.0}};
+
+    const int c = 1 + complex;
+    x->depth = even_parts(x->k, blocking->depth / c, 4);
+    x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
+    int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
+    x->panel_cols = even_parts(x->n, blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1), tile_cols);
+    return 1;
+}
+
+/* Elements of the type across a micro-panel. */
+static int64_t row_unit(const hs__panel_product *x) { return x->pack_a.form == HS__EXPANDED ? x->pack_a.tile / 2 : x->pack_a.tile; }
+static int64_t col_unit(const hs__panel_product *x) { return x->pack_b.form == HS__EXPANDED ? x->pack_b.tile / 2 : x->pack_b.tile; }
+static size_t real_bytes(const hs__panel_product *x) { return x->pack_a.real_type ? 8 : 4; }
+static int64_t real_depth(const hs__panel_product *x, int64_t depth) { return x->complex ? 2 * depth : depth; }
+
+size_t hs__panel_bytes(const hs__panel_product *x)
+{
+    return (size_t)(ceil_div(x->panel_cols, col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
+}
+
+static size_t packed_block_bytes(const hs__panel_product *x)
+{
+    return (size_t)(ceil_div(smaller(x->m, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
+}
+
+size_t hs__block_bytes(const hs__panel_product *x)
+{
+    size_t tile = x->general ? (size_t)(row_unit(x) * col_unit(x)) * x->element : 0;
+    return packed_block_bytes(x) + tile;
+}
+
+/* ---- one tile ------------------------------------------------------------------------------------------------- */
+
+static void scale_tile(const hs__panel_product *x, const hs__tile *t, int64_t panel_col)
+{
+    for (int64_t j = 0; j < t->cols; j++)
+        for (int64_t i = 0; i < t->rows; i++) {
+            char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel_col + t->col + j) * x->c_col_stride);
+            if (x->pack_a.real_type) {
+                double *z = (double *)to, re = z[0];
+                if (!x->complex) z[0] = x->beta[0] ? x->beta[0] * re : 0.0;
+                else if (x->beta[0] == 0 && x->beta[1] == 0) z[0] = z[1] = 0.0;
+                else z[0] = x->beta[0] * re - x->beta[1] * z[1], z[1] = x->beta[0] * z[1] + x->beta[1] * re;
+            } else {
+                float *z = (float *)to, re = z[0], br = (float)x->beta[0], bi = (float)x->beta[1];
+                if (!x->complex) z[0] = br != 0 ? br * re : 0.0f;
+                else if (br == 0 && bi == 0) z[0] = z[1] = 0.0f;
+                else z[0] = br * re - bi * z[1], z[1] = br * z[1] + bi * re;
+            }
+        }
+}
+
+/* A complex micro-tile of a C without unit stride: computed aside, then added. */
+static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64_t k, const void *a, const void *b, int accumulate,
+                         char *c, void *tile, const void *a_next, const void *b_next)
+{
+    const int type = x->pack_a.real_type;
+    const int64_t across = x->kernel->prefers_rows ? n : m, fast = 2 * across;
+    const double zero = 0.0; /* all bits zero: also a float */
+    if (x->kernel->prefers_rows) x->kernel->run(m, 2 * n, k, a, b, &zero, tile, fast, 1, a_next, b_next);
+    else x->kernel->run(2 * m, n, k, a, b, &zero, tile, 1, fast, a_next, b_next);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            int64_t from = x->kernel->prefers_rows ? i * fast + 2 * j : j * fast + 2 * i;
+            char *to = c + (ptrdiff_t)x->element * (i * x->c_row_stride + j * x->c_col_stride);
+            for (int part = 0; part < 2; part++) {
+                if (type) {
+                    double *z = (double *)to + part;
+                    *z = (accumulate ? *z : 0.0) + ((double *)tile)[from + part];
+                } else {
+                    float *z = (float *)to + part;
+                    *z = (accumulate ? *z : 0.0f) + ((float *)tile)[from + part];
+                }
+            }
+        }
+}
+
+static void compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, int64_t *block_row, int64_t *block_level,
+                         char *block, const char *packed)
+{
+    const int64_t mu = row_unit(x), nu = col_unit(x), depth = real_depth(x, panel->levels);
+    const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
+
+    if (*block_row != t->row || *block_level != panel->level) { /* tiles side by side share the block of A */
+        hs__pack_panels(&x->pack_a, t->rows, panel->levels,
+                        x->a + (ptrdiff_t)x->element * (t->row * x->a_row_stride + panel->level * x->a_col_stride), x->a_row_stride,
+                        x->a_col_stride, block);
+        *block_row = t->row, *block_level = panel->level;
+    }
+
+    double beta = panel->level ? 1.0 : x->beta[0];
+    int first = panel->level == 0, aside = x->beta[1] != 0 || (x->general && x->beta[0] != 0 && x->beta[0] != 1.0);
+    if (first && aside) scale_tile(x, t, panel->col), beta = 1.0; /* the kernels take a real beta */
+    const float beta_f = (float)beta;
+    const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
+
+    const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
+    const int64_t rs = rows_fast ? c * x->c_row_stride : x->c_row_stride, cs = rows_fast ? x->c_col_stride : c * x->c_col_stride;
+    for (int64_t j = 0; j < t->cols; j += nu) {
+        const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
+        const int64_t n = smaller(nu, t->cols - j);
+        for (int64_t i = 0; i < t->rows; i += mu) {
+            const char *a = block + (size_t)(i / mu) * a_bytes;
+            const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
+            const int64_t m = smaller(mu, t->rows - i);
+            char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel->col + t->col + j) * x->c_col_stride);
+            if (x->general) general_tile(x, m, n, depth, a, b, beta != 0, to, block + packed_block_bytes(x), a_next, b_next);
+            else if (!x->complex) x->kernel->run(m, n, depth, a, b, beta_at, to, x->c_row_stride, x->c_col_stride, a_next, b_next);
+            else if (rows_fast) x->kernel->run(m, 2 * n, depth, a, b, beta_at, to, rs, 1, a_next, b_next);
+            else x->kernel->run(2 * m, n, depth, a, b, beta_at, to, 1, cs, a_next, b_next);
+        }
+    }
+}
+
+/* ---- layout --------------------------------------------------------------------------------------------------- */
+
+/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
+ * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Writes to tile unless it is
+ * NULL; first[w] .. first[w + 1] are member w's. Returns the number of tiles. */
+static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
+{
+    const int64_t mu = row_unit(x), nu = col_unit(x), row_units = ceil_div(x->m, mu), col_units = ceil_div(cols, nu);
+    const double units = (double)row_units * (double)col_units;
+    double total = 0.0, sum = 0.0;
+    for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
+
+    int32_t count = 0;
+    int64_t row = 0, col = 0; /* of the next unit not dealt */
+    for (int32_t w = 0; w < members; w++) {
+        first[w] = count;
+        sum += speeds ? speeds[w] : 1.0;
+        double end = w + 1 == members ? units : floor(units * (sum / total) + 0.5);
+        int64_t end_row = (int64_t)floor(end / (double)col_units), end_col = (int64_t)(end - (double)end_row * (double)col_units);
+        if (end_row > row_units || w + 1 == members) end_row = row_units, end_col = 0;
+        while (row < end_row || (row == end_row && col < end_col)) {
+            int64_t rows = 1, until = col_units;
+            if (row == end_row) until = end_col;
+            else if (col == 0) rows = even_parts((end_row - row) * mu, x->block_rows, mu) / mu;
+            if (tile) {
+                tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
+                tile[count].rows = smaller(rows * mu, x->m - row * mu);
+                tile[count].cols = smaller(until * nu, cols) - col * nu;
+            }
+            count++;
+            if (until == col_units) row += rows, col = 0;
+            else col = until;
+        }
+    }
+    first[members] = count;
+    return count;
+}
+
+hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
+{
+    enum { UNITS_PER_CHUNK = 4 };
+    *gang = (hs__gang){.x = *x, .members = members};
+    const int64_t col_panels = ceil_div(x->n, x->panel_cols), levels = ceil_div(x->k, x->depth);
+    if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
+    gang->panel_count = col_panels * levels;
+    gang->panel = calloc((size_t)gang->panel_count, sizeof *gang->panel);
+    gang->queue = malloc((size_t)gang->panel_count * (size_t)members * sizeof *gang->queue);
+    int32_t *first = malloc(((size_t)members + 1) * sizeof *first);
+    if (!gang->panel || !gang->queue || !first) goto no_memory;
+
+    /* All panels of columns but the last are equally wide, and so are dealt alike. */
+    const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
+    int64_t tiles = deal_tiles(x, last_cols, members, speeds, NULL, first);
+    if (col_panels > 1) tiles += (col_panels - 1) * deal_tiles(x, x->panel_cols, members, speeds, NULL, first);
+    if (tiles > INT32_MAX) goto no_memory;
+    gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
+    if (!gang->tile) goto no_memory;
+
+    int64_t next = 0;
+    for (int64_t j = 0; j < col_panels; j++) {
+        int64_t col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
+        int32_t count = deal_tiles(x, cols, members, speeds, gang->tile + next, first);
+        for (int64_t l = 0; l < levels; l++) {
+            int64_t at = j * levels + l, level = l * x->depth;
+            gang->panel[at] = (hs__panel){.col = col, .cols = cols, .level = level, .levels = smaller(x->depth, x->k - level),
+                                          .tile_first = (int32_t)next, .tile_count = count,
+                                          .chunk_count = (int32_t)ceil_div(ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
+            for (int32_t w = 0; w < members; w++) gang->queue[at * members + w] = first[w] | (int64_t)first[w + 1] << 32;
+        }
+        next += count;
+    }
+    free(first);
+    return HS_OK;
+no_memory:
+    free(first);
+    hs__gang_free(gang);
+    return HS_ERROR_MEMORY;
+}
+
+void hs__gang_free(hs__gang *gang)
+{
+    free(gang->panel), free(gang->queue), free(gang->tile);
+    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL;
+}
+
+int64_t hs__gang_tiles(const hs__gang *gang)
+{
+    int64_t sum = 0;
+    for (int64_t t = 0; t < gang->panel_count; t++) sum += gang->panel[t].tile_count;
+    return sum;
+}
+
+/* ---- the member's loop ---------------------------------------------------------------------------------------- */
+
+static int cancelled(const hs__gang *gang) { return __atomic_load_n(gang->cancel, __ATOMIC_RELAXED); }
+
+static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value)
+{
+    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) hs__relax(&rounds);
+}
+
+static void pack_panel(hs__gang *gang, hs__panel *panel, char *packed)
+{
+    const hs__panel_product *x = &gang->x;
+    const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
+    for (int32_t chunk; (chunk = __atomic_fetch_add(&panel->claimed, 1, __ATOMIC_RELAXED)) < panel->chunk_count;) {
+        int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
+        if (cols > 0)
+            hs__pack_panels(&x->pack_b, cols, panel->levels,
+                            x->b + (ptrdiff_t)x->element * (panel->level * x->b_row_stride + (panel->col + col) * x->b_col_stride),
+                            x->b_col_stride, x->b_row_stride, packed + (size_t)(col / unit) * bytes);
+        __atomic_add_fetch(&panel->packed, 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* The owner takes from the front, others from the back. -1: none left. */
+static int32_t take_tile(int64_t *queue, int from_back, int32_t leave)
+{
+    int64_t now = __atomic_load_n(queue, __ATOMIC_RELAXED);
+    for (;;) {
+        int32_t next = (int32_t)(now & 0xffffffff), end = (int32_t)(now >> 32);
+        if (end - next <= leave) return -1;
+        int64_t then = from_back ? next | (int64_t)(end - 1) << 32 : (next + 1) | (int64_t)end << 32;
+        if (__atomic_compare_exchange_n(queue, &now, then, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return from_back ? end - 1 : next;
+    }
+}
+
+void hs__gang_work(hs__gang *gang, int32_t member, void *block, int timed, hs__tile_hook *hook, void *context)
+{
+    const hs__panel_product *x = &gang->x;
+    const int32_t members = gang->members;
+    const double flops_per_update = x->complex ? 8.0 : 2.0;
+    int64_t block_row = -1, block_level = -1;
+    for (int64_t at = 0; at < gang->panel_count && !cancelled(gang); at++) {
+        hs__panel *panel = &gang->panel[at];
+        char *packed = gang->panels[at & 1];
+        const int last = at + 1 == gang->panel_count;
+        if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count); /* its buffer is free */
+        pack_panel(gang, panel, packed);
+        wait_until(gang, &panel->packed, panel->chunk_count);
+
+        int64_t *queues = gang->queue + at * members;
+        for (int32_t offset = 0; offset < members && !cancelled(gang); offset++) {
+            int32_t victim = (member + offset) % members;
+            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. */
+            for (int32_t id; (id = take_tile(&queues[victim], offset > 0, offset == 0 || last ? 0 : 1)) >= 0 && !cancelled(gang);) {
+                hs__tile *t = &gang->tile[panel->tile_first + id];
+                const int64_t before = panel->level / x->depth; /* the earlier levels of this tile, maybe in other hands */
+                for (unsigned rounds = 0; __atomic_load_n(&t->done, __ATOMIC_ACQUIRE) < before && !cancelled(gang);) hs__relax(&rounds);
+                if (cancelled(gang)) break;
+                double start = timed ? hs_clock() : 0.0;
+                compute_tile(x, panel, t, &block_row, &block_level, block, packed);
+                __atomic_store_n(&t->done, before + 1, __ATOMIC_RELEASE);
+                __atomic_add_fetch(&panel->finished, 1, __ATOMIC_RELEASE);
+                __atomic_add_fetch(gang->work_done, 1, __ATOMIC_RELAXED);
+                if (hook) hook(context, flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels, start);
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/* A gang: workers that compute one box of a product together. Panels of B are packed once and shared; blocks of A and tiles of
+ * C belong to one worker at a time. A gang of one is a worker on its own. */
+#ifndef HS_EXEC_GANG_H
+#define HS_EXEC_GANG_H
+
+#include <stddef.h>
+
+#include "kernel.h"
+#include "pack.h"
+
+/* A box as the micro-kernel sees it: C turned so that its fast stride is the kernel's, complex operands made real. */
+typedef struct hs__panel_product {
+    const hs__blocking *kernel;
+    hs__pack pack_a, pack_b;
+    int32_t complex, general; /* general: C has no unit stride and complex elements, tiles go by a buffer */
+    int64_t m, n, k;          /* in elements of the type */
+    const char *a, *b;
+    char *c;
+    int64_t a_row_stride, a_col_stride, b_row_stride, b_col_stride, c_row_stride, c_col_stride;
+    size_t element; /* bytes */
+    double beta[2];
+    int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
+} hs__panel_product;
+
+/* Sets up the box of a product; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box);
+
+/* Bytes of one packed panel of B, and of a member's buffer: a packed block of A and what else a tile needs. */
+size_t hs__panel_bytes(const hs__panel_product *x);
+size_t hs__block_bytes(const hs__panel_product *x);
+
+/* A tile of C within the columns of one panel of B. */
+typedef struct hs__tile {
+    int64_t row, rows, col, cols;
+    int64_t done; /* atomic: panels that have been added to it */
+} hs__tile;
+
+typedef struct hs__panel {
+    int64_t col, cols, level, levels; /* columns of B; depth */
+    int32_t tile_first, tile_count;
+    int32_t chunk_count;
+    int32_t claimed, packed, finished; /* atomic: chunks taken and packed, tiles done */
+} hs__panel;
+
+typedef struct hs__gang {
+    hs__panel_product x;
+    int32_t members;
+    void *panels[2];    /* packed B, in turns */
+    hs__panel *panel;   /* [panel_count] */
+    int64_t panel_count;
+    hs__tile *tile;     /* all columns' tiles */
+    int64_t *queue;     /* atomic, [panel_count * members]: next tile | end of tiles << 32 of a member in a panel */
+    const int *cancel;  /* atomic */
+    int64_t *work_done; /* atomic: tiles */
+} hs__gang;
+
+/* Splits the box over the members by speed and lays out all state; panels[] are the caller's. */
+hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds);
+void hs__gang_free(hs__gang *gang);
+int64_t hs__gang_tiles(const hs__gang *gang); /* of all panels */
+
+/* After each tile: the flops done and when it started. Returns nothing; a cancel is seen through gang->cancel. */
+typedef void hs__tile_hook(void *context, double flops, double start);
+
+/* The part of one member; returns when nothing is left for it to do. block is its buffer for A. */
+void hs__gang_work(hs__gang *gang, int32_t member, void *block, int timed, hs__tile_hook *hook, void *context);
+
+#endif

@@ -1,0 +1,57 @@
+#include "kernel.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Process-wide because what it describes is: BLIS initialises itself once per process. */
+static struct {
+    pthread_mutex_t lock;
+    hs__kernel blis, fortran, c;
+    hs_status blis_status, fortran_status;
+    int ready;
+    const hs__kernel *current;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .fortran_status = HS_ERROR_UNSUPPORTED};
+
+hs_status hs_kernel_init(void)
+{
+    pthread_mutex_lock(&state.lock);
+    if (!state.ready) {
+        state.blis_status = hs__kernel_blis(&state.blis);
+        hs__kernel_c(&state.c);
+        __atomic_store_n(&state.current, state.blis_status ? &state.c : &state.blis, __ATOMIC_RELEASE);
+        state.ready = 1;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return HS_OK;
+}
+
+hs_status hs_kernel_select(const char *name)
+{
+    hs_kernel_init();
+    const hs__kernel *chosen = NULL;
+    if (!strcmp(name, "blis") && !state.blis_status) chosen = &state.blis;
+    else if (!strcmp(name, "openblas") && !state.fortran_status) chosen = &state.fortran;
+    else if (!strcmp(name, "c")) chosen = &state.c;
+    if (!chosen) return HS_ERROR_UNSUPPORTED;
+    __atomic_store_n(&state.current, chosen, __ATOMIC_RELEASE);
+    return HS_OK;
+}
+
+hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes)
+{
+    if (!sgemm || !dgemm || (integer_bytes != 4 && integer_bytes != 8)) return HS_ERROR_VALUE;
+    hs_kernel_init();
+    pthread_mutex_lock(&state.lock);
+    state.fortran_status = hs__kernel_fortran(&state.fortran, sgemm, dgemm, integer_bytes);
+    pthread_mutex_unlock(&state.lock);
+    return state.fortran_status;
+}
+
+const hs__kernel *hs__kernel_current(void) { return __atomic_load_n(&state.current, __ATOMIC_ACQUIRE); }
+
+hs_status hs_kernel_describe(hs_kernel_info *info)
+{
+    hs_kernel_init();
+    *info = hs__kernel_current()->info;
+    return HS_OK;
+}

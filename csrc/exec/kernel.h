@@ -1,0 +1,45 @@
+/* The one interface behind which everything that multiplies stands: a micro-kernel per real type. The executor packs A into
+ * panels of tile_rows and B into panels of tile_cols and calls the micro-kernel on pairs of them; complex products are real
+ * ones on differently packed panels. A library with a whole gemm joins with a large tile, a device with a larger one. */
+#ifndef HS_EXEC_KERNEL_H
+#define HS_EXEC_KERNEL_H
+
+#include "hetsched.h"
+
+/* C (m x n, m <= tile_rows, n <= tile_cols) <- A B + beta C. With *beta == 0 C is not read.
+ *   a   k columns of tile_rows elements, aligned to 64 bytes, zero beyond row m
+ *   b   k rows of tile_cols elements, aligned to 64 bytes, zero beyond column n
+ *   a_next, b_next   the panels of the next call, for prefetching */
+typedef void hs__micro_kernel(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c,
+                              int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next);
+
+typedef struct hs__blocking {
+    hs__micro_kernel *run;
+    int32_t tile_rows, tile_cols; /* of the micro-kernel */
+    int32_t depth;                /* k of a packed panel: the A panel of a tile stays in the L1 cache */
+    int32_t rows;                 /* rows of a packed block of A: it stays in L2 */
+    int32_t cols;                 /* columns of a packed panel of B: it stays in L3 */
+    int32_t prefers_rows;         /* non-zero: unit column stride of C is fast, else unit row stride */
+} hs__blocking;
+
+typedef struct hs__kernel {
+    hs_kernel_info info;
+    hs__blocking real[2]; /* float32, float64 */
+} hs__kernel;
+
+/* Each fills *kernel or says HS_ERROR_UNSUPPORTED. */
+hs_status hs__kernel_blis(hs__kernel *kernel);
+hs_status hs__kernel_c(hs__kernel *kernel);
+hs_status hs__kernel_fortran(hs__kernel *kernel, void *sgemm, void *dgemm, int32_t integer_bytes);
+
+/* The kernel in use; NULL before a successful hs_kernel_init. */
+const hs__kernel *hs__kernel_current(void);
+
+/* The instruction sets that decide about kernels; both the processor and the system must support them. */
+typedef struct hs__cpu {
+    int avx2_fma, avx512; /* AVX-512 F, DQ, BW, VL */
+    int amd;
+} hs__cpu;
+hs__cpu hs__cpu_detect(void);
+
+#endif

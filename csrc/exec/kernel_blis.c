@@ -1,0 +1,110 @@
+/* BLIS's gemm micro-kernels, asked of its context for the processor (BLIS, docs/KernelsHowTo.md; 0.9 or later). */
+#define _GNU_SOURCE
+#include "kernel.h"
+
+#ifndef HS_WITH_BLIS
+
+hs_status hs__kernel_blis(hs__kernel *kernel)
+{
+    (void)kernel;
+    return HS_ERROR_UNSUPPORTED;
+}
+
+#else
+
+#include <blis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const void *, const void *, void *, inc_t, inc_t,
+                          auxinfo_t *, const cntx_t *);
+
+/* Set once by hs__kernel_blis, before any product. */
+static micro_kernel *functions[2];
+static cntx_t *context;
+
+#define MICRO_KERNEL(NAME, REAL, TYPE)                                                                                     \
+    static void NAME(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c,             \
+                     int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                       \
+    {                                                                                                                      \
+        auxinfo_t next = {0};                                                                                              \
+        const REAL one = 1;                                                                                                \
+        bli_auxinfo_set_next_ab((void *)a_next, (void *)b_next, &next);                                                    \
+        functions[TYPE](m, n, k, &one, a, b, beta, c, row_stride, col_stride, &next, context);                             \
+    }
+
+MICRO_KERNEL(multiply_float, float, 0)
+MICRO_KERNEL(multiply_double, double, 1)
+
+static int major_version(const char *version) { return atoi(version[0] == 'v' ? version + 1 : version); }
+
+/* The set to ask for where BLIS 0.9 knows the processor only by its model or its name: NULL if there is nothing better. */
+static const char *better_set(int *number)
+{
+    hs__cpu cpu = hs__cpu_detect();
+    (void)cpu;
+#ifdef BLIS_CONFIG_SKX
+    if (cpu.avx512) return *number = BLIS_ARCH_SKX, "skx";
+#endif
+#ifdef BLIS_CONFIG_ZEN
+    if (cpu.avx2_fma && cpu.amd) return *number = BLIS_ARCH_ZEN, "zen";
+#endif
+#ifdef BLIS_CONFIG_HASWELL
+    if (cpu.avx2_fma) return *number = BLIS_ARCH_HASWELL, "haswell";
+#endif
+    return NULL;
+}
+
+static void initialise_blis(hs_kernel_info *info)
+{
+    int number = -1, numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
+    const char *users = getenv("BLIS_ARCH_TYPE"), *better = users ? NULL : better_set(&number);
+    if (better) {
+        char value[16];
+        snprintf(value, sizeof value, "%d", number);
+        setenv("BLIS_ARCH_TYPE", numbered ? value : better, 1);
+    }
+    bli_init();
+    if (better) unsetenv("BLIS_ARCH_TYPE"); /* ours alone: neither child processes nor another BLIS should see it */
+
+    snprintf(info->set, sizeof info->set, "%s", bli_arch_string(bli_arch_query_id()));
+    if (users) snprintf(info->reason, sizeof info->reason, "BLIS_ARCH_TYPE=%.40s is set", users);
+    else if (better) snprintf(info->reason, sizeof info->reason, "cpuid shows %s", !strcmp(better, "skx") ? "AVX-512" : "AVX2 and FMA");
+    else snprintf(info->reason, sizeof info->reason, "chosen by BLIS");
+}
+
+hs_status hs__kernel_blis(hs__kernel *kernel)
+{
+    *kernel = (hs__kernel){0};
+    hs_kernel_info *info = &kernel->info;
+    snprintf(info->name, sizeof info->name, "blis");
+    snprintf(info->version, sizeof info->version, "%s", bli_info_get_version_str());
+    /* Two releases may share a file name but not their structures. */
+    if (strcmp(info->version, HS_BLIS_VERSION)) return HS_ERROR_UNSUPPORTED;
+    initialise_blis(info);
+
+    context = (cntx_t *)bli_gks_query_cntx();
+    for (int type = 0; type < 2; type++) {
+        const num_t dt = type ? BLIS_DOUBLE : BLIS_FLOAT;
+        hs__blocking *real = &kernel->real[type];
+#ifdef HS_BLIS_CONTEXT_0_9
+        functions[type] = (micro_kernel *)bli_cntx_get_l3_nat_ukr_dt(dt, BLIS_GEMM_UKR, context);
+        real->prefers_rows = bli_cntx_l3_nat_ukr_prefers_rows_dt(dt, BLIS_GEMM_UKR, context);
+#else
+        functions[type] = (micro_kernel *)bli_cntx_get_ukr_dt(dt, BLIS_GEMM_UKR, context);
+        real->prefers_rows = bli_cntx_ukr_prefers_rows_dt(dt, BLIS_GEMM_UKR, context);
+#endif
+        if (!functions[type]) return HS_ERROR_UNSUPPORTED;
+        real->run = type ? multiply_double : multiply_float;
+        real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
+        real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
+        real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
+        real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
+        real->cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NC, context);
+        info->tile_rows[type] = real->tile_rows, info->tile_cols[type] = real->tile_cols;
+    }
+    return HS_OK;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* Packing of operands into micro-panels, with the conversion that turns a complex product into a real one. */
+#ifndef HS_EXEC_PACK_H
+#define HS_EXEC_PACK_H
+
+#include <stdint.h>
+
+/* How a complex operand becomes real ones, so that a real kernel multiplies (the "1m" method of Van Zee and Smith): on the
+ * side where C has unit stride every element becomes the 2 x 2 matrix of its multiplication, on the other side it is split
+ * into real and imaginary part along the depth. C is then an ordinary real matrix with that dimension doubled. */
+typedef enum hs__form { HS__REAL = 0, HS__EXPANDED = 1, HS__SPLIT = 2 } hs__form;
+
+typedef struct hs__pack {
+    int32_t real_type; /* 0 float, 1 double */
+    hs__form form;
+    int32_t tile;      /* elements of a micro-panel across, in real ones */
+    double scale[2];   /* multiplied in; {1, 0} for none */
+} hs__pack;
+
+/* Packs count x depth elements at source (element (i, l) at i * stride + l * depth_stride) into micro-panels of `tile` real
+ * elements across, depth (twice that for complex) real steps each. The last panel is padded with zeros. */
+void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
+                     void *target);
+
+#endif

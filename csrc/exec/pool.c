@@ -1,0 +1,292 @@
+#define _GNU_SOURCE
+#include "pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+/* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
+ * microseconds, as much as a small product. */
+static const double spin_seconds = 200e-6;
+
+typedef struct {
+    void *data;
+    size_t bytes;
+} buffer;
+
+typedef struct {
+    hs_pool *pool;
+    int32_t worker;
+    int started;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int asleep;      /* under lock */
+    unsigned ticket; /* atomic: number of the job to do */
+} __attribute__((aligned(64))) helper;
+
+struct hs_pool {
+    int32_t p;
+    int32_t *cores; /* NULL: not pinned */
+    int spin;       /* workers have cores of their own */
+    pid_t pid;
+    helper *helpers; /* [p] */
+    buffer *scratch; /* [2 p] */
+
+    pthread_mutex_t run_lock;
+    hs__work *work;
+    void *job;
+    int stop;
+    int remaining; /* atomic: workers that have not ended */
+    pthread_mutex_t done_lock;
+    pthread_cond_t done;
+};
+
+static void condition_init(pthread_cond_t *condition)
+{
+#if defined(__APPLE__)
+    pthread_cond_init(condition, NULL);
+#else
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+#endif
+}
+
+static void wait_20_ms(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    struct timespec until;
+#if defined(__APPLE__)
+    clock_gettime(CLOCK_REALTIME, &until);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &until);
+#endif
+    until.tv_nsec += 20000000;
+    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    pthread_cond_timedwait(condition, lock, &until);
+}
+
+static void pin(pthread_t thread, int32_t core)
+{
+#if defined(__linux__)
+    cpu_set_t *set = CPU_ALLOC(core + 1);
+    if (!set) return;
+    size_t bytes = CPU_ALLOC_SIZE(core + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(core, bytes, set);
+    pthread_setaffinity_np(thread, bytes, set); /* a core gone meanwhile: stay unpinned */
+    CPU_FREE(set);
+#else
+    (void)thread, (void)core;
+#endif
+}
+
+static void finish(hs_pool *pool)
+{
+    if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) {
+        pthread_mutex_lock(&pool->done_lock);
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->done_lock);
+    }
+}
+
+/* Returns the ticket of the next job. */
+static unsigned next_ticket(helper *self, unsigned seen)
+{
+    unsigned ticket, rounds = 0;
+    if (self->pool->spin)
+        for (double until = hs_clock() + spin_seconds; hs_clock() < until;) {
+            for (int i = 0; i < 32; i++) {
+                if ((ticket = __atomic_load_n(&self->ticket, __ATOMIC_ACQUIRE)) != seen) return ticket;
+                hs__relax(&rounds);
+            }
+        }
+    pthread_mutex_lock(&self->lock);
+    self->asleep = 1;
+    while ((ticket = __atomic_load_n(&self->ticket, __ATOMIC_ACQUIRE)) == seen) pthread_cond_wait(&self->wake, &self->lock);
+    self->asleep = 0;
+    pthread_mutex_unlock(&self->lock);
+    return ticket;
+}
+
+static void *helper_main(void *argument)
+{
+    helper *self = argument;
+    hs_pool *pool = self->pool;
+#if defined(__linux__)
+    char name[16] = "hetsched-worker";
+    pthread_setname_np(pthread_self(), name);
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* paced workers sleep to the microsecond */
+#endif
+    for (unsigned seen = 0;;) {
+        seen = next_ticket(self, seen);
+        if (pool->stop) return NULL;
+        pool->work(pool->job, self->worker, 0);
+        finish(pool);
+    }
+}
+
+static void start(helper *to)
+{
+    /* The lock orders this with a helper about to sleep; the store alone serves one that looks. */
+    pthread_mutex_lock(&to->lock);
+    __atomic_add_fetch(&to->ticket, 1, __ATOMIC_RELEASE);
+    if (to->asleep) pthread_cond_signal(&to->wake);
+    pthread_mutex_unlock(&to->lock);
+}
+
+int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+void hs__pool_lock(hs_pool *pool) { pthread_mutex_lock(&pool->run_lock); }
+void hs__pool_unlock(hs_pool *pool) { pthread_mutex_unlock(&pool->run_lock); }
+
+void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes)
+{
+    buffer *b = &pool->scratch[slot];
+    if (b->bytes >= bytes) return b->data;
+    free(b->data);
+    *b = (buffer){0};
+    const size_t huge = (size_t)2 << 20;
+    size_t alignment = bytes >= huge ? huge : 4096;
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    if (rounded < bytes || posix_memalign(&b->data, alignment, rounded)) {
+        b->data = NULL;
+        return NULL;
+    }
+#if defined(MADV_HUGEPAGE)
+    if (alignment == huge) madvise(b->data, rounded, MADV_HUGEPAGE);
+#endif
+    b->bytes = rounded;
+    return b->data;
+}
+
+/* The worker whose place the caller takes: that of the core it is on, so that the pinned ones have the others. */
+static int32_t place_of_caller(const hs_pool *pool)
+{
+    if (!pool->cores || pool->p == 1) return 0;
+#if defined(__linux__)
+    int core = sched_getcpu();
+    for (int32_t i = 0; i < pool->p; i++)
+        if (pool->cores[i] == core) return i;
+    return -1;
+#else
+    return 0;
+#endif
+}
+
+void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job))
+{
+    int32_t own = place_of_caller(pool);
+    pool->work = work;
+    pool->job = job;
+    __atomic_store_n(&pool->remaining, pool->p, __ATOMIC_RELEASE);
+    for (int32_t i = 0; i < pool->p; i++)
+        if (i != own) start(&pool->helpers[i]);
+    if (own >= 0) {
+        work(job, own, 1);
+        if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) return;
+    }
+    unsigned rounds = 0;
+    if (pool->spin)
+        for (double until = hs_clock() + spin_seconds; hs_clock() < until;) {
+            for (int i = 0; i < 32; i++) {
+                if (!__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) goto ended;
+                hs__relax(&rounds);
+            }
+        }
+    while (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&pool->done_lock);
+        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) wait_20_ms(&pool->done, &pool->done_lock);
+        pthread_mutex_unlock(&pool->done_lock);
+        if (idle) idle(job);
+    }
+ended:
+    /* The last worker may still hold done_lock to signal: the pool, and with it the lock, outlives it. */
+    return;
+}
+
+hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
+{
+    if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
+    for (int32_t i = 0; cores && i < p; i++)
+        if (cores[i] < 0 || cores[i] > 65535) return HS_ERROR_VALUE;
+    hs_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) return HS_ERROR_MEMORY;
+    pool->p = p;
+    pool->pid = getpid();
+    pool->spin = cores != NULL;
+    pool->scratch = calloc(2 * (size_t)p, sizeof *pool->scratch);
+    pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
+    void *helpers = NULL;
+    int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
+    if (!pool->scratch || (cores && !pool->cores) || refused) {
+        free(pool->scratch), free(pool->cores), free(pool);
+        return HS_ERROR_MEMORY;
+    }
+    memset(helpers, 0, (size_t)p * sizeof(helper));
+    pool->helpers = helpers;
+    if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
+    pthread_mutex_init(&pool->run_lock, NULL);
+    pthread_mutex_init(&pool->done_lock, NULL);
+    condition_init(&pool->done);
+
+    /* Signals belong to the threads of the program that uses us. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    hs_status status = HS_OK;
+    for (int32_t i = 0; i < p; i++) {
+        helper *h = &pool->helpers[i];
+        h->pool = pool, h->worker = i;
+        pthread_mutex_init(&h->lock, NULL);
+        pthread_cond_init(&h->wake, NULL);
+        if (pthread_create(&h->thread, NULL, helper_main, h)) {
+            status = HS_ERROR_THREAD;
+            pthread_mutex_destroy(&h->lock);
+            pthread_cond_destroy(&h->wake);
+            break;
+        }
+        h->started = 1;
+        if (cores) pin(h->thread, cores[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status) {
+        hs_pool_destroy(pool);
+        return status;
+    }
+    *out = pool;
+    return HS_OK;
+}
+
+void hs_pool_destroy(hs_pool *pool)
+{
+    if (!pool) return;
+    int ours = pool->pid == getpid();
+    if (ours) {
+        pthread_mutex_lock(&pool->run_lock);
+        pool->stop = 1;
+        for (int32_t i = 0; i < pool->p; i++) {
+            helper *h = &pool->helpers[i];
+            if (!h->started) continue;
+            start(h);
+            pthread_join(h->thread, NULL);
+            pthread_mutex_destroy(&h->lock);
+            pthread_cond_destroy(&h->wake);
+        }
+        pthread_mutex_unlock(&pool->run_lock);
+        pthread_mutex_destroy(&pool->run_lock);
+        pthread_mutex_destroy(&pool->done_lock);
+        pthread_cond_destroy(&pool->done);
+    }
+    for (int32_t i = 0; i < 2 * pool->p; i++) free(pool->scratch[i].data);
+    free(pool->scratch), free(pool->cores), free(pool->helpers), free(pool);
+}

@@ -1,0 +1,40 @@
+/* Persistent worker threads, as the executors see them. */
+#ifndef HS_EXEC_POOL_H
+#define HS_EXEC_POOL_H
+
+#include <sched.h>
+#include <stddef.h>
+
+#include "hetsched.h"
+
+/* The work of one worker in a job; is_caller on the thread that called hs__pool_run. */
+typedef void hs__work(void *job, int32_t worker, int is_caller);
+
+int32_t hs__pool_size(const hs_pool *pool);
+
+/* One job at a time: lock, ask for scratch memory, run, unlock. */
+void hs__pool_lock(hs_pool *pool);
+void hs__pool_unlock(hs_pool *pool);
+
+/* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */
+void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
+
+/* Runs work for every worker, the caller in the place of one of them, and returns when all have ended. While the caller only
+ * waits, idle(job) is called about every 20 ms. */
+void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
+
+/* For busy-waiting loops: cheap at first, gives the core away when it takes long. */
+static inline void hs__relax(unsigned *rounds)
+{
+    if (++*rounds % 1024 == 0) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

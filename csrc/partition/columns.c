@@ -1,0 +1,132 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "hetsched.h"
+
+typedef struct {
+    double area;
+    int32_t worker;
+} part;
+
+static int by_area_then_index(const void *x, const void *y)
+{
+    const part *a = x, *b = y;
+    if (a->area != b->area) return a->area < b->area ? -1 : 1;
+    return a->worker < b->worker ? -1 : a->worker > b->worker;
+}
+
+/* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <= max_rows, of
+ * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge (spread of an inner and an
+ * outer pair of cuts), also with the limit on q - a, so a later cut once better stays better: candidates live in a queue of
+ * (cut, first q where it is best). */
+typedef struct {
+    int32_t size;           /* parts */
+    int32_t max_rows;
+    const double *prefix;   /* [size + 1] */
+    double *best;           /* [size + 1] F */
+    int32_t *cut;           /* [size + 1] argmin */
+    int32_t *queue_cut;     /* [size + 1] */
+    int32_t *queue_from;    /* [size + 1] */
+} column_problem;
+
+static double cost_at(const column_problem *s, int32_t a, int32_t q)
+{
+    if (q - a > s->max_rows) return INFINITY;
+    return s->best[a] + (s->prefix[q] - s->prefix[a]) * (double)(q - a);
+}
+
+/* Fills best and cut for a fee per column; returns the number of columns. */
+static int32_t solve(column_problem *s, double fee)
+{
+    int32_t head = 0, tail = 0; /* the queue is [head, tail) */
+    s->best[0] = 0.0;
+    s->queue_cut[tail] = 0;
+    s->queue_from[tail++] = 1;
+    for (int32_t q = 1; q <= s->size; q++) {
+        while (head + 1 < tail && s->queue_from[head + 1] <= q) head++;
+        int32_t a = s->queue_cut[head];
+        s->best[q] = cost_at(s, a, q) + fee;
+        s->cut[q] = a;
+        if (q == s->size) break;
+
+        while (tail > head) {
+            int32_t from = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            if (cost_at(s, q, from) >= cost_at(s, s->queue_cut[tail - 1], from)) break;
+            tail--;
+        }
+        int32_t from = q + 1;
+        if (tail > head) { /* the first place where q beats the last candidate */
+            int32_t last = s->queue_cut[tail - 1], high = s->size + 1;
+            int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            while (low < high) {
+                int32_t middle = low + (high - low) / 2;
+                if (cost_at(s, q, middle) < cost_at(s, last, middle)) high = middle;
+                else low = middle + 1;
+            }
+            from = low;
+        }
+        if (from <= s->size) {
+            s->queue_cut[tail] = q;
+            s->queue_from[tail++] = from;
+        }
+    }
+    int32_t columns = 0;
+    for (int32_t q = s->size; q > 0; q = s->cut[q]) columns++;
+    return columns;
+}
+
+hs_status hs_partition_columns(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int32_t *order,
+                               int32_t *column_start, int32_t *columns, double *cost)
+{
+    if (p < 1 || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;
+    double total = 0.0;
+    int32_t size = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(areas[i] >= 0.0) || isinf(areas[i])) return HS_ERROR_VALUE;
+        total += areas[i];
+        size += areas[i] > 0.0;
+    }
+    if (size == 0 || isinf(total)) return HS_ERROR_VALUE;
+    if ((int64_t)max_columns * max_rows < size) return HS_ERROR_INFEASIBLE;
+
+    size_t length = (size_t)size + 1;
+    part *parts = malloc(length * sizeof *parts);
+    double *numbers = malloc(2 * length * sizeof *numbers);
+    int32_t *indices = malloc(3 * length * sizeof *indices);
+    if (!parts || !numbers || !indices) {
+        free(parts), free(numbers), free(indices);
+        return HS_ERROR_MEMORY;
+    }
+    size = 0;
+    for (int32_t i = 0; i < p; i++)
+        if (areas[i] > 0.0) parts[size++] = (part){areas[i] / total, i};
+    qsort(parts, (size_t)size, sizeof *parts, by_area_then_index);
+
+    column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
+                .queue_cut = indices + length, .queue_from = indices + 2 * length};
+    numbers[0] = 0.0;
+    for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + parts[q].area;
+
+    int32_t used = solve(&s, 1.0);
+    if (used > max_columns) { /* the least cost is convex in the number of columns: the right fee per column buys few enough */
+        double low = 1.0, high = 2.0 * size + 2.0;
+        while (high - low > 1e-12 * high) {
+            double middle = low + (high - low) / 2.0;
+            if (middle <= low || middle >= high) break;
+            if (solve(&s, middle) > max_columns) low = middle;
+            else high = middle;
+        }
+        used = solve(&s, high);
+    }
+
+    *columns = used;
+    *cost = (double)used;
+    column_start[used] = size;
+    for (int32_t q = size, j = used; q > 0; q = s.cut[q]) {
+        column_start[--j] = s.cut[q];
+        *cost += (s.prefix[q] - s.prefix[s.cut[q]]) * (double)(q - s.cut[q]);
+    }
+    for (int32_t q = 0; q < size; q++) order[q] = parts[q].worker;
+    free(parts), free(numbers), free(indices);
+    return HS_OK;
+}
