@@ -1,0 +1,23 @@
+"""hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
+
+from .allocate import Distribution, distribute
+from .errors import EmulationWarning, InfeasibleError
+from .partition import Partition, partition
+from .platform import Platform, Worker
+from .simulate import simulate
+from .trace import Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Distribution",
+    "EmulationWarning",
+    "InfeasibleError",
+    "Partition",
+    "Platform",
+    "Trace",
+    "Worker",
+    "distribute",
+    "partition",
+    "simulate",
+]

@@ -1,0 +1,102 @@
+"""Checks of arguments; every message names the argument, what was given and what was expected."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from .platform import Platform
+
+
+def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
+    """An integer in [low, high]; a float with an integral value will do."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if not math.isfinite(value) or value != int(value):
+        raise ValueError(f"{name} must be an integer, got {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must be in [{low}, {high}], got {value!r}")
+    return int(value)
+
+
+def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, finite: bool = True) -> float:
+    """A real number >= low and > above."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    result = float(value)
+    if math.isnan(result) or (finite and math.isinf(result)):
+        raise ValueError(f"{name} must be {'finite' if finite else 'a number'}, got {value!r}")
+    if result <= above:
+        raise ValueError(f"{name} must be greater than {above:g}, got {value!r}")
+    if result < low:
+        raise ValueError(f"{name} must be at least {low:g}, got {value!r}")
+    return result
+
+
+def vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a sequence of real numbers, got {values!r}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: at least one worker is needed")
+    if np.isnan(array).any():
+        raise ValueError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
+    return np.ascontiguousarray(array)
+
+
+def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
+    bad = ~(array > 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be positive, got {array[i]:g}")
+    return array
+
+
+def cycle_times(
+    given: Platform | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times"
+) -> NDArray[np.float64]:
+    """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed 0."""
+    if (given is None) == (speeds is None):
+        raise TypeError(f"give either {name} or speeds")
+    if speeds is not None:
+        rates = vector("speeds", speeds)
+        bad = ~((rates >= 0) & np.isfinite(rates))
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise ValueError(f"speeds[{i}] must be finite and not negative, got {rates[i]:g}")
+        if not (rates > 0).any():
+            raise ValueError("speeds are all zero: nobody can work")
+        with np.errstate(divide="ignore", over="ignore"):
+            return 1.0 / rates
+    times = getattr(given, "cycle_times", given)
+    array = positive(name, vector(name, times))
+    if np.isinf(array).all():
+        raise ValueError(f"{name} are all infinite: nobody can work")
+    return array
+
+
+def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"P{i}" for i in range(workers))
+    if len(given) != workers:
+        raise ValueError(f"names must have {workers} entries, got {len(given)}")
+    return tuple(str(name) for name in given)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, read-only: results are immutable."""
+    array.setflags(write=False)
+    return array

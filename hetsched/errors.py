@@ -1,0 +1,9 @@
+"""Exceptions and warnings of the package, beside the built-in ValueError, TypeError and MemoryError."""
+
+
+class InfeasibleError(ValueError):
+    """No plan exists for the input."""
+
+
+class EmulationWarning(RuntimeWarning):
+    """The host could not keep up with the emulated platform, so a measured time is too long."""

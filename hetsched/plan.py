@@ -1,0 +1,114 @@
+"""What every plan has: a method, a value, a proven bound, and the gap between the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Step(NamedTuple):
+    """A stretch of one worker's predicted time: kind is "compute" or "transfer"."""
+
+    worker: int
+    kind: str
+    start: float
+    end: float
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Plan:
+    """Base of all plans.
+
+    Attributes
+    ----------
+    method : str
+        How the plan was found.
+    lower_bound : float
+        A proven lower bound on what `value` can be, over all plans (not only those that the method searches).
+    optimal : bool
+        True only where optimality among all plans is proven.
+    scope : str
+        The class of plans among which the method finds the best, or "" if it is a heuristic.
+    """
+
+    method: str
+    lower_bound: float
+    optimal: bool
+    scope: str
+
+    _value: ClassVar[str]  # the name of the attribute that lower_bound bounds
+
+    @property
+    def value(self) -> float:
+        """What is minimised: the makespan or the cost."""
+        return float(getattr(self, self._value))
+
+    @property
+    def gap(self) -> float:
+        """(value - lower_bound) / lower_bound; 0.0 is a proof of optimality."""
+        if self.value == self.lower_bound:
+            return 0.0
+        return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound > 0 else float("inf")
+
+    def certificate(self) -> str:
+        """One sentence: the value, the bound, the gap, and what is proven."""
+        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
+        return f"{self._value} {self.value:.6g}, lower bound {self.lower_bound:.6g}, gap {self.gap:.2%}, {proof} ({self.method})"
+
+    def steps(self) -> list[Step]:
+        """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
+        raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
+
+    @property
+    def worker_names(self) -> tuple[str, ...]:
+        """A name for each worker."""
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the plan with matplotlib; returns the axes."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for JSON."""
+        content = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {"type": type(self).__name__, **content, "gap": self.gap}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.certificate()}>"
+
+    def _repr_html_(self) -> str:
+        from .plot import figure_svg
+
+        return f"<p><b>{type(self).__name__}</b>: {escape(self.certificate())}</p>{figure_svg(self.plot)}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value
+
+
+def default_names(p: int) -> tuple[str, ...]:
+    """P0, P1, ..."""
+    return tuple(f"P{i}" for i in range(p))
+
+
+def proven(value: float, bound: float) -> bool:
+    """Whether value equals the bound up to rounding."""
+    return value <= bound * (1 + 1e-12)
+
+
+def speeds_of(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / cycle_times; 0 for an infinite one."""
+    with np.errstate(over="ignore"):
+        return 1.0 / cycle_times

@@ -1,0 +1,279 @@
+"""Who can work: workers, their links, and the files that describe them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _check
+from ._files import replace_file
+from .plan import speeds_of
+
+
+@dataclass(frozen=True, init=False)
+class Worker:
+    """A processor.
+
+    Parameters
+    ----------
+    cycle_time : float
+        Time per unit of work, > 0 and finite. Of products it is seconds per gigaflop, unless a plan says otherwise.
+    link_cost : float
+        Time per unit of data between the master and this worker, >= 0. Of products it is seconds per gigabyte.
+    memory : int, optional
+        Buffers of q x q elements that it can hold; None for no limit.
+    name : str, optional
+    speed : float, optional
+        1 / cycle_time, instead of it.
+    """
+
+    cycle_time: float
+    link_cost: float
+    memory: int | None
+    name: str | None
+
+    def __init__(
+        self,
+        cycle_time: float | None = None,
+        link_cost: float = 0.0,
+        memory: int | None = None,
+        name: str | None = None,
+        *,
+        speed: float | None = None,
+    ) -> None:
+        if (cycle_time is None) == (speed is None):
+            raise TypeError("give either cycle_time or speed")
+        if speed is not None:
+            cycle_time = 1.0 / _check.number("speed", speed, above=0.0)
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a string, got {name!r}")
+        assign = object.__setattr__
+        assign(self, "cycle_time", _check.number("cycle_time", cycle_time, above=0.0))
+        assign(self, "link_cost", _check.number("link_cost", link_cost, low=0.0))
+        assign(self, "memory", None if memory is None else _check.integer("memory", memory, low=0))
+        assign(self, "name", name)
+
+    @property
+    def speed(self) -> float:
+        """1 / cycle_time."""
+        return 1.0 / self.cycle_time
+
+
+class Platform:
+    """Workers and the links between them.
+
+    Parameters
+    ----------
+    workers : iterable of Worker
+    links : (p, p) array_like, optional
+        links[i][j] is the time per unit of data from worker i to worker j. Without it the platform is a star: a master
+        with one link to each worker (its link_cost).
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> platform = hs.Platform.star([3, 5, 8])
+    >>> len(platform), platform.cycle_times.tolist()
+    (3, [3.0, 5.0, 8.0])
+    """
+
+    def __init__(self, workers: Iterable[Worker], links: ArrayLike | None = None) -> None:
+        self._workers = tuple(workers)
+        if not self._workers:
+            raise ValueError("workers is empty: a platform needs at least one worker")
+        for i, worker in enumerate(self._workers):
+            if not isinstance(worker, Worker):
+                raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
+        self._links = None if links is None else _check.frozen(_link_matrix(links, len(self._workers)))
+
+    @classmethod
+    def star(
+        cls,
+        cycle_times: ArrayLike | None = None,
+        link_costs: ArrayLike | None = None,
+        memory: Sequence[int | None] | int | None = None,
+        *,
+        speeds: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Platform:
+        """A master and p workers, each on its own link.
+
+        Parameters
+        ----------
+        cycle_times : (p,) array_like
+            Time per unit of work, > 0 and finite.
+        link_costs : (p,) array_like or float, optional
+            Time per unit of data, >= 0; default 0.
+        memory : (p,) sequence of int, or int, optional
+            Buffers of each worker.
+        speeds : (p,) array_like, optional
+            1 / cycle_times, instead of them.
+        names : sequence of str, optional
+        """
+        times = _check.cycle_times(cycle_times, speeds)
+        p = len(times)
+        bad = np.isinf(times)
+        if bad.any():
+            name, wanted = ("cycle_times", "finite") if speeds is None else ("speeds", "positive")
+            raise ValueError(f"{name}[{int(np.argmax(bad))}] must be {wanted} in a Platform")
+        costs = np.zeros(p) if link_costs is None else _per_worker("link_costs", link_costs, p)
+        buffers = list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p
+        if len(buffers) != p:
+            raise ValueError(f"memory must have {p} entries, got {len(buffers)}")
+        labels = [None] * p if names is None else _check.names(p, names)
+        return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels))
+
+    @classmethod
+    def complete(cls, cycle_times: ArrayLike, links: ArrayLike) -> Platform:
+        """Workers with a link between every two: links is (p, p), time per unit of data."""
+        times = _check.cycle_times(cycle_times, None)
+        return cls(map(Worker, times.tolist()), links)
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """The workers in order."""
+        return self._workers
+
+    @property
+    def links(self) -> NDArray[np.float64] | None:
+        """The (p, p) matrix of link costs, or None for a star."""
+        return self._links
+
+    @property
+    def cycle_times(self) -> NDArray[np.float64]:
+        """(p,) time per unit of work."""
+        return np.array([w.cycle_time for w in self._workers])
+
+    @property
+    def speeds(self) -> NDArray[np.float64]:
+        """(p,) 1 / cycle_times."""
+        return speeds_of(self.cycle_times)
+
+    @property
+    def link_costs(self) -> NDArray[np.float64]:
+        """(p,) time per unit of data from the master."""
+        return np.array([w.link_cost for w in self._workers])
+
+    @property
+    def memory(self) -> tuple[int | None, ...]:
+        """Buffers of each worker; None for no limit."""
+        return tuple(w.memory for w in self._workers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names; P0, P1, ... where none was given."""
+        return tuple(w.name or f"P{i}" for i, w in enumerate(self._workers))
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Platform):
+            return NotImplemented
+        if (self.links is None) != (other.links is None):
+            return False
+        same = self.links is None or np.array_equal(self.links, other.links)  # type: ignore[arg-type]
+        return same and self.workers == other.workers
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        times = ", ".join(f"{t:g}" for t in self.cycle_times[:6]) + (", ..." if len(self) > 6 else "")
+        return f"<Platform: {'star' if self.links is None else 'complete'}, {len(self)} workers, cycle-times {times}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values: what `save` writes."""
+        workers = [
+            {key: value for key, value in vars(worker).items() if value is not None} for worker in self._workers
+        ]
+        content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
+        if self.links is not None:
+            content["links"] = self.links.tolist()
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Platform:
+        """The inverse of `to_dict`; cycle_time may be replaced by speed."""
+        if not isinstance(content, dict) or not isinstance(content.get("worker"), list):
+            raise ValueError("a platform needs a list 'worker' of tables")
+        if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
+            raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
+        if unknown := set(content) - {"format", "version", "worker", "links"}:
+            raise ValueError(f"unknown key {sorted(unknown)[0]!r} in a platform")
+        workers = []
+        for i, table in enumerate(content["worker"]):
+            try:
+                workers.append(Worker(**table))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"worker {i}: {error}") from error
+        return cls(workers, content.get("links"))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the platform to a .toml or .json file (beside it first, then renamed)."""
+        path = Path(path)
+        if path.suffix == ".json":
+            text = json.dumps(self.to_dict(), indent=2) + "\n"
+        elif path.suffix == ".toml":
+            text = _toml(self.to_dict())
+        else:
+            raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+        with replace_file(path) as file:
+            file.write(text.encode())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Platform:
+        """Read a .toml or .json file written by `save` or by hand.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        ValueError
+            If it is not a platform; the message names the file and the entry.
+        """
+        path = Path(path)
+        readers = {".json": json.loads, ".toml": tomllib.loads}
+        if path.suffix not in readers:
+            raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+        try:
+            return cls.from_dict(readers[path.suffix](path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
+    array = np.full(p, float(values)) if np.ndim(values) == 0 else _check.vector(name, values)  # type: ignore[arg-type]
+    if len(array) != p:
+        raise ValueError(f"{name} must have {p} entries, got {len(array)}")
+    return array
+
+
+def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(links, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("links must be a matrix of real numbers") from None
+    if matrix.shape != (p, p):
+        raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
+    off_diagonal = ~np.eye(p, dtype=bool)
+    bad = off_diagonal & ~((matrix >= 0) & np.isfinite(matrix))
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(f"links[{i}][{j}] must be finite and not negative, got {matrix[i, j]:g}")
+    return matrix
+
+
+def _toml(content: dict[str, Any]) -> str:
+    """TOML of a platform; JSON's strings, numbers and lists are TOML's too."""
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in content.items() if key != "worker"]
+    for worker in content["worker"]:
+        lines += ["", "[[worker]]"] + [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in worker.items()]
+    return "\n".join(lines) + "\n"

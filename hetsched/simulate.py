@@ -1,0 +1,36 @@
+"""From a plan to the trace that it predicts."""
+
+from __future__ import annotations
+
+from .plan import Plan, speeds_of
+from .trace import Trace
+
+
+def simulate(plan: Plan) -> Trace:
+    """The trace that a plan predicts, in the plan's unit of time.
+
+    Parameters
+    ----------
+    plan : Plan
+        Any plan with cycle-times: of `distribute`, of `partition` with a Platform, of `Pool.plan`.
+
+    Returns
+    -------
+    Trace
+        With kind "simulated"; its makespan is the plan's.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.simulate(hs.distribute(10, [3, 5, 8])).makespan
+    16.0
+    """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    steps = plan.steps()
+    makespan = max((step.end for step in steps), default=0.0)
+    speeds = speeds_of(plan.cycle_times).tolist()  # type: ignore[attr-defined]
+    work = sum(s * (step.end - step.start) for step in steps if step.kind == "compute" for s in [speeds[step.worker]])
+    return Trace.from_steps(
+        steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=work / sum(speeds)
+    )

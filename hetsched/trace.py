@@ -1,0 +1,152 @@
+"""What happened, or what would: one form for simulated, emulated and real runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Event(NamedTuple):
+    """One stretch of a worker's time, [start, end); kind is "compute", "transfer" or "wait"."""
+
+    worker: int
+    kind: str
+    start: float
+    end: float
+    what: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace:
+    """Every worker's compute, transfer and wait intervals.
+
+    Attributes
+    ----------
+    events : tuple of Event
+        By worker, then by time; without gaps from 0 to the makespan (waiting is an event too).
+    workers : tuple of str
+        Names.
+    kind : {"simulated", "emulated", "real"}
+    unit : str
+        Of all times; "s" for emulated and real runs.
+    predicted : float or None
+        The plan's makespan in the trace's unit.
+    ideal : float or None
+        The work divided perfectly over the speeds, in the trace's unit.
+    speeds : tuple of float
+        Relative speeds of the workers.
+    """
+
+    events: tuple[Event, ...]
+    workers: tuple[str, ...]
+    kind: str
+    unit: str
+    predicted: float | None
+    ideal: float | None
+    speeds: tuple[float, ...]
+
+    @classmethod
+    def from_steps(
+        cls,
+        steps: Iterable[Sequence[Any]],
+        workers: Sequence[str],
+        *,
+        kind: str,
+        speeds: Sequence[float],
+        unit: str = "s",
+        predicted: float | None = None,
+        ideal: float | None = None,
+    ) -> Trace:
+        """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
+        busy: list[list[Event]] = [[] for _ in workers]
+        for step in steps:
+            event = Event(*step)
+            busy[event.worker].append(event)
+        makespan = max((e.end for own in busy for e in own), default=0.0)
+        events: list[Event] = []
+        for worker, own in enumerate(busy):
+            now = 0.0
+            for event in sorted(own, key=lambda e: (e.start, e.end)):
+                if event.start > now:
+                    events.append(Event(worker, "wait", now, event.start, ""))
+                events.append(event)
+                now = max(now, event.end)
+            if now < makespan:
+                events.append(Event(worker, "wait", now, makespan, ""))
+        return cls(tuple(events), tuple(workers), kind, unit, predicted, ideal, tuple(float(s) for s in speeds))
+
+    @cached_property
+    def makespan(self) -> float:
+        """End of the last event."""
+        return max((e.end for e in self.events), default=0.0)
+
+    def total(self, kind: str) -> tuple[float, ...]:
+        """Time that each worker spent on events of a kind."""
+        sums = [0.0] * len(self.workers)
+        for event in self.events:
+            if event.kind == kind:
+                sums[event.worker] += event.end - event.start
+        return tuple(sums)
+
+    @cached_property
+    def finish(self) -> tuple[float, ...]:
+        """When each worker ended its last compute or transfer event."""
+        ends = [0.0] * len(self.workers)
+        for event in self.events:
+            if event.kind != "wait":
+                ends[event.worker] = max(ends[event.worker], event.end)
+        return tuple(ends)
+
+    @cached_property
+    def efficiency(self) -> float:
+        """Perfectly divided work / makespan; where the work is unknown, the share of time spent computing, weighted by speed."""
+        if self.makespan == 0.0:
+            return 1.0
+        if self.ideal is not None:
+            return self.ideal / self.makespan
+        weights = sum(self.speeds)
+        return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (weights * self.makespan)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Gantt chart with matplotlib; returns the axes."""
+        from .plot import plot_trace
+
+        return plot_trace(self, ax)
+
+    def to_chrome(self, path: str | PathLike[str]) -> None:
+        """Write Chrome-trace JSON, for Perfetto and chrome://tracing."""
+        from .export import write_chrome
+
+        write_chrome(self, path)
+
+    def to_paje(self, path: str | PathLike[str]) -> None:
+        """Write a Paje trace, for ViTE."""
+        from .export import write_paje
+
+        write_paje(self, path)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write worker, name, kind, start, end, what as CSV."""
+        from .export import write_csv
+
+        write_csv(self, path)
+
+    def __repr__(self) -> str:
+        predicted = "" if self.predicted is None else f", predicted {self.predicted:.6g}"
+        return (
+            f"<Trace: {self.kind}, {len(self.workers)} workers, makespan {self.makespan:.6g} {self.unit}{predicted}, "
+            f"efficiency {self.efficiency:.1%}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from .plot import figure_svg
+
+        return f"<p>{escape(repr(self)[1:-1])}</p>{figure_svg(self.plot)}"
