@@ -4,6 +4,8 @@ from .allocate import Distribution, distribute
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
 from .platform import Platform, Worker
+from .pool import Pool, matmul
+from .product import ProductPlan
 from .simulate import simulate
 from .trace import Trace
 
@@ -15,9 +17,12 @@ __all__ = [
     "InfeasibleError",
     "Partition",
     "Platform",
+    "Pool",
+    "ProductPlan",
     "Trace",
     "Worker",
     "distribute",
+    "matmul",
     "partition",
     "simulate",
 ]

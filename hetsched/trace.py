@@ -41,6 +41,8 @@ class Trace:
         The work divided perfectly over the speeds, in the trace's unit.
     speeds : tuple of float
         Relative speeds of the workers.
+    cpu : tuple of float or None
+        CPU seconds that each worker used; None for simulated runs.
     """
 
     events: tuple[Event, ...]
@@ -50,6 +52,7 @@ class Trace:
     predicted: float | None
     ideal: float | None
     speeds: tuple[float, ...]
+    cpu: tuple[float, ...] | None = None
 
     @classmethod
     def from_steps(
@@ -62,6 +65,7 @@ class Trace:
         unit: str = "s",
         predicted: float | None = None,
         ideal: float | None = None,
+        cpu: Sequence[float] | None = None,
     ) -> Trace:
         """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
         busy: list[list[Event]] = [[] for _ in workers]
@@ -79,7 +83,16 @@ class Trace:
                 now = max(now, event.end)
             if now < makespan:
                 events.append(Event(worker, "wait", now, makespan, ""))
-        return cls(tuple(events), tuple(workers), kind, unit, predicted, ideal, tuple(float(s) for s in speeds))
+        return cls(
+            tuple(events),
+            tuple(workers),
+            kind,
+            unit,
+            predicted,
+            ideal,
+            tuple(float(s) for s in speeds),
+            None if cpu is None else tuple(cpu),
+        )
 
     @cached_property
     def makespan(self) -> float:

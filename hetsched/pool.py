@@ -1,0 +1,410 @@
+"""Workers that run plans: this machine's cores, or emulated ones of any speed."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _check, _engine
+from .errors import EmulationWarning
+from .machine import machine
+from .operands import Array, Operands, operands
+from .partition import Partition
+from .platform import Platform
+from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
+from .trace import Trace
+
+#: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
+_SMALL = 100**3
+#: So do those with a side below this: they are bound by memory, and packing would double the traffic.
+_THIN = 6
+#: Shares of the host's measured rate that emulated workers may ask for, of one core and of all together.
+_ONE_CORE, _ALL_CORES = 0.9, 0.8
+_DOUBLE = np.dtype(np.float64)
+
+Progress = Callable[[float], object]
+
+
+class Pool:
+    """Persistent worker threads that multiply by a plan.
+
+    Parameters
+    ----------
+    workers : int or Platform, optional
+        That many workers of equal speed, or one for each worker of a platform; by default as many as this process may use
+        cores (affinity mask, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more than cores,
+        each is pinned to one.
+    emulate : bool
+        Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
+        there may be more of them than cores. The numbers are computed for real.
+    time_scale : float
+        Of an emulated run: real seconds per second of the platform. Above 1 slows a platform that the host cannot keep up
+        with; below 1 shortens the wait for a slow one.
+
+    Raises
+    ------
+    ValueError
+        If the host cannot keep up with the emulated platform; the message says what it lacks.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> A = B = np.ones((300, 300))
+    >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+    ...     C, trace = pool.matmul(A, B, trace=True)
+    >>> C[0, 0], trace.kind
+    (np.float64(300.0), 'emulated')
+    """
+
+    def __init__(
+        self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0
+    ) -> None:
+        self._time_scale = _check.number("time_scale", time_scale, above=0.0)
+        if not emulate and self._time_scale != 1.0:
+            raise ValueError("time_scale is for emulate=True")
+        self._emulate = bool(emulate)
+        host = machine()
+        self._platform: Platform | None = None
+        if isinstance(workers, Platform):
+            self._platform = workers
+            self._size = len(workers)
+        else:
+            self._size = host.workers if workers is None else _check.integer("workers", workers, low=1, high=4096)
+        if self._emulate:
+            if self._platform is None:
+                raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
+            self._require_capacity(np.dtype(np.float32))
+        self._cores = None if self._emulate or self._size > len(host.cores) else host.cores[: self._size]
+        self._shares = None
+        if self._platform is not None and np.ptp(self._platform.speeds) > 0:
+            self._shares = self._platform.speeds
+        self._pid = os.getpid()
+        self._threads: _engine.Threads | None = _engine.Threads(self._size, self._cores)
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """End the threads, after a product that another thread may be running. Closing twice is allowed."""
+        self._threads = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        kind = f"emulated, time_scale {self._time_scale:g}" if self._emulate else "real"
+        return f"<Pool: {self._size} workers, {kind}{', closed' if self._threads is None else ''}>"
+
+    def _live(self) -> _engine.Threads:
+        threads = self._threads
+        if threads is None:
+            raise ValueError("the pool is closed")
+        if os.getpid() != self._pid:  # a forked child has no threads of its parent's
+            self._pid = os.getpid()
+            self._threads = threads = _engine.Threads(self._size, self._cores)
+        return threads
+
+    @property
+    def platform(self) -> Platform:
+        """The platform given, or the equal workers of this machine with their measured cycle-time in float64."""
+        return self._platform or _equal_workers(self._size, _DOUBLE)
+
+    # ---- planning ----
+
+    def plan(
+        self, m: int, n: int, k: int, *, dtype: DTypeLike = np.float64, method: str = "auto", block: int = 1
+    ) -> ProductPlan:
+        """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n); see `hetsched.product.plan_matmul`.
+
+        On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
+        take over from those that are late.
+        """
+        kind = np.dtype(dtype)
+        if kind not in _engine.DTYPES:
+            raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+        platform = self._platform or _equal_workers(self._size, kind)
+        shared = not self._emulate and method == "auto"
+        if shared:
+            method = "columns" if n >= m else "rows"
+        flops = 8.0 if kind.kind == "c" else 2.0
+        return plan_matmul(
+            m, n, k, platform, method=method, block=block, itemsize=kind.itemsize, flops_per_update=flops, shared=shared
+        )
+
+    # ---- running ----
+
+    @overload
+    def matmul(
+        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
+        method: str = "auto", block: int = 1, trace: Literal[False] = False, progress: Progress | None = None,
+    ) -> Any: ...  # fmt: skip
+    @overload
+    def matmul(
+        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
+        method: str = "auto", block: int = 1, trace: Literal[True], progress: Progress | None = None,
+    ) -> tuple[Any, Trace]: ...  # fmt: skip
+    def matmul(
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        out: Array | None = None,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        *,
+        method: str = "auto",
+        block: int = 1,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """alpha A B + beta out, by the workers of the pool.
+
+        Parameters
+        ----------
+        A, B : array_like
+            float32, float64, complex64 or complex128 with any strides; 1-D and stacked operands as for numpy.matmul. Mixed
+            dtypes are promoted.
+        out : ndarray, optional
+            Where the result goes: its shape and dtype, no memory in common with A or B. After an interrupted call its
+            content is undefined.
+        alpha, beta : number
+            beta needs out; with beta 0 the old content of out does not matter, NaN or not.
+        method, block :
+            As for `plan`.
+        trace : bool
+            Also return a Trace; for operands of at most two dimensions.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            A scalar for two 1-D operands.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s.
+        """
+        threads = self._live()
+        x = operands(A, B, out, alpha, beta)
+        direct = self._emulate or trace or method != "auto" or block != 1
+        if trace and x.c.ndim > 2:
+            raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
+        record = None
+        if direct:
+            m, n, k = x.sizes
+            plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block)
+            for a, b, c in x:
+                record = self._run(threads, plan, a, b, c, x.alpha, x.beta, progress)
+        else:
+            self._multiply(threads, x, progress)
+        result = x.result if x.result.ndim or out is not None else x.result[()]
+        return (result, record) if trace else result
+
+    def run(
+        self,
+        plan: ProductPlan | Partition,
+        A: ArrayLike,
+        B: ArrayLike,
+        C: Array | None = None,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        *,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """alpha A B + beta C by a given plan: one of `plan`, or a `partition` of C's elements or square blocks.
+
+        Parameters and results are those of `matmul`, with C for out.
+        """
+        threads = self._live()
+        x = operands(A, B, C, alpha, beta)
+        if x.c.ndim > 2:
+            raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+        if isinstance(plan, Partition):
+            flops = 8.0 if x.c.dtype.kind == "c" else 2.0
+            plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops)
+        elif not isinstance(plan, ProductPlan):
+            raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
+        if plan.shape != x.sizes:
+            raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
+        if len(plan.names) != self._size:
+            raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {self._size}")
+        record = self._run(threads, plan, x.a, x.b, x.c, x.alpha, x.beta, progress)
+        return (x.result, record) if trace else x.result
+
+    def _multiply(self, threads: _engine.Threads, x: Operands, progress: Progress | None) -> None:
+        m, n, k = x.sizes
+        if m * n * k <= _SMALL or min(m, n) < _THIN:
+            _by_numpy(x)
+            return
+        watched = progress is not None or (m * n * k > 10**9 and threading.current_thread() is threading.main_thread())
+        for a, b, c in x:
+            poll = _engine.Poll(progress) if watched else None
+            _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares, poll)
+
+    def _run(
+        self,
+        threads: _engine.Threads,
+        plan: ProductPlan,
+        a: Array,
+        b: Array,
+        c: Array,
+        alpha: complex,
+        beta: complex,
+        progress: Progress | None,
+    ) -> Trace:
+        pace = receive = None
+        if self._emulate:
+            self._require_capacity(c.dtype)
+            pace = plan.cycle_times * self._time_scale / UNIT
+            if plan.link_costs.any():
+                receive = plan.receive * self._time_scale
+        m, n, k = plan.shape
+        result = _engine.run_product(
+            threads, a, b, c, alpha, beta,
+            workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if plan.shared else plan.boxes.tolist(),
+            cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
+            poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size,
+        )  # fmt: skip
+        labels = ["shared tiles"] if plan.shared else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
+        steps = [
+            (worker, kind, start, end, labels[box] if box >= 0 else f"{plan.received[worker] * 1e-6:.4g} MB")
+            for worker, kind, start, end, box in result.events
+        ]
+        trace = Trace.from_steps(
+            steps,
+            plan.names,
+            kind="emulated" if self._emulate else "real",
+            speeds=(1.0 / plan.cycle_times).tolist(),
+            predicted=plan.makespan * self._time_scale,
+            ideal=plan.lower_bound * self._time_scale,
+            cpu=result.busy,
+        )
+        late = max(result.late)
+        if self._emulate and late > max(0.01 * plan.makespan * self._time_scale, 0.005):
+            worker = plan.names[int(np.argmax(result.late))]
+            warnings.warn(
+                f"the host could not keep up: worker {worker} was {late:.3g} s late; use a larger time_scale",
+                EmulationWarning,
+                stacklevel=3,
+            )
+        return trace
+
+    def _require_capacity(self, dtype: np.dtype[Any]) -> None:
+        """Refuse a platform that this host cannot emulate."""
+        wanted = self.platform.speeds / self._time_scale
+        one = _rate(dtype) / UNIT
+        cores = machine().workers
+        excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
+        if excess > 1.0:
+            raise ValueError(
+                f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
+                f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
+                f"({dtype}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
+            )
+
+
+def _by_numpy(x: Operands) -> None:
+    if x.alpha == 1 and x.beta == 0:
+        np.matmul(x.a, x.b, out=x.c)
+        return
+    product: Array = np.matmul(x.a, x.b)
+    product *= x.c.dtype.type(x.alpha)
+    if x.beta != 0:
+        product += x.c.dtype.type(x.beta) * x.c
+    x.c[...] = product
+
+
+@cache
+def _rate(dtype: np.dtype[Any]) -> float:
+    """Flops per second of one core, measured once per process in a few milliseconds."""
+    n = 256
+    a = np.ones((n, n), dtype)
+    c = np.empty_like(a)
+    flops = (8.0 if dtype.kind == "c" else 2.0) * n**3
+    one = _engine.Threads(1, None)
+    times: list[float] = []
+    for _ in range(8):
+        start = _engine.clock()
+        _engine.gemm(one, a, a, c, 1.0, 0.0, None, None)
+        times.append(_engine.clock() - start)
+    return flops / sorted(times)[2]
+
+
+@cache
+def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
+    return Platform.star([UNIT / _rate(dtype)] * p)
+
+
+# ---- the pool of this machine's cores ---------------------------------------------------------------------------
+
+_shared: Pool | None = None
+_shared_lock = threading.Lock()
+
+
+def _shared_pool() -> Pool:
+    global _shared
+    with _shared_lock:
+        if _shared is None:
+            _shared = Pool()
+        return _shared
+
+
+def _forget_shared_pool() -> None:
+    global _shared, _shared_lock
+    _shared, _shared_lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_shared_pool)
+
+
+def matmul(
+    A: ArrayLike,
+    B: ArrayLike,
+    out: NDArray[Any] | None = None,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    *,
+    trace: bool = False,
+    progress: Progress | None = None,
+) -> Any:
+    """alpha A B + beta out on all cores that this process may use; see `Pool.matmul`.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> hs.matmul(np.eye(2), np.arange(4.0).reshape(2, 2)).tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+    if (
+        out is None
+        and type(A) is np.ndarray
+        and type(B) is np.ndarray
+        and A.ndim == 2 == B.ndim
+        and A.shape[0] * B.size <= _SMALL
+        and A.shape[1] == B.shape[0]
+        and alpha == 1
+        and beta == 0
+        and not trace
+        and A.dtype in _engine.DTYPES
+        and B.dtype in _engine.DTYPES
+    ):
+        return np.matmul(A, B)
+    pool = _shared or _shared_pool()
+    return pool.matmul(A, B, out, alpha, beta, trace=trace, progress=progress)  # type: ignore[call-overload]
