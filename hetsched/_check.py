@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from .platform import Platform
 
 
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     """An integer in [low, high]; a float with an integral value will do."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{name} must be an integer, got {value!r}")
@@ -27,7 +31,7 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
 
 def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, finite: bool = True) -> float:
     """A real number >= low and > above."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     result = float(value)
     if math.isnan(result) or (finite and math.isinf(result)):
@@ -81,7 +85,7 @@ def cycle_times(
             raise ValueError("speeds are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / rates
-    times = getattr(given, "cycle_times", given)
+    times: Any = getattr(given, "cycle_times", given)
     array = positive(name, vector(name, times))
     if np.isinf(array).all():
         raise ValueError(f"{name} are all infinite: nobody can work")

@@ -98,8 +98,7 @@ def machine(root: str = "/") -> Machine:
     Machine
         Where a file is missing (all of them on macOS), its field is empty and the cpus are those of `os.cpu_count`.
     """
-    online = _cpu_list(_read(root, f"{_CPUS}/online"))
-    online = online or tuple(range(os.cpu_count() or 1))
+    online = _cpu_list(_read(root, f"{_CPUS}/online")) or tuple(range(os.cpu_count() or 1))
     allowed = _affinity(root, online)
     quota, quota_source = min(_quotas(root), key=lambda found: found[0], default=(None, ""))
     thread_limit, thread_limit_source = _thread_limit()
@@ -238,7 +237,7 @@ def _groups(root: str, path: str, kind: str) -> Iterator[tuple[str, str]]:
         if kind == "cgroup2" or "cpu" in source[2].split(","):
             mounts[_unescape(fields[4])] = _unescape(fields[3])
     views = [(point, top, inner) for point, top in mounts.items() if (inner := _inside(path, top)) is not None]
-    if not views:  # a container whose mount shows other groups than /proc/self/cgroup names: its top binds us all the same
+    if not views:  # a container whose mount does not show what /proc/self/cgroup names: its top is the nearest known
         views = [(point, top, []) for point, top in list(mounts.items())[:1]]
     for point, top, inner in views:
         for depth in range(len(inner), -1, -1):
@@ -260,8 +259,10 @@ def _unescape(field: str) -> str:
 
 
 def _thread_limit() -> tuple[int | None, str]:
-    nested = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    for name, text in (("HETSCHED_NUM_THREADS", os.environ.get("HETSCHED_NUM_THREADS", "")), ("OMP_NUM_THREADS", nested)):
+    for name in ("HETSCHED_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(name, "")
+        if name == "OMP_NUM_THREADS":
+            text = text.partition(",")[0]  # one number for each nesting level
         if limit := _natural(text):
             return limit, name
     return None, ""

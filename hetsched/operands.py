@@ -22,7 +22,9 @@ def operand(name: str, value: ArrayLike) -> Array:
     array = np.asarray(value)
     if array.dtype not in DTYPES:
         if array.dtype.newbyteorder("=") in DTYPES:
-            raise TypeError(f"{name} has foreign byte order ({array.dtype.str}); convert it with {name}.astype({array.dtype.name!r})")
+            raise TypeError(
+                f"{name} has foreign byte order ({array.dtype.str}); convert it with {name}.astype({array.dtype.name!r})"
+            )
         raise TypeError(f"{name} has dtype {array.dtype}; supported are {_SUPPORTED}")
     if array.ndim == 0:
         raise ValueError(f"{name} is a scalar; matmul needs at least one dimension")
@@ -103,7 +105,7 @@ def _scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
         raise TypeError(f"{name} must be a number, got {value!r}")
     if dtype.kind != "c" and not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is complex, A and B are {dtype}")
-    return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
+    return complex(value) if dtype.kind == "c" else float(value)
 
 
 def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
@@ -127,7 +129,7 @@ def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, 
 
 def _shares_memory(x: Array, y: Array) -> bool:
     try:
-        return np.shares_memory(x, y, max_work=10_000)
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True  # not decided in reasonable time: refuse
 

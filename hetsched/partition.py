@@ -83,9 +83,7 @@ class Partition(Plan):
         return plot_partition(self, ax)
 
 
-def partition(
-    areas: Platform | ArrayLike, method: str = "columns", shape: tuple[int, int] | None = None
-) -> Partition:
+def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple[int, int] | None = None) -> Partition:
     """Tile a square or a matrix with one rectangle per worker, of given areas and small half perimeters.
 
     In a matrix product over the rectangles of C, a worker receives as much of A and B as the half perimeter of its

@@ -191,9 +191,7 @@ class Platform:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: what `save` writes."""
-        workers = [
-            {key: value for key, value in vars(worker).items() if value is not None} for worker in self._workers
-        ]
+        workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self._workers]
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.links is not None:
             content["links"] = self.links.tolist()
@@ -275,5 +273,7 @@ def _toml(content: dict[str, Any]) -> str:
     """TOML of a platform; JSON's strings, numbers and lists are TOML's too."""
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in content.items() if key != "worker"]
     for worker in content["worker"]:
-        lines += ["", "[[worker]]"] + [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in worker.items()]
+        lines += ["", "[[worker]]"] + [
+            f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in worker.items()
+        ]
     return "\n".join(lines) + "\n"

@@ -27,6 +27,8 @@ _SMALL = 100**3
 _THIN = 6
 #: Shares of the host's measured rate that emulated workers may ask for, of one core and of all together.
 _ONE_CORE, _ALL_CORES = 0.9, 0.8
+#: Longer ones look for Ctrl-C.
+_LONG = 10**8
 _DOUBLE = np.dtype(np.float64)
 
 Progress = Callable[[float], object]
@@ -117,6 +119,11 @@ class Pool:
         return threads
 
     @property
+    def time_scale(self) -> float:
+        """Real seconds per second of an emulated platform."""
+        return self._time_scale
+
+    @property
     def platform(self) -> Platform:
         """The platform given, or the equal workers of this machine with their measured cycle-time in float64."""
         return self._platform or _equal_workers(self._size, _DOUBLE)
@@ -131,6 +138,7 @@ class Pool:
         On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
         take over from those that are late.
         """
+        m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
         kind = np.dtype(dtype)
         if kind not in _engine.DTYPES:
             raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
@@ -200,8 +208,10 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads = self._live()
-        x = operands(A, B, out, alpha, beta)
         direct = self._emulate or trace or method != "auto" or block != 1
+        if not direct and alpha == 1 and beta == 0 and progress is None and _is_plain(A, B, out):
+            return self._multiply_plain(threads, A, B, out)
+        x = operands(A, B, out, alpha, beta)
         if trace and x.c.ndim > 2:
             raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
         record = None
@@ -247,12 +257,23 @@ class Pool:
         record = self._run(threads, plan, x.a, x.b, x.c, x.alpha, x.beta, progress)
         return (x.result, record) if trace else x.result
 
+    def _multiply_plain(self, threads: _engine.Threads, a: Any, b: Any, out: Array | None) -> Array:
+        (m, k), n = a.shape, b.shape[1]
+        work = m * n * k
+        if work <= _SMALL or m < _THIN or n < _THIN:
+            product: Array = np.matmul(a, b, out=out)
+            return product
+        c: Array = np.empty((m, n), a.dtype) if out is None else out
+        watched = work > _LONG and threading.current_thread() is threading.main_thread()
+        _engine.gemm(threads, a, b, c, 1.0, 0.0, self._shares, _engine.Poll() if watched else None)
+        return c
+
     def _multiply(self, threads: _engine.Threads, x: Operands, progress: Progress | None) -> None:
         m, n, k = x.sizes
         if m * n * k <= _SMALL or min(m, n) < _THIN:
             _by_numpy(x)
             return
-        watched = progress is not None or (m * n * k > 10**9 and threading.current_thread() is threading.main_thread())
+        watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
         for a, b, c in x:
             poll = _engine.Poll(progress) if watched else None
             _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares, poll)
@@ -271,7 +292,7 @@ class Pool:
         pace = receive = None
         if self._emulate:
             self._require_capacity(c.dtype)
-            pace = plan.cycle_times * self._time_scale / UNIT
+            pace = self.platform.cycle_times * self._time_scale / UNIT
             if plan.link_costs.any():
                 receive = plan.receive * self._time_scale
         m, n, k = plan.shape
@@ -281,7 +302,11 @@ class Pool:
             cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
             poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size,
         )  # fmt: skip
-        labels = ["shared tiles"] if plan.shared else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
+        labels = (
+            ["shared tiles"]
+            if plan.shared
+            else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
+        )
         steps = [
             (worker, kind, start, end, labels[box] if box >= 0 else f"{plan.received[worker] * 1e-6:.4g} MB")
             for worker, kind, start, end, box in result.events
@@ -317,6 +342,28 @@ class Pool:
                 f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
                 f"({dtype}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
             )
+
+
+def _is_plain(A: Any, B: Any, out: Any) -> bool:
+    """Whether the operands are the usual ones: contiguous matrices of one supported dtype, out apart from them. Everything
+    else takes the general way, which also finds the words for what is wrong."""
+    if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
+        return False
+    dtype = A.dtype
+    if dtype is not B.dtype or dtype not in _engine.DTYPES or A.shape[1] != B.shape[0]:
+        return False
+    if not ((A.flags.forc and A.flags.aligned) and (B.flags.forc and B.flags.aligned)):
+        return False
+    if out is None:
+        return True
+    return (
+        type(out) is np.ndarray
+        and out.dtype is dtype
+        and out.shape == (A.shape[0], B.shape[1])
+        and out.flags.carray
+        and not np.may_share_memory(out, A)
+        and not np.may_share_memory(out, B)
+    )
 
 
 def _by_numpy(x: Operands) -> None:
@@ -392,19 +439,7 @@ def matmul(
     >>> hs.matmul(np.eye(2), np.arange(4.0).reshape(2, 2)).tolist()
     [[0.0, 1.0], [2.0, 3.0]]
     """
-    if (
-        out is None
-        and type(A) is np.ndarray
-        and type(B) is np.ndarray
-        and A.ndim == 2 == B.ndim
-        and A.shape[0] * B.size <= _SMALL
-        and A.shape[1] == B.shape[0]
-        and alpha == 1
-        and beta == 0
-        and not trace
-        and A.dtype in _engine.DTYPES
-        and B.dtype in _engine.DTYPES
-    ):
-        return np.matmul(A, B)
-    pool = _shared or _shared_pool()
+    pool = _shared
+    if pool is None:
+        pool = _shared_pool()
     return pool.matmul(A, B, out, alpha, beta, trace=trace, progress=progress)  # type: ignore[call-overload]

@@ -159,7 +159,9 @@ def plan_of_partition(
     return _with_times(given.method, rects, (m, n, k), platform, itemsize, flops_per_update, False)
 
 
-def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _slices(
+    along: int, across: int, platform: Platform
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     plan = distribute(along if across else 0, platform)
     return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
 
@@ -210,7 +212,7 @@ def _with_times(
         method=method,
         lower_bound=min(bound, makespan),
         optimal=makespan <= bound * (1 + 1e-12),
-        scope="",
+        scope=f"slices ({method}) of whole blocks" if method in ("columns", "rows") and not costs.any() else "",
         shape=shape,
         boxes=_check.frozen(boxes),
         shared=shared,

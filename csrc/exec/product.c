@@ -94,11 +94,13 @@ static void after_tile(void *context, double flops, double tile_start)
 {
     member *self = context;
     job *j = self->job;
-    if (j->run->pace) {
+    double start = tile_start - j->start;
+    if (j->run->pace) { /* the emulated worker computes all the time, the host's thread only some of it */
+        start = fmin(start, self->deadline);
         self->deadline += flops * j->run->pace[self->worker];
         sleep_until(self, self->deadline);
     }
-    if (j->run->events) record(self, HS_COMPUTE, tile_start - j->start, since_start(j));
+    if (j->run->events) record(self, HS_COMPUTE, start, since_start(j));
     if (self->is_caller) poll_now(j);
 }
 

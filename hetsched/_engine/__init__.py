@@ -68,7 +68,9 @@ def partition_columns(
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
     check_status(
-        lib.hs_partition_columns(p, _doubles(areas), max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost)
+        lib.hs_partition_columns(
+            p, _doubles(areas), max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost
+        )
     )
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
@@ -81,7 +83,14 @@ def tile_columns(
     rects = np.empty((len(areas), 4), np.int64)
     check_status(
         lib.hs_tile_columns(
-            m, n, len(areas), _doubles(areas), _int32s(order), _int32s(starts), len(starts) - 1, _int64s(rects.reshape(-1))
+            m,
+            n,
+            len(areas),
+            _doubles(areas),
+            _int32s(order),
+            _int32s(starts),
+            len(starts) - 1,
+            _int64s(rects.reshape(-1)),
         )
     )
     return rects
@@ -135,7 +144,9 @@ def _hand_in_openblas() -> None:
         signature = api.PyCapsule_GetName(capsule)
         pointers.append(api.PyCapsule_GetPointer(capsule, signature))
     wide = re.search(rb"\b(int64_t|long long|npy_int64|blas_int64)\b", signature) is not None
-    status = lib.hs_kernel_use_fortran(ffi.cast("void *", pointers[0]), ffi.cast("void *", pointers[1]), 8 if wide else 4)
+    status = lib.hs_kernel_use_fortran(
+        ffi.cast("void *", pointers[0]), ffi.cast("void *", pointers[1]), 8 if wide else 4
+    )
     check_status(status)
 
 
@@ -180,7 +191,7 @@ def _poll_failed(kind: type[BaseException], error: BaseException, traceback: Tra
         ffi.from_handle(context).error = error
 
 
-@ffi.def_extern(error=1, onerror=_poll_failed)
+@ffi.def_extern(error=1, onerror=_poll_failed)  # type: ignore[untyped-decorator]
 def hs_python_poll(context: Any, fraction: float) -> int:
     return ffi.from_handle(context)(fraction)  # type: ignore[no-any-return]
 
@@ -204,7 +215,9 @@ def _address(array: NDArray[Any]) -> Any:
     return ffi.cast("void *", array.ctypes.data)
 
 
-def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex) -> tuple[Any, tuple[Any, ...]]:
+def _product(
+    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex
+) -> tuple[Any, tuple[Any, ...]]:
     """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]

@@ -9,7 +9,7 @@ import cffi
 def declarations(header: str) -> str:
     """The header as cffi reads it: no comments, no preprocessor lines, no extern "C"."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    text = re.sub(r'#ifdef __cplusplus.*?#endif', "", text, flags=re.S)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     return re.sub(r"^\s*#.*$", "", text, flags=re.M)
 
 

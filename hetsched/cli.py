@@ -1,0 +1,211 @@
+"""The command `hetsched`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from .errors import EmulationWarning
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 after Ctrl-C."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        given.command(given)
+    except KeyboardInterrupt:
+        print("hetsched: interrupted", file=sys.stderr)
+        return 130
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+        print(f"hetsched: {_sentence(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hetsched", description="Plan, simulate and run dense linear algebra on workers of unequal speed."
+    )
+    parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and show what happened")
+    demo.add_argument("-o", "--output", default=".", metavar="DIR", help="where the HTML report goes (default: here)")
+    demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
+    demo.set_defaults(command=_demo)
+
+    info = commands.add_parser("info", help="what multiplies, and on what")
+    info.set_defaults(command=_info)
+
+    run = commands.add_parser(
+        "run",
+        help="multiply two .npy files",
+        description="Multiply two .npy files on this machine's cores or on an emulated platform.",
+    )
+    run.add_argument("A", help="left operand, .npy")
+    run.add_argument("B", help="right operand, .npy")
+    run.add_argument(
+        "-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete"
+    )
+    run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
+    run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
+    run.add_argument(
+        "--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second"
+    )
+    run.add_argument("--method", default="auto", help="auto, columns, rows or rectangles (default: auto)")
+    run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
+    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    run.set_defaults(command=_run)
+    return parser
+
+
+def _info(_: argparse.Namespace) -> None:
+    from . import _engine
+    from .machine import describe, machine
+
+    kernel = _engine.kernel()
+    tiles = ", ".join(f"{name} {rows} x {cols}" for name, (rows, cols) in kernel["tile"].items())
+    library = f"{kernel['name']} {kernel['version']}".strip()
+    lines = [
+        ("hetsched", f"{__version__} (engine {_engine.version()})"),
+        ("library", library if kernel["name"] != "c" else "none found: hetsched's own kernels in C"),
+        ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
+        ("register tiles", tiles),
+        *describe(machine()),
+    ]
+    width = max(len(label) for label, _ in lines)
+    for label, text in lines:
+        print(f"{label:<{width}}  {text}")
+
+
+def _demo(given: argparse.Namespace) -> None:
+    from .demo import run_demo
+
+    run_demo(given.output, given.size)
+
+
+def _load(name: str, path: str) -> np.ndarray[Any, Any]:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{name} ({path}) is an archive of arrays, not a .npy file")
+    return array
+
+
+def _run(given: argparse.Namespace) -> None:
+    import time
+    import warnings
+    from pathlib import Path
+
+    from ._files import replace_file
+    from .platform import Platform
+    from .pool import Pool
+    from .simulate import simulate
+
+    if given.emulate and not given.platform:
+        raise ValueError("--emulate needs --platform: it says how fast each worker is")
+    writers = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
+    if given.trace and Path(given.trace).suffix not in writers:
+        raise ValueError(f"--trace must end in {', '.join(writers)}, got {given.trace!r}")
+    platform = Platform.load(given.platform) if given.platform else None
+    a, b = _load("A", given.A), _load("B", given.B)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError(f"A and B must be matrices, their shapes are {a.shape} and {b.shape}")
+    with (
+        Pool(platform, emulate=given.emulate, time_scale=given.time_scale) as pool,
+        warnings.catch_warnings(record=True) as caught,
+        replace_file(given.output) as file,
+    ):
+        warnings.simplefilter("always", EmulationWarning)
+        start = time.perf_counter()
+        with _ProgressBar() as bar:
+            product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=bar.update)
+        seconds = time.perf_counter() - start
+        np.lib.format.write_array(file, product, allow_pickle=False)
+        m, n = product.shape
+        plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
+    if given.trace:
+        getattr(trace, writers[Path(given.trace).suffix])(given.trace)
+
+    flops = float(plan.flops.sum())
+    print(
+        f"{given.output}: {product.shape[0]} x {product.shape[1]} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s"
+    )
+    if given.emulate:
+        predicted = [t * pool.time_scale for t in simulate(plan).finish]
+        print(
+            worker_table(
+                plan.names,
+                plan.cycle_times.tolist(),
+                (plan.flops / max(flops, 1.0)).tolist(),
+                predicted,
+                list(trace.finish),
+            )
+        )
+        print(
+            f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}"
+        )
+    for warning in caught:
+        print(f"hetsched: warning: {warning.message}", file=sys.stderr)
+
+
+def worker_table(
+    names: Sequence[str],
+    times: Sequence[float],
+    shares: Sequence[float],
+    predicted: Sequence[float],
+    measured: Sequence[float],
+) -> str:
+    """Predicted against measured, one line per worker."""
+    width = max(6, *(len(name) for name in names))
+    lines = [f"{'worker':<{width}}  cycle-time   share  predicted   measured  difference"]
+    for name, t, share, p, m in zip(names, times, shares, predicted, measured, strict=True):
+        difference = f"{m / p - 1:+10.2%}" if p > 0 else f"{'-':>10}"
+        lines.append(f"{name:<{width}}  {t:10.4g}  {share:6.1%}  {p:7.4f} s  {m:7.4f} s  {difference}")
+    return "\n".join(lines)
+
+
+class _ProgressBar:
+    """A tqdm bar for work that takes longer than a second; nothing where tqdm or the terminal is missing."""
+
+    def __enter__(self) -> _ProgressBar:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            self._bar = None
+        else:
+            self._bar = tqdm(
+                total=1.0,
+                disable=None,
+                delay=1.0,
+                leave=False,
+                bar_format="{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left",
+            )
+        return self
+
+    def update(self, fraction: float) -> None:
+        """Show that this fraction of the work is done."""
+        if self._bar is not None:
+            self._bar.update(fraction - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

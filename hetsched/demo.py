@@ -1,0 +1,145 @@
+"""The demonstration: real arrays, unequal workers, predicted against measured."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _engine
+from .cli import worker_table
+from .machine import machine
+from .partition import partition
+from .platform import Platform
+from .pool import Pool, matmul
+from .report import Report
+from .simulate import simulate
+from .trace import Trace
+
+#: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
+CYCLE_TIMES = (3.0, 5.0, 8.0)
+#: Share of the host's measured speed that the emulated platform has.
+_LOAD = 0.4
+
+
+def run_demo(directory: str | Path, size: int = 4000) -> Path:
+    """Run it, print what happened, and write hetsched-demo.html into the directory; returns its path."""
+    if size < 200:
+        raise ValueError(f"size must be at least 200, got {size}")
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    report = Report("Matrix products on unequal workers")
+    kernel, host = _engine.kernel(), machine()
+    report.text(
+        f"{host.model or 'This machine'}, {host.workers} of {host.logical} cores; "
+        f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
+    )
+    _digits(report)
+    _large(report, size)
+    _real_cores(report, size)
+    path = directory / "hetsched-demo.html"
+    report.write(path)
+    print(f"\nReport with pictures: {path}")
+    return path
+
+
+def _emulated(gigaflops: float, seconds: float = 0.0) -> Pool:
+    """The paper's workers at a share of the host's speed, or slower, so that the work takes `seconds` at least."""
+    platform = Platform.star(CYCLE_TIMES)
+    with Pool(1) as one:
+        host = machine().workers / one.platform.cycle_times[0]
+    total = platform.speeds.sum()
+    return Pool(platform, emulate=True, time_scale=max(total / (_LOAD * host), total * seconds / gigaflops))
+
+
+def _digits(report: Report) -> None:
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    X = np.ascontiguousarray(digits.data)
+    report.heading("1. Gram matrix of 1797 handwritten digits, emulated workers")
+    report.text(
+        "Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. Each computes some columns of X Xᵀ."
+    )
+    with _emulated(2e-9 * len(X) ** 2 * X.shape[1], seconds=1.0) as pool:
+        gram = _compare(report, pool, X, X.T)
+    norms = np.diag(gram)
+    distances = norms[:, None] + norms[None, :] - 2.0 * gram
+    np.fill_diagonal(distances, np.inf)
+    right = float(np.mean(digits.target[distances.argmin(axis=1)] == digits.target))
+    report.text(f"The matrix at work: the nearest other digit has the right label for {right:.1%} of the images.")
+
+
+def _large(report: Report, n: int) -> None:
+    report.heading(f"2. A {n} x {n} product, emulated workers")
+    rng = np.random.default_rng(2001)
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    with _emulated(2e-9 * n**3) as pool:
+        _compare(report, pool, A, B)
+
+
+def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """The planned split against the equal split on the same emulated workers, and both against NumPy."""
+    reference = A @ B
+    (m, k), n = A.shape, B.shape[1]
+    plan = pool.plan(m, n, k)
+    C, planned = pool.matmul(A, B, trace=True)
+    D, equal = pool.run(partition([1.0] * len(pool), "rows", (m, n)), A, B, trace=True)
+    worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
+
+    predicted = [t * pool.time_scale for t in simulate(plan).finish]
+    shares = (plan.flops / plan.flops.sum()).tolist()
+    report.table(worker_table(plan.names, plan.cycle_times.tolist(), shares, predicted, list(planned.finish)))
+    report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
+    report.text(f"Certificate, in the platform's own seconds: {plan.certificate()}.")
+    report.text(
+        f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
+        f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."
+    )
+    report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
+    report.picture("Planned split: who computes what", plan.plot)
+    report.picture("Planned split: what happened", planned.plot)
+    report.picture("Equal split: the fast workers wait", equal.plot)
+    result: NDArray[Any] = C
+    return result
+
+
+def _off(trace: Trace) -> str:
+    return f"{trace.makespan / trace.predicted - 1:+.2%}" if trace.predicted else "-"
+
+
+def _ratio(slow: Trace, fast: Trace) -> float:
+    return (slow.predicted or 0.0) / (fast.predicted or 1.0)
+
+
+def _real_cores(report: Report, n: int) -> None:
+    report.heading(f"3. The same {n} x {n} product on this machine's cores")
+    rng = np.random.default_rng(2001)
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    C, D = np.empty((n, n)), np.empty((n, n))
+    seconds = _median_in_turns(3, lambda: matmul(A, B, out=C), lambda: np.matmul(A, B, out=D))
+    ours, numpys = (2.0 * n**3 / s / 1e9 for s in seconds)
+    difference = float(np.abs(C - D).max() / np.abs(D).max())
+    report.text(
+        f"hetsched {ours:.1f} GFLOP/s, numpy.matmul {numpys:.1f} GFLOP/s: {ours / numpys:.3f} times as fast "
+        f"(median of 3, in turns; difference {difference:.1e})."
+    )
+    _, trace = matmul(A, B, trace=True)
+    report.picture("Real cores", trace.plot)
+
+
+def _median_in_turns(rounds: int, *functions: Callable[[], Any]) -> list[float]:
+    for function in functions:
+        function()
+    times: list[list[float]] = [[] for _ in functions]
+    for _ in range(rounds):
+        for own, function in zip(times, functions, strict=True):
+            start = time.perf_counter()
+            function()
+            own.append(time.perf_counter() - start)
+    return [statistics.median(own) for own in times]

@@ -1,0 +1,176 @@
+"""The command line, as a stranger meets it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hetsched as hs
+from hetsched import cli
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A.npy, B.npy and p.toml in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((150, 120)), rng.standard_normal((120, 180))
+    np.save("A.npy", A)
+    np.save("B.npy", B)
+    hs.Platform.star([3, 5, 8], names=["fast", "middle", "slow"]).save("p.toml")
+    return A, B
+
+
+def listing():
+    return sorted(os.listdir("."))
+
+
+def test_run_on_real_cores(files, capsys):
+    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy"]) == 0
+    np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
+    assert "C.npy: 150 x 180 float64" in capsys.readouterr().out
+    assert listing() == ["A.npy", "B.npy", "C.npy", "p.toml"]
+
+
+def test_run_emulated(files, capsys):
+    arguments = ["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--emulate", "--time-scale", "20"]
+    assert cli.main([*arguments, "--method", "columns", "--block", "10", "--trace", "t.json"]) == 0
+    np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
+    out = capsys.readouterr().out
+    for word in ("fast", "middle", "slow", "predicted", "measured", "lower bound"):
+        assert word in out
+    assert json.loads(Path("t.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "arguments", "words"),
+    [
+        (None, ["missing.npy", "B.npy"], "missing.npy: No such file"),
+        (lambda: os.truncate("A.npy", 500), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
+        (lambda: os.truncate("A.npy", 0), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
+        (lambda: Path("B.npy").write_text("hello"), ["A.npy", "B.npy"], "B (B.npy) is not a complete .npy file"),
+        (lambda: np.savez("A.npz", np.ones(3)), ["A.npz", "B.npy"], "is an archive"),
+        (lambda: np.save("A.npy", np.ones((2, 3), object)), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
+        (None, ["B.npy", "B.npy"], "A has 180 columns and B has 120 rows"),
+        (lambda: np.save("A.npy", np.ones(120)), ["A.npy", "B.npy"], "must be matrices"),
+        (lambda: np.save("A.npy", np.ones((3, 120), ">f8")), ["A.npy", "B.npy"], "A has foreign byte order"),
+        (None, ["A.npy", "B.npy", "--emulate"], "--emulate needs --platform"),
+        (None, ["A.npy", "B.npy", "--platform", "no.toml"], "no.toml: No such file"),
+        (lambda: Path("p.toml").write_text("[[worker]]\ncycle_time = -1\n"), ["A.npy", "B.npy", "--platform", "p.toml"], "p.toml: worker 0: cycle_time"),
+        (None, ["A.npy", "B.npy", "--method", "magic"], "method must be one of"),
+        (None, ["A.npy", "B.npy", "--trace", "t.txt"], "--trace must end in"),
+    ],
+)  # fmt: skip
+def test_errors_leave_the_output_alone(files, capsys, prepare, arguments, words):
+    if prepare:
+        prepare()
+    Path("C.npy").write_bytes(b"old")
+    before = listing()
+    assert cli.main(["run", *arguments, "-o", "C.npy"]) == 1
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.startswith("hetsched: ")
+    assert captured.err.count("\n") == 1
+    assert Path("C.npy").read_bytes() == b"old"
+    assert listing() == before
+
+
+def test_output_directory_missing(files, capsys):
+    assert cli.main(["run", "A.npy", "B.npy", "-o", "no/C.npy"]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_disk_full(files, capsys, monkeypatch):
+    """The write fails half way: a clear error, the old output, no leftovers."""
+    Path("C.npy").write_bytes(b"old")
+
+    def fail(file, array, **_):
+        file.write(b"x" * 100)
+        with open("/dev/full", "wb") as full:
+            full.write(b"x")
+
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
+    before = listing()
+    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy"]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert Path("C.npy").read_bytes() == b"old"
+    assert listing() == before
+
+
+def test_info(capsys):
+    assert cli.main(["info"]) == 0
+    out = capsys.readouterr().out
+    for label in ("hetsched", "library", "kernel set", "processor", "caches", "affinity", "quota", "workers"):
+        assert label in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]]
+)
+def test_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: hetsched" in capsys.readouterr().err
+
+
+def test_demo(tmp_path, capsys):
+    """The whole demo, small."""
+    assert cli.main(["demo", "-o", str(tmp_path / "new"), "--size", "400"]) == 0
+    out = capsys.readouterr().out
+    for word in ("handwritten digits", "predicted", "measured", "Equal split", "numpy.matmul", "GFLOP/s"):
+        assert word in out
+    html = (tmp_path / "new" / "hetsched-demo.html").read_text()
+    assert html.count("<svg") == 7
+    assert "http" not in html.replace("http://www.w3.org", "").replace("https://matplotlib.org", "").replace(
+        "http://purl.org", ""
+    ).replace("http://creativecommons.org", "")
+
+
+def test_demo_size(tmp_path, capsys):
+    assert cli.main(["demo", "-o", str(tmp_path), "-n", "10"]) == 1
+    assert "size must be at least 200" in capsys.readouterr().err
+
+
+def test_as_a_program():
+    result = subprocess.run(
+        [sys.executable, "-m", "hetsched.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == f"hetsched {hs.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "want"),
+    [({"BLIS_ARCH_TYPE": ""}, None), ({"BLIS_ARCH_TYPE": "generic"}, "BLIS_ARCH_TYPE=generic is set")],
+)
+def test_the_users_kernel_choice_is_respected(variable, want):
+    from hetsched import _engine
+
+    if _engine.kernel()["name"] != "blis":
+        pytest.skip("no BLIS in this build")
+    generic = {"BLIS_ARCH_TYPE": "generic"}
+    if variable == generic:  # before 2.0 a number: the last of the list, whatever it is called
+        if int(_engine.kernel()["version"].split(".")[0]) < 2:
+            variable, want = {"BLIS_ARCH_TYPE": "3"}, "BLIS_ARCH_TYPE=3 is set"
+    else:
+        variable = {}
+    environment = {k: v for k, v in os.environ.items() if k != "BLIS_ARCH_TYPE"} | variable
+    result = subprocess.run(
+        [sys.executable, "-c", "import os; from hetsched import _engine; print(_engine.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"],
+        capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    reason = result.stdout.strip()
+    assert (want in reason) if want else reason.endswith("None")
+
+
+def test_import_is_light():
+    """No plotting, no SciPy, no machine learning at import."""
+    code = "import sys, hetsched; print([m for m in ('matplotlib', 'scipy', 'sklearn', 'tqdm', 'pandas') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,267 @@
+"""hs.matmul and Pool.matmul compute what NumPy computes, for every dtype, layout and shape."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hetsched as hs
+import hetsched.pool
+from hetsched import _engine
+
+DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+@pytest.fixture(autouse=True)
+def no_shortcut(monkeypatch):
+    """Small products take the engine too."""
+    monkeypatch.setattr(hetsched.pool, "_SMALL", 0)
+    monkeypatch.setattr(hetsched.pool, "_THIN", 0)
+
+
+@pytest.fixture(params=["blis", "openblas", "c"])
+def kernel(request):
+    before = _engine.kernel()["name"]
+    try:
+        _engine.use_kernel(request.param)
+    except ValueError:
+        pytest.skip(f"no {request.param} in this build")
+    yield request.param
+    _engine.use_kernel(before)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with hs.Pool(3) as pool:
+        yield pool
+
+
+def random(rng, shape, dtype):
+    values = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * rng.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def laid_out(rng, rows, cols, dtype, layout):
+    """A rows x cols array with the given memory layout."""
+    if layout == "C":
+        return random(rng, (rows, cols), dtype)
+    if layout == "F":
+        return random(rng, (cols, rows), dtype).T
+    if layout == "strided":
+        return random(rng, (2 * rows, 3 * cols), dtype)[::2, ::3]
+    if layout == "negative":
+        return random(rng, (rows, 2 * cols), dtype)[::-1, ::-2]
+    if layout == "broadcast":
+        return np.broadcast_to(random(rng, (1, cols), dtype), (rows, cols))
+    raise AssertionError(layout)
+
+
+def assert_product(result, A, B, alpha=1, beta=0, C=None):
+    """Within the usual bound k eps |A| |B| of the product computed in the widest precision."""
+    wide = np.clongdouble if np.iscomplexobj(A) else np.longdouble
+    exact = alpha * (A.astype(wide) @ B.astype(wide))
+    bound = abs(alpha) * (np.abs(A).astype(float) @ np.abs(B).astype(float))
+    if C is not None and beta != 0:
+        exact = exact + beta * C.astype(wide)
+        bound = bound + abs(beta) * np.abs(C)
+    k = A.shape[-1]
+    eps = np.finfo(result.dtype).eps
+    assert result.shape == exact.shape
+    assert np.all(np.abs(result - exact) <= (4 * math.sqrt(k) + 8) * eps * bound)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("out_layout", ["C", "F", "strided", "negative"])
+def test_layouts(kernel, pool, dtype, out_layout):
+    rng = np.random.default_rng(1)
+    for layout_a in ("C", "F", "strided", "negative", "broadcast"):
+        for layout_b in ("C", "F", "negative"):
+            m, n, k = rng.integers(1, 90, 3)
+            A, B = laid_out(rng, m, k, dtype, layout_a), laid_out(rng, k, n, dtype, layout_b)
+            C = laid_out(rng, m, n, dtype, out_layout)
+            C[...] = np.nan  # with beta = 0 the old content does not matter
+            result = pool.matmul(A, B, out=C)
+            assert result is C
+            assert_product(C, A, B)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_larger_than_every_block(kernel, pool, dtype):
+    """More than one panel in depth, rows and columns, with ragged ends."""
+    rng = np.random.default_rng(2)
+    small = np.dtype(dtype).kind == "c"
+    for m, n, k in ((601, 83, 1100), (67, 4500, 390)) if not small else ((331, 53, 1030), (35, 2300, 270)):
+        A, B = random(rng, (m, k), dtype), random(rng, (k, n), dtype)
+        assert_product(pool.matmul(A, B), A, B)
+        C = random(rng, (m, n), dtype)
+        assert_product(pool.matmul(A, B, out=C.copy(), alpha=-0.5, beta=2.0), A, B, -0.5, 2.0, C)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_alpha_beta(pool, data):
+    dtype = data.draw(st.sampled_from(DTYPES))
+    m, n, k = (data.draw(st.integers(0, 70)) for _ in range(3))
+    scalars = st.sampled_from([0.0, 1.0, -1.0, 0.5, 3.0])
+    alpha, beta = data.draw(scalars), data.draw(scalars)
+    if np.dtype(dtype).kind == "c":
+        alpha, beta = complex(alpha, data.draw(scalars)), complex(beta, data.draw(scalars))
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    layouts = st.sampled_from(["C", "F", "strided", "negative"])
+    A, B = laid_out(rng, m, k, dtype, data.draw(layouts)), laid_out(rng, k, n, dtype, data.draw(layouts))
+    C = laid_out(rng, m, n, dtype, data.draw(layouts))
+    before = C.copy()
+    if beta == 0:
+        C[...] = np.nan
+    pool.matmul(A, B, out=C, alpha=alpha, beta=beta)
+    assert_product(C, A, B, alpha, beta, before)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_shapes_as_numpy(pool, data):
+    """1-D and stacked operands, empty dimensions, mixed dtypes."""
+    k = data.draw(st.integers(0, 9))
+    stack = data.draw(st.sampled_from([(), (1,), (3,), (2, 3)]))
+    other = data.draw(st.sampled_from([(), (1,), stack]))
+    a = data.draw(st.sampled_from([(k,), (*stack, data.draw(st.integers(0, 9)), k)]))
+    b = data.draw(st.sampled_from([(k,), (*other, k, data.draw(st.integers(0, 9)))]))
+    rng = np.random.default_rng(3)
+    A = random(rng, a, data.draw(st.sampled_from(DTYPES)))
+    B = random(rng, b, data.draw(st.sampled_from(DTYPES)))
+    ours, numpys = pool.matmul(A, B), np.matmul(A, B)
+    assert np.shape(ours) == np.shape(numpys)
+    assert ours.dtype == numpys.dtype
+    assert type(ours) is type(numpys)
+    np.testing.assert_allclose(ours, numpys, rtol=1e-4, atol=1e-4)
+
+
+def test_read_only_and_unaligned_inputs(pool):
+    rng = np.random.default_rng(4)
+    A = random(rng, (20, 30), np.float64)
+    A.setflags(write=False)
+    raw = np.zeros(30 * 10 * 8 + 1, np.uint8)
+    B = raw[1:].view(np.float64).reshape(30, 10)
+    B[...] = random(rng, (30, 10), np.float64)
+    assert not B.flags.aligned
+    assert_product(pool.matmul(A, B), A, np.array(B))
+
+
+def test_nan_and_inf_propagate(pool):
+    A, B = np.ones((40, 30)), np.ones((30, 50))
+    A[3, 4], B[7, 8] = np.nan, np.inf
+    C = pool.matmul(A, B)
+    assert np.isnan(C[3]).all()
+    assert np.isinf(np.delete(C[:, 8], 3)).all()
+    assert np.isfinite(np.delete(np.delete(C, 3, 0), 8, 1)).all()
+
+
+def test_alpha_zero_ignores_operands(pool):
+    A = np.full((9, 9), np.nan)
+    C = np.ones((9, 9))
+    assert (pool.matmul(A, A, out=C, alpha=0.0, beta=2.0) == 2.0).all()
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
+    """Contiguous operands take a short way through the checks."""
+    if not plain:
+        monkeypatch.setattr(hetsched.pool, "_is_plain", lambda *_: False)
+    rng = np.random.default_rng(5)
+    A, B = random(rng, (64, 40), np.float64), random(rng, (40, 33), np.float64)
+    out = np.empty((64, 33))
+    assert pool.matmul(A, B, out) is out
+    assert_product(out, A, B)
+    assert_product(pool.matmul(A, B), A, B)
+
+
+class TestErrors:
+    """Every one names the argument, and out is as it was."""
+
+    A, B = np.ones((4, 5)), np.ones((5, 6))
+
+    @pytest.mark.parametrize(
+        ("A", "B", "error", "words"),
+        [
+            (np.ones((4, 5), int), B, TypeError, "A has dtype int64"),
+            (A, np.ones((5, 6), np.float16), TypeError, "B has dtype float16"),
+            (A, np.ones((5, 6), np.longdouble), TypeError, "B has dtype"),
+            ([["x"]], B, TypeError, "A has dtype"),
+            (A.astype(">f8"), B, TypeError, "A has foreign byte order"),
+            (A, B.astype(">c16"), TypeError, "B has foreign byte order"),
+            (np.float64(3), B, ValueError, "A is a scalar"),
+            (A, np.float64(3), ValueError, "B is a scalar"),
+            (A, np.ones((4, 6)), ValueError, "A has 5 columns and B has 4 rows"),
+            (np.ones((2, 4, 5)), np.ones((3, 5, 6)), ValueError, "stacks of A and B do not broadcast"),
+        ],
+    )
+    @pytest.mark.parametrize("shared", [True, False])
+    def test_operands(self, pool, A, B, error, words, shared):
+        with pytest.raises(error, match=words):
+            (hs if shared else pool).matmul(A, B)
+
+    @pytest.mark.parametrize(
+        ("out", "error", "words"),
+        [
+            (np.zeros((4, 7)), ValueError, r"out has shape \(4, 7\)"),
+            (np.zeros((4, 6), np.float32), TypeError, "out has dtype"),
+            (np.zeros((4, 6), ">f8"), TypeError, "out has dtype >f8"),
+            ([[0.0] * 6] * 4, TypeError, "out must be an array"),
+            (np.broadcast_to(np.zeros(6), (4, 6)), ValueError, "out is read-only"),
+            (np.lib.stride_tricks.as_strided(np.zeros(6), (4, 6), (0, 8)), ValueError, "out overlaps itself"),
+            (np.zeros(4 * 6 * 8 + 1, np.uint8)[1:].view(float).reshape(4, 6), ValueError, "out is not aligned"),
+        ],
+    )
+    def test_out(self, pool, out, error, words):
+        before = np.array(out)
+        with pytest.raises(error, match=words):
+            pool.matmul(self.A, self.B, out=out)
+        assert np.array_equal(np.array(out), before)
+
+    def test_out_overlaps_an_input(self, pool):
+        memory = np.arange(100.0)
+        A = memory[:25].reshape(5, 5)
+        before = memory.copy()
+        for out in (A, memory[20:45].reshape(5, 5), A.T):
+            with pytest.raises(ValueError, match="out overlaps A"):
+                pool.matmul(A, np.eye(5), out=out)
+            with pytest.raises(ValueError, match="out overlaps B"):
+                hs.matmul(np.eye(5), A, out=out)
+        assert np.array_equal(memory, before)
+        interleaved = memory[1:50:2].reshape(5, 5)  # between the elements of an input: no overlap
+        pool.matmul(memory[0:50:2].reshape(5, 5), np.eye(5), out=interleaved)
+        assert np.array_equal(interleaved, before[0:50:2].reshape(5, 5))
+
+    @pytest.mark.parametrize(
+        ("keywords", "error", "words"),
+        [
+            ({"alpha": "2"}, TypeError, "alpha must be a number"),
+            ({"alpha": 1j}, TypeError, "alpha is complex"),
+            ({"beta": 1.0}, ValueError, "beta needs out"),
+            ({"method": "diagonal"}, ValueError, "method must be one of"),
+            ({"block": 0}, ValueError, "block must be in"),
+            ({"block": 1.5}, ValueError, "block must be an integer"),
+        ],
+    )
+    def test_keywords(self, pool, keywords, error, words):
+        with pytest.raises(error, match=words):
+            pool.matmul(self.A, self.B, **keywords)
+
+    def test_product_larger_than_memory_addresses(self, pool):
+        huge = np.broadcast_to(np.ones(1), (2**40, 1))
+        with pytest.raises(ValueError, match="larger than the address space"):
+            pool.matmul(huge, huge.T)
+
+    def test_product_larger_than_memory(self, pool):
+        tall = np.broadcast_to(np.ones(1), (2**26, 1))
+        with pytest.raises(MemoryError):
+            pool.matmul(tall, tall.T)
+
+
+def test_unknown_kernel():
+    with pytest.raises(ValueError, match="name must be one of"):
+        _engine.use_kernel("mkl")

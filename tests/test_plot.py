@@ -1,0 +1,292 @@
+"""Pictures show every event and rectangle, and their text can be read."""
+
+import importlib
+import itertools
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import hetsched as hs
+from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_partition, plot_trace
+from hetsched.trace import Trace
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+pyplot = importlib.import_module("matplotlib.pyplot")
+PolyCollection = importlib.import_module("matplotlib.collections").PolyCollection
+
+WORKERS = [1, 2, 3, 8, 64]
+SMALLEST = 7.0
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    pyplot.close("all")
+
+
+def gantt(p, n=8, overlap=False, names=None, **options):
+    """A one-port master serves p workers in turn, n panels each."""
+    rng = np.random.default_rng(p)
+    steps, port, ready = [], 0.0, [0.0] * p
+    for k in range(n * p):
+        w = k % p
+        start = port if overlap else max(port, ready[w])
+        port = start + rng.uniform(0.2, 0.5) / p
+        steps.append((w, "transfer", start, port, f"B {k}"))
+        begin = max(port, ready[w])
+        ready[w] = begin + rng.uniform(0.5, 3.0)
+        steps.append((w, "compute", begin, ready[w], f"panel {k // p}"))
+    return Trace.from_steps(steps, names or [f"P{i}" for i in range(p)], kind="emulated", speeds=[1.0] * p, **options)
+
+
+def bars(ax):
+    """Corners of the boxes as (left, top, right, bottom), with colours."""
+    (collection,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    corners = [path.vertices for path in collection.get_paths()]
+    colours = [matplotlib.colors.to_hex(c) for c in collection.get_facecolors()]
+    return [(*v.min(0), *v.max(0)) for v in corners], colours
+
+
+def overlap(a, b, slack=1e-6):
+    return min(a.x1, b.x1) - max(a.x0, b.x0) > slack and min(a.y1, b.y1) - max(a.y0, b.y0) > slack
+
+
+def drawn_texts(ax):
+    ax.figure.canvas.draw()
+    return [t for t in (*ax.texts, *ax.get_yticklabels()) if t.get_text() and t.get_visible()]
+
+
+def assert_readable(ax):
+    """No text overlaps another, none is too small, none leaves the figure."""
+    texts = drawn_texts(ax)
+    assert min(t.get_fontsize() for t in texts) >= SMALLEST
+    boxes = [t.get_window_extent() for t in texts]
+    for a, b in itertools.combinations(range(len(boxes)), 2):
+        assert not overlap(boxes[a], boxes[b]), (texts[a].get_text(), texts[b].get_text())
+    figure = ax.figure.bbox
+    for box in boxes:
+        assert figure.x0 <= box.x0
+        assert box.x1 <= figure.x1
+        assert figure.y0 <= box.y0
+        assert box.y1 <= figure.y1
+
+
+def assert_labels_inside(ax):
+    """Every centred label lies within the box around its centre."""
+    boxes, _ = bars(ax)
+    labels = [t for t in ax.texts if t.get_ha() == "center"]
+    ax.figure.canvas.draw()
+    for label in labels:
+        x, y = label.get_position()
+        (box,) = [b for b in boxes if b[0] < x < b[2] and b[1] < y < b[3]]
+        (x0, y0), (x1, y1) = np.sort(ax.transData.transform([box[:2], box[2:]]), axis=0)
+        extent = label.get_window_extent()
+        assert x0 <= extent.x0
+        assert extent.x1 <= x1
+        assert y0 <= extent.y0 + 1  # descent of a text that has none
+        assert extent.y1 <= y1 + 1
+    return labels
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("p", WORKERS)
+def test_trace_draws_every_event(p, overlapping):
+    trace = gantt(p, overlap=overlapping, predicted=12.0)
+    ax = plot_trace(trace)
+    boxes, colours = bars(ax)
+    assert len(boxes) == len(trace.events)
+    spans = sorted((round(float((b[1] + b[3]) / 2)), float(b[0]), float(b[2])) for b in boxes)
+    assert spans == sorted((e.worker, e.start, e.end) for e in trace.events)
+    assert len(set(colours)) == len({e.kind for e in trace.events})
+    low, high = sorted(ax.get_ylim())
+    assert all(b[0] >= 0 and b[2] <= ax.get_xlim()[1] and low <= b[1] and b[3] <= high for b in boxes)
+    assert ax.yaxis_inverted()
+    assert_readable(ax)
+    assert_labels_inside(ax)
+
+
+def test_trace_splits_rows_only_where_transfers_overlap_computing():
+    ax = plot_trace(gantt(3, overlap=True))
+    boxes, _ = bars(ax)
+    busy = [b for b in boxes if b[3] - b[1] < 0.79]
+    assert busy
+    for a, b in itertools.combinations(busy, 2):
+        assert min(a[2], b[2]) - max(a[0], b[0]) < 1e-9 or min(a[3], b[3]) - max(a[1], b[1]) < 1e-9
+    boxes, _ = bars(plot_trace(gantt(3)))
+    assert {round(b[3] - b[1], 9) for b in boxes} == {0.8}
+
+
+def test_trace_says_what_it_shows():
+    trace = gantt(2, predicted=30.0)  # beyond the makespan
+    ax = plot_trace(trace)
+    title = ax.get_title(loc="left")
+    assert "emulated" in title
+    assert f"{trace.makespan:.6g} s" in title
+    assert f"{trace.efficiency:.1%}" in title
+    assert ax.get_xlabel() == "time (s)"
+    (line,) = ax.lines
+    assert list(line.get_xdata()) == [30.0, 30.0]
+    assert ax.get_xlim()[1] > 30.0
+    assert "predicted 30 s" in [t.get_text() for t in ax.texts]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["compute", "transfer", "wait"]
+    assert {"panel 1", "panel 7"} <= {t.get_text() for t in ax.texts}
+
+    ax = plot_trace(hs.simulate(hs.distribute(78, [3, 5, 8])))
+    assert ax.get_xlabel() == "time"
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["compute", "wait"]
+    assert not plot_trace(gantt(2)).lines
+
+
+def test_rows_of_64_workers_are_all_labelled_and_of_400_thinned_out():
+    assert len(plot_trace(gantt(64)).get_yticks()) == 64
+    ax = plot_trace(gantt(400, 1))
+    assert 30 < len(ax.get_yticks()) < 200
+    assert_readable(ax)
+    _, ax = pyplot.subplots(figsize=(4, 3), layout="constrained")
+    plot_trace(gantt(64), ax)
+    assert 8 < len(ax.get_yticks()) < 64
+    assert_readable(ax)
+
+
+def test_names_are_shortened_and_not_read_as_formulas():
+    names = [f"node-{i}.cluster.example.org/$core_{i}$ with spaces" for i in range(3)]
+    ax = plot_trace(gantt(3, names=names, predicted=5.0))
+    ax.figure.canvas.draw()
+    shown = [t.get_text() for t in ax.get_yticklabels()]
+    assert all(len(t) <= 24 for t in shown)
+    assert shown[0].startswith("node-0")
+    assert ax.get_window_extent().width > 0.7 * ax.figure.bbox.width
+    plot_boxes((1, 1), [(0, 0, 0, 1, 1)], ["$\\broken{"]).figure.canvas.draw()
+
+
+def test_100_000_events_make_a_small_svg():
+    trace = gantt(10, 4000)
+    assert len(trace.events) > 100_000
+    assert len(figure_svg(trace.plot)) < 500_000
+
+
+def test_trace_without_events_or_workers():
+    for workers in (["a", "b"], []):
+        plot_trace(Trace.from_steps([], workers, kind="real", speeds=[1.0] * len(workers))).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("p", WORKERS)
+def test_distribution_bars_are_the_times(p):
+    plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
+    ax = plot_distribution(plan)
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx(plan.counts * plan.cycle_times)
+    assert [t.get_text() for t in ax.texts] == [f"makespan {plan.makespan:.6g}", *map(str, plan.counts)]
+    assert ax.get_xlim()[1] > plan.makespan
+    (line,) = ax.lines
+    assert list(line.get_xdata()) == [plan.makespan] * 2
+    assert_readable(ax)
+
+
+def test_distribution_with_idle_workers_and_without_chunks():
+    ax = plot_distribution(hs.distribute(9, speeds=[1, 0, 2, 0.1]))
+    assert [patch.get_width() for patch in ax.patches] == [3.0, 0.0, 3.0, 0.0]
+    assert [t.get_ha() for t in ax.texts[1:]] == ["right", "left", "right", "left"]  # inside the bar, or beside it
+    plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("shape", [None, (300, 1000), (4000, 64)])
+@pytest.mark.parametrize("method", ["columns", "rows"])
+@pytest.mark.parametrize("p", WORKERS)
+def test_partition_is_drawn_as_it_is(p, method, shape):
+    plan = hs.partition(np.random.default_rng(p).uniform(0.2, 3, p), method, shape)
+    ax = plot_partition(plan)
+    boxes, colours = bars(ax)
+    given = [pytest.approx(rect) for rect in plan.rects.tolist() if rect[2] > 0]
+    assert [(b[1], b[0], b[3] - b[1], b[2] - b[0]) for b in boxes] == given
+    rows, columns = shape or (1, 1)
+    assert ax.get_ylim() == (rows, 0)
+    assert ax.get_xlim() == (0, columns)
+    assert_readable(ax)
+    labels = assert_labels_inside(ax)
+    if shape is None and method == "columns":
+        assert len(labels) == p
+        assert labels[0].get_text().split()[1] == f"{100 * plan.actual_areas[0]:.3g}%"
+    for a, b in itertools.combinations(range(len(boxes)), 2):
+        down = min(boxes[a][3], boxes[b][3]) - max(boxes[a][1], boxes[b][1])
+        along = min(boxes[a][2], boxes[b][2]) - max(boxes[a][0], boxes[b][0])
+        if min(down / rows, along / columns) > -1e-9:
+            assert colours[a] != colours[b], "neighbours"
+
+
+def test_partition_leaves_out_workers_without_a_rectangle():
+    ax = plot_partition(hs.partition([1, 0, 2]))
+    assert len(bars(ax)[0]) == 2
+    assert [t.get_text().split()[0] for t in ax.texts] == ["P0", "P2"]
+
+
+def test_boxes_of_several_rectangles_per_worker():
+    rects = [((3 * i + 5 * j) % 7, i, j, 1, 1) for i in range(4) for j in range(7)]
+    ax = plot_boxes((4, 7), rects, "ABCDEFG")
+    _, colours = bars(ax)
+    assert len(set(colours)) == 7
+    assert all(len({c for c, r in zip(colours, rects, strict=True) if r[0] == w}) == 1 for w in range(7))
+    texts = [t.get_text() for t in ax.texts]
+    assert len(texts) == 28
+    assert sorted(t for t in texts if "%" in t) == [f"{name}\n14.3%" for name in "ABCDEFG"]
+    assert_labels_inside(ax)
+
+
+def test_plots_into_given_axes_leave_the_figure_as_it_is():
+    figure, axes = pyplot.subplots(1, 3, figsize=(10, 4))
+    assert plot_trace(gantt(8), axes[0]) is axes[0]
+    assert plot_distribution(hs.distribute(20, [1, 2]), axes[1]) is axes[1]
+    assert plot_partition(hs.partition([1, 2]), axes[2]) is axes[2]
+    assert tuple(figure.get_size_inches()) == (10, 4)
+    assert pyplot.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize("p", [2, 64])
+def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
+    before = dict(matplotlib.rcParams)
+    for draw in (gantt(p).plot, hs.distribute(9, [1.0] * p).plot, hs.partition([1.0] * p).plot):
+        svg = figure_svg(draw)
+        assert svg.startswith("<svg ")
+        root = ET.fromstring(svg)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        kind = "boxes" if draw.__func__ is hs.Partition.plot else "rows"
+        assert [float(root.get(side)[:-2]) / 72 for side in ("width", "height")] == pytest.approx(figure_size(kind, p))
+        assert "<style" not in svg  # it would hold for the whole page
+    assert dict(matplotlib.rcParams) == before
+    assert pyplot.get_fignums() == []
+
+
+def test_svgs_on_one_page_share_no_ids():
+    draw = gantt(2).plot
+    pages = [figure_svg(draw), figure_svg(draw)]
+    ids = [set(re.findall(r'\sid="([^"]*)"', page)) for page in pages]
+    assert len(ids[0]) > 10
+    assert not ids[0] & ids[1]
+    for page, own in zip(pages, ids, strict=True):
+        used = re.findall(r'url\(#([^)]*)\)|href="#([^"]*)"', page)
+        assert used
+        assert {a or b for a, b in used} <= own
+
+
+def test_notebooks_show_plans_and_traces():
+    plan = hs.distribute(78, [3, 5, 8])
+    assert "<svg" in plan._repr_html_()
+    assert "<svg" in hs.simulate(plan)._repr_html_()
+
+
+def test_without_matplotlib(monkeypatch):
+    for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    plan = hs.distribute(78, [3, 5, 8])
+    with pytest.raises(ImportError, match=r"pip install hetsched\[plot\]"):
+        plan.plot()
+    assert figure_svg(plan.plot) == ""
+
+
+def test_import_stays_light():
+    code = "import sys, hetsched.plot, hetsched.export; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, if this is Debian and we are root (or have sudo); says in words what to do if not.
+set -u
+python=$1
+missing=""
+command -v "$python" >/dev/null || { echo "hetsched: $python is not installed (3.11 or later is needed)"; exit 1; }
+command -v cc >/dev/null || missing="$missing gcc libc6-dev"
+"$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+"$python" -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || missing="$missing python3-dev"
+required=$missing
+blis=no
+for dir in /usr/include /usr/local/include /usr/include/"$(uname -m)"-linux-gnu; do
+    for flavour in "" blis blis-pthread blis-serial blis-openmp; do
+        [ -e "$dir/$flavour/blis.h" ] && blis=yes
+    done
+done
+command -v pkg-config >/dev/null && pkg-config --exists blis && blis=yes
+[ $blis = yes ] || missing="$missing libblis-pthread-dev"
+[ -z "$missing" ] && exit 0
+
+if ! command -v apt-get >/dev/null; then
+    [ -z "$required" ] || { echo "hetsched needs (by Debian's names):$required"; exit 1; }
+    echo "hetsched: BLIS was not found; install it for full speed. Going on without."
+    exit 0
+fi
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root="sudo"; else
+        [ -z "$required" ] || { echo "hetsched needs Debian packages and is not root; please run: apt-get install$missing"; exit 1; }
+        echo "hetsched: not root, so BLIS stays out (for full speed: apt-get install libblis-pthread-dev). Going on without."
+        exit 0
+    fi
+fi
+echo "hetsched: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+install() { $as_root apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null 2>&1; }
+install || { $as_root apt-get update -qq >/dev/null 2>&1; install; } && exit 0
+[ -z "$required" ] || { echo "hetsched: apt-get install$missing failed"; exit 1; }
+echo "hetsched: BLIS could not be installed; going on without."
