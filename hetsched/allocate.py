@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check, _engine
-from .plan import Plan, Step, default_names
+from .plan import Plan, Step, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,18 +30,21 @@ class Distribution(Plan):
     makespan : float
         max(counts * cycle_times), in the unit of the cycle-times.
     cycle_times : (p,) float64 array
+    names : tuple of str
+        The platform's, or P0, P1, ...
     """
 
     counts: NDArray[np.int64]
     displs: NDArray[np.int64]
     makespan: float
     cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
-        return default_names(len(self.counts))
+        return self.names
 
     def steps(self) -> list[Step]:
         return [
@@ -105,4 +108,5 @@ def distribute(
         displs=_check.frozen(displs),
         makespan=makespan,
         cycle_times=_check.frozen(times),
+        names=names_of(cycle_times, len(times)),
     )

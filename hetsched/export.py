@@ -76,25 +76,12 @@ class Lane(NamedTuple):
     events: list[Event]
 
 
-def overlapped(trace: Trace) -> bool:
-    """Whether some worker transfers while it computes."""
-    slack = 1e-9 * trace.makespan  # ends and starts that should be equal may differ by rounding
-    worker, end = -1, 0.0
-    for event in trace.events:
-        if event.worker != worker:
-            worker, end = event.worker, 0.0
-        if event.start < end - slack:
-            return True
-        end = max(end, event.end)
-    return False
-
-
 def lanes(trace: Trace) -> list[Lane]:
     """One lane per worker; two, the second for transfers, where transfers overlap computing.
 
     Perfetto drops, and ViTE garbles, events of one lane that overlap.
     """
-    split = overlapped(trace)
+    split = trace.overlapped
     own: list[tuple[list[Event], list[Event]]] = [([], []) for _ in trace.workers]
     for event in trace.events:
         own[event.worker][split and event.kind == "transfer"].append(event)

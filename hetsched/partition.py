@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check, _engine
 from .errors import InfeasibleError
-from .plan import Plan, Step, default_names, proven
+from .plan import Plan, Step, names_of, proven
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +40,8 @@ class Partition(Plan):
         The matrix, in rows and columns; None for the unit square.
     cycle_times : (p,) float64 array
         Time per cell of the matrix (or for the whole square): the platform's, or 1 / area.
+    names : tuple of str
+        The platform's, or P0, P1, ...
     """
 
     rects: NDArray[np.float64] | NDArray[np.int64]
@@ -48,12 +50,13 @@ class Partition(Plan):
     areas: NDArray[np.float64]
     shape: tuple[int, int] | None
     cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
 
     _value: ClassVar[str] = "cost"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
-        return default_names(len(self.areas))
+        return self.names
 
     @property
     def actual_areas(self) -> NDArray[np.float64]:
@@ -168,6 +171,7 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
         areas=_check.frozen(scaled),
         shape=sides,
         cycle_times=_check.frozen(times),
+        names=names_of(areas, p),
     )
 
 

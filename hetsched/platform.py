@@ -170,7 +170,7 @@ class Platform:
     @property
     def names(self) -> tuple[str, ...]:
         """Names; P0, P1, ... where none was given."""
-        return tuple(w.name or f"P{i}" for i, w in enumerate(self._workers))
+        return tuple(f"P{i}" if w.name is None else w.name for i, w in enumerate(self._workers))
 
     def __len__(self) -> int:
         return len(self._workers)

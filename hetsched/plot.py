@@ -12,8 +12,6 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from .export import overlapped
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
@@ -87,7 +85,7 @@ def plot_trace(trace: Trace, ax: Axes | None = None) -> Axes:
     worker, start, end = (np.array([e[i] for e in events], float) for i in (0, 2, 3))
     half = _bar(row) / 2
     top, bottom = np.full(len(events), -half), np.full(len(events), half)
-    if overlapped(trace):
+    if trace.overlapped:
         kind_of = np.array([e.kind for e in events])
         bottom[kind_of == "compute"] = top[kind_of == "transfer"] = 0.3 * half
     width, height = (end - start) * _points(ax)[0], (bottom - top) * row

@@ -29,7 +29,8 @@ class Trace:
     Attributes
     ----------
     events : tuple of Event
-        By worker, then by time; without gaps from 0 to the makespan (waiting is an event too).
+        By worker, then by start; without gaps from 0 to the makespan (waiting is an event too). A worker may transfer while
+        it computes.
     workers : tuple of str
         Names.
     kind : {"simulated", "emulated", "real"}
@@ -117,6 +118,19 @@ class Trace:
         return tuple(ends)
 
     @cached_property
+    def overlapped(self) -> bool:
+        """Whether some worker transfers while it computes."""
+        slack = 1e-9 * self.makespan  # ends and starts that should be equal may differ by rounding
+        worker, end = -1, 0.0
+        for event in self.events:
+            if event.worker != worker:
+                worker, end = event.worker, 0.0
+            if event.start < end - slack:
+                return True
+            end = max(end, event.end)
+        return False
+
+    @cached_property
     def efficiency(self) -> float:
         """Perfectly divided work / makespan; where the work is unknown, the share of time spent computing, weighted by speed."""
         if self.makespan == 0.0:
@@ -153,7 +167,7 @@ class Trace:
     def __repr__(self) -> str:
         predicted = "" if self.predicted is None else f", predicted {self.predicted:.6g}"
         return (
-            f"<Trace: {self.kind}, {len(self.workers)} workers, makespan {self.makespan:.6g} {self.unit}{predicted}, "
+            f"<Trace: {self.kind}, {len(self.workers)} workers, makespan {f'{self.makespan:.6g} {self.unit}'.strip()}{predicted}, "
             f"efficiency {self.efficiency:.1%}>"
         )
 

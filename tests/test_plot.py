@@ -142,13 +142,14 @@ def test_trace_says_what_it_shows():
     assert not plot_trace(gantt(2)).lines
 
 
-def test_rows_of_64_workers_are_all_labelled_and_of_400_thinned_out():
-    assert len(plot_trace(gantt(64)).get_yticks()) == 64
-    ax = plot_trace(gantt(400, 1))
+@pytest.mark.parametrize("draw", [lambda p: gantt(p, 1).plot, lambda p: hs.distribute(p, [1.0] * p).plot])
+def test_rows_of_64_workers_are_all_labelled_and_of_400_thinned_out(draw):
+    assert len(draw(64)().get_yticks()) == 64
+    ax = draw(400)()
     assert 30 < len(ax.get_yticks()) < 200
     assert_readable(ax)
     _, ax = pyplot.subplots(figsize=(4, 3), layout="constrained")
-    plot_trace(gantt(64), ax)
+    draw(64)(ax)
     assert 8 < len(ax.get_yticks()) < 64
     assert_readable(ax)
 

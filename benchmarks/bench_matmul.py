@@ -1,0 +1,163 @@
+"""hetsched against numpy.matmul and plain BLIS, in one run, each at its best kernel and with equal numbers of threads.
+
+The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. A
+figure is the median over all rounds; the ratio is hetsched's rate over that of the faster peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import ctypes.util
+import glob
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import hetsched as hs
+from hetsched import _engine
+from hetsched.machine import machine
+
+CUBES = (64, 256, 512, 1000, 2000, 4000)
+SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200)]  # m, k, n
+PAUSE = 0.06  # OpenBLAS's threads look for work for tens of milliseconds
+
+
+class Blis:
+    """The shared library by way of its CBLAS interface, with the kernels that suit this processor."""
+
+    def __init__(self, threads: int) -> None:
+        # hetsched has BLIS inside; the peer must be told the same kernel set, and reads it when it initialises itself.
+        names = {"skx": "0", "knl": "1", "haswell": "3", "zen3": "6", "zen2": "7", "zen": "8"}
+        os.environ.setdefault("BLIS_ARCH_TYPE", names.get(_engine.kernel()["set"], ""))
+        if not os.environ["BLIS_ARCH_TYPE"]:
+            del os.environ["BLIS_ARCH_TYPE"]
+        found = glob.glob("/usr/lib/*/blis-pthread/libblis.so*") or [ctypes.util.find_library("blis")]
+        self.library = ctypes.CDLL(found[0])
+        self.library.bli_thread_set_num_threads(ctypes.c_long(threads))
+
+    def matmul(self, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+        real = ctypes.c_double if c.dtype == np.float64 else ctypes.c_float
+        gemm = self.library.cblas_dgemm if c.dtype == np.float64 else self.library.cblas_sgemm
+        (m, n), k = c.shape, a.shape[1]
+        gemm(
+            101, 111, 111, m, n, k, real(1), ctypes.c_void_p(a.ctypes.data), k,
+            ctypes.c_void_p(b.ctypes.data), n, real(0), ctypes.c_void_p(c.ctypes.data), n,
+        )  # fmt: skip
+
+
+def peers(threads: int) -> dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], object]]:
+    """Name -> c = a b."""
+    found: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], object]] = {"numpy": lambda a, b, c: np.matmul(a, b, out=c)}
+    with contextlib.suppress(OSError, TypeError, IndexError):
+        found["blis"] = Blis(threads).matmul
+    return found
+
+
+@contextlib.contextmanager
+def ours(threads: int) -> Iterator[Callable[[np.ndarray, np.ndarray, np.ndarray], object]]:
+    """hs.matmul where the shared pool has that many workers, else a pool that has."""
+    if threads == machine().workers:
+        yield lambda a, b, c: hs.matmul(a, b, c)
+    else:
+        with hs.Pool(threads) as pool:
+            yield lambda a, b, c: pool.matmul(a, b, c)
+
+
+def medians(functions: dict[str, Callable[[], object]], rounds: int, repeats: int) -> dict[str, float]:
+    """Seconds per call."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            time.sleep(PAUSE)
+            function()
+            for _ in range(repeats):
+                start = time.perf_counter()
+                function()
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(own) for name, own in times.items()}
+
+
+def table(threads: int, dtype: type, scale: float) -> None:
+    """One block of the report."""
+    rng = np.random.default_rng(0)
+    others = peers(threads)
+    print(f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s (median)")
+    print(f"{'m x k x n':>16} {'hetsched':>9} " + " ".join(f"{name:>9}" for name in others) + "  ratio to the best peer")
+    with ours(threads) as multiply:
+        for m, k, n in SHAPES:
+            a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+            c = np.zeros((m, n), dtype)
+            flops = 2.0 * m * n * k
+            rounds = max(3, int(scale * (9 if flops < 5e9 else 5)))
+            repeats = max(1, min(200, int(0.15 / (flops / 5e10))))
+            calls = {name: (lambda f=f: f(a, b, c)) for name, f in {"hetsched": multiply, **others}.items()}
+            seconds = medians(calls, rounds, repeats)
+            best = min(t for name, t in seconds.items() if name != "hetsched")
+            rates = " ".join(f"{flops / t / 1e9:9.1f}" for t in seconds.values())
+            extra = ""
+            if m == 64:
+                extra = f"   ({1e6 * (seconds['hetsched'] - seconds['numpy']):+.1f} microseconds over NumPy)"
+            print(f"{f'{m} x {k} x {n}':>16} {rates}  {best / seconds['hetsched']:.3f}{extra}", flush=True)
+
+
+def import_time() -> None:
+    """Seconds that the import adds to NumPy's."""
+
+    def seconds(module: str) -> float:
+        code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+        runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(9)]
+        return statistics.median(runs)
+
+    numpy, whole = seconds("numpy"), seconds("hetsched")
+    print(f"\nimport: numpy {numpy:.3f} s, hetsched {whole:.3f} s: {whole - numpy:.3f} s more (median of 9)")
+
+
+def extra_memory() -> None:
+    """Peak memory of a product beyond its operands, each in a fresh process."""
+    code = """
+import resource, sys
+import numpy as np, hetsched as hs
+n = int(sys.argv[1])
+A, B, C = np.ones((n, n)), np.ones((n, n)), np.ones((n, n))
+hs.matmul(A[:200, :200], B[:200, :200])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+hs.matmul(A, B, out=C)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (3 * A.nbytes))
+"""
+    for n in (1000, 2000, 4000):
+        share = float(subprocess.run([sys.executable, "-c", code, str(n)], capture_output=True, check=True).stdout)
+        print(f"extra memory, n = {n}: {share:.1%} of the operands")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="rounds, relative to the usual number")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
+    given = parser.parse_args()
+    kernel = _engine.kernel()
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    print(f"{machine().model}, {machine().workers} workers; Linux {platform.release()}, Python {platform.python_version()}")
+    print(
+        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy {np.__version__} with {blas['name']} {blas['version']}"
+    )
+    from threadpoolctl import threadpool_limits
+
+    for threads in given.threads:
+        with threadpool_limits(threads, user_api="blas"):
+            for dtype in given.dtypes:
+                table(threads, np.dtype(dtype).type, given.scale)
+    import_time()
+    extra_memory()
+
+
+if __name__ == "__main__":
+    main()

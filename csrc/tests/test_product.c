@@ -1,0 +1,224 @@
+/* Products on the pool against a triple loop: all types, strides and sizes across the kernels' blocking, plans of boxes,
+ * pacing, cancelling. */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+static const size_t size_of[] = {4, 8, 8, 16};
+
+static double complex get(const void *x, int dtype, ptrdiff_t at)
+{
+    switch (dtype) {
+    case HS_FLOAT32: return ((const float *)x)[at];
+    case HS_FLOAT64: return ((const double *)x)[at];
+    case HS_COMPLEX64: return ((const float complex *)x)[at];
+    default: return ((const double complex *)x)[at];
+    }
+}
+
+static void set(void *x, int dtype, ptrdiff_t at, double complex value)
+{
+    switch (dtype) {
+    case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
+    case HS_FLOAT64: ((double *)x)[at] = creal(value); break;
+    case HS_COMPLEX64: ((float complex *)x)[at] = (float complex)value; break;
+    default: ((double complex *)x)[at] = value;
+    }
+}
+
+/* Small integers: every sum below is exact in every type, so results must be equal, not close. */
+static unsigned state = 1;
+static double complex small_integer(int dtype)
+{
+    state = state * 1664525u + 1013904223u;
+    double re = (double)((state >> 16) % 7) - 3, im = (double)((state >> 24) % 5) - 2;
+    return dtype >> 1 ? re + im * I : re;
+}
+
+typedef struct {
+    void *memory, *origin;
+    int64_t row_stride, col_stride, elements;
+} matrix;
+
+/* layout 0: rows, 1: columns, 2: every second element of every third row, 3: both directions backwards. */
+static matrix make(int dtype, int64_t rows, int64_t cols, int layout)
+{
+    matrix x = {0};
+    int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols, step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
+    x.elements = 6 * rows * cols + 1;
+    x.memory = malloc((size_t)x.elements * size_of[dtype]);
+    for (int64_t i = 0; i < x.elements; i++) set(x.memory, dtype, i, small_integer(dtype));
+    x.row_stride = step_r, x.col_stride = step_c;
+    x.origin = x.memory;
+    if (layout == 3) {
+        x.origin = (char *)x.memory + (size_t)((rows - 1) * step_r + (cols - 1) * step_c) * size_of[dtype];
+        x.row_stride = -step_r, x.col_stride = -step_c;
+    }
+    return x;
+}
+
+static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,
+                     const hs_box *boxes, int32_t box_count, int cooperative, const double *speeds)
+{
+    matrix a = make(dtype, m, k, layouts & 3), b = make(dtype, k, n, layouts >> 2 & 3), c = make(dtype, m, n, layouts >> 4 & 3);
+    void *expected = malloc((size_t)c.elements * size_of[dtype]);
+    memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
+    void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double complex sum = 0;
+            for (int64_t l = 0; l < k; l++)
+                sum += get(a.origin, dtype, i * a.row_stride + l * a.col_stride) * get(b.origin, dtype, l * b.row_stride + j * b.col_stride);
+            ptrdiff_t at = i * c.row_stride + j * c.col_stride;
+            set(expected_origin, dtype, at, alpha * sum + (beta == 0 ? 0 : beta * get(expected_origin, dtype, at)));
+            if (beta == 0) set(c.origin, dtype, at, NAN);
+        }
+    hs_product product = {.dtype = dtype, .m = m, .n = n, .k = k, .a = a.origin, .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
+                          .b = b.origin, .b_row_stride = b.row_stride, .b_col_stride = b.col_stride, .c = c.origin,
+                          .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
+                          .beta = {creal(beta), cimag(beta)}};
+    hs_run run = {.boxes = boxes, .box_count = box_count, .cooperative = cooperative, .speeds = speeds};
+    hs_box whole = {.height = m, .width = n, .length = k};
+    if (!boxes) run.boxes = &whole, run.box_count = 1, run.cooperative = 1;
+    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
+    for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
+    CHECK(wrong == 0);
+    free(a.memory), free(b.memory), free(c.memory), free(expected);
+}
+
+static void products(hs_pool *pool)
+{
+    const int64_t sizes[][3] = {{1, 1, 1}, {1, 40, 7}, {33, 1, 5}, {17, 19, 23}, {64, 70, 300}, {270, 9, 40}, {5, 600, 11}};
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int layouts = 0; layouts < 64; layouts += 5) {
+                double complex alpha = layouts % 2 ? 1 : -2, beta = layouts % 3 ? layouts % 3 : 0;
+                if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
+                one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts, alpha, beta, NULL, 0, 1, NULL);
+            }
+}
+
+static void unequal_shares(hs_pool *pool)
+{
+    const double speeds[] = {1.0, 0.0, 5.5};
+    hs_box whole = {.height = 130, .width = 77, .length = 40};
+    one_case(pool, HS_FLOAT64, 130, 77, 40, 0, 1, 1, &whole, 1, 1, speeds);
+}
+
+static void own_boxes(hs_pool *pool)
+{
+    /* Worker 2 has two boxes, one of them in two depths; worker 1 has none. */
+    const hs_box boxes[] = {
+        {.worker = 0, .row = 0, .col = 0, .height = 50, .width = 30, .length = 60},
+        {.worker = 2, .row = 50, .col = 0, .height = 14, .width = 30, .length = 20},
+        {.worker = 2, .row = 50, .col = 0, .depth = 20, .height = 14, .width = 30, .length = 40},
+        {.worker = 2, .row = 0, .col = 30, .height = 64, .width = 11, .length = 60},
+    };
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, boxes, 4, 0, NULL);
+}
+
+static void empty(hs_pool *pool)
+{
+    for (int dtype = 0; dtype < 4; dtype++) {
+        one_case(pool, dtype, 3, 4, 0, 0, 1, 2, NULL, 0, 1, NULL); /* k = 0: C is scaled */
+        one_case(pool, dtype, 3, 4, 0, 0, 1, 0, NULL, 0, 1, NULL); /* or cleared */
+        one_case(pool, dtype, 3, 4, 5, 0, 0, 2, NULL, 0, 1, NULL); /* alpha = 0 */
+        one_case(pool, dtype, 0, 4, 5, 0, 1, 2, NULL, 0, 1, NULL);
+        one_case(pool, dtype, 3, 0, 5, 0, 1, 2, NULL, 0, 1, NULL);
+    }
+}
+
+static void pacing(hs_pool *pool)
+{
+    enum { N = 48 };
+    static double x[N * N], c[N * N];
+    hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = x, .a_row_stride = N, .a_col_stride = 1, .b = x, .b_row_stride = N,
+                          .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    const hs_box boxes[] = {{.worker = 0, .height = N / 2, .width = N, .length = N}, {.worker = 2, .row = N / 2, .height = N / 2, .width = N, .length = N}};
+    const double flops = 2.0 * N * N * N / 2;
+    const double pace[] = {0.02 / flops, 0, 0.05 / flops}, receive[] = {0, 0.01, 0.01, 0.01, 0.01, 0.015};
+    hs_event events[16];
+    double finish[3], late[3], busy[3];
+    hs_run run = {.boxes = boxes, .box_count = 2, .pace = pace, .receive = receive, .events = events, .event_capacity = 16, .finish = finish, .late = late, .busy = busy};
+    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    CHECK(finish[0] >= 0.03 && finish[2] >= 0.065);
+    CHECK(run.event_count >= 4 && run.event_count <= 16);
+    double computed[3] = {0}, transferred[3] = {0};
+    for (int32_t i = 0; i < run.event_count; i++) {
+        CHECK(events[i].end >= events[i].start);
+        (events[i].kind == HS_COMPUTE ? computed : transferred)[events[i].worker] += events[i].end - events[i].start;
+    }
+    CHECK(computed[0] >= 0.0199 && computed[1] == 0 && computed[2] >= 0.0499);
+    CHECK(fabs(transferred[0] - 0.01) < 1e-12 && transferred[1] == 0 && fabs(transferred[2] - 0.005) < 1e-12);
+    for (int w = 0; w < 3; w++) CHECK(late[w] >= 0 || w == 1);
+}
+
+static int stop_after(void *context, double fraction)
+{
+    CHECK(fraction >= 0 && fraction <= 1);
+    return ++*(int *)context >= 2;
+}
+
+static void cancelling(hs_pool *pool)
+{
+    static double x[64], c[64];
+    hs_product product = {.dtype = HS_FLOAT64, .m = 8, .n = 8, .k = 8, .a = x, .a_row_stride = 8, .a_col_stride = 1, .b = x, .b_row_stride = 8,
+                          .b_col_stride = 1, .c = c, .c_row_stride = 8, .c_col_stride = 1, .alpha = {1}};
+    const hs_box box = {.worker = 1, .height = 8, .width = 8, .length = 8};
+    const double pace[] = {0, 1000, 0}; /* hours */
+    int calls = 0;
+    hs_run run = {.boxes = &box, .box_count = 1, .pace = pace, .poll = stop_after, .poll_context = &calls};
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
+    CHECK(calls == 2);
+    one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL, 0, 1, NULL); /* the pool is as good as new */
+}
+
+static void errors(hs_pool *pool)
+{
+    double x[4] = {1, 2, 3, 4}, c[4] = {5, 6, 7, 8}, nan_pace[] = {NAN, 0, 0}, negative[] = {-1, 1, 1}, backwards[] = {2, 1, 0, 0, 0, 0};
+    const hs_product good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .k = 2, .a = x, .a_row_stride = 2, .a_col_stride = 1, .b = x, .b_row_stride = 2,
+                             .b_col_stride = 1, .c = c, .c_row_stride = 2, .c_col_stride = 1, .alpha = {1}};
+    hs_box box = {.height = 2, .width = 2, .length = 2};
+    hs_run run = {.boxes = &box, .box_count = 1};
+    hs_product bad = good;
+    CHECK(hs_run_product(NULL, &good, &run) == HS_ERROR_VALUE);
+    bad.dtype = 4;
+    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    bad = good, bad.m = -1;
+    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    bad = good, bad.a = NULL;
+    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    box.row = 1;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    box.row = 0, box.worker = 3;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    box.worker = 0, run.pace = nan_pace;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.pace = NULL, run.speeds = negative, run.cooperative = 1;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.speeds = NULL, run.cooperative = 0, run.receive = backwards;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
+}
+
+int main(void)
+{
+    hs_pool *pool = NULL;
+    CHECK(hs_kernel_select("no such kernel") == HS_ERROR_UNSUPPORTED);
+    CHECK(hs_pool_create(3, NULL, &pool) == HS_OK);
+    products(pool);
+    unequal_shares(pool);
+    own_boxes(pool);
+    empty(pool);
+    pacing(pool);
+    cancelling(pool);
+    errors(pool);
+    hs_pool_destroy(pool);
+    return check_result();
+}
