@@ -1,46 +1,97 @@
-/* Our own kernels, always built: plain C whose inner loop the compiler turns into vector code. Tests and small machines need
- * nothing else; where BLIS is there it is faster. */
+/* Our own micro-kernels, always built: C whose inner loop the compiler turns into the best code that the instruction set allows.
+ * One body for all sets: tile_rows = VECTORS vectors, kept in registers with tile_cols columns. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel.h"
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
-/* The whole register tile is accumulated in a local array of ROWS x COLS, vectors along ROWS. */
-#define MICRO_KERNEL(NAME, REAL, ROWS, COLS)                                                                               \
-    typedef REAL NAME##_vector __attribute__((vector_size(ROWS * sizeof(REAL))));                                         \
-    CLONES static void NAME(int64_t m, int64_t n, int64_t k, const void *a_, const void *b_, const void *beta_, void *c_,  \
+/* A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
+#define MICRO_KERNEL(NAME, TARGET, REAL, BYTES, VECTORS, COLS, BROADCAST)                                                  \
+    typedef REAL NAME##_vector __attribute__((vector_size(BYTES)));                                                        \
+    typedef REAL NAME##_unaligned __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));                   \
+    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *a_, const void *b_, const void *beta_, void *c_,  \
                             int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
     {                                                                                                                      \
-        const REAL *restrict b = b_, beta = *(const REAL *)beta_;                                                          \
+        enum { LANES = BYTES / sizeof(REAL), ROWS = VECTORS * LANES };                                                     \
         const NAME##_vector *restrict a = a_;                                                                              \
+        const REAL *restrict b = b_;                                                                                       \
+        const REAL beta = *(const REAL *)beta_;                                                                            \
         REAL *c = c_;                                                                                                      \
-        NAME##_vector sum[COLS] = {0};                                                                                     \
-        (void)a_next, (void)b_next;                                                                                        \
-        for (int64_t l = 0; l < k; l++, a++, b += COLS)                                                                    \
-            for (int j = 0; j < COLS; j++) sum[j] += *a * b[j];                                                            \
+        NAME##_vector sum[COLS][VECTORS];                                                                                  \
+        (void)a_next;                                                                                                      \
+        for (int j = 0; j < COLS; j++)                                                                                     \
+            for (int v = 0; v < VECTORS; v++) sum[j][v] = (NAME##_vector){0};                                              \
+        for (int j = 0; j < n; j++) __builtin_prefetch(c + j * col_stride, 1);                                             \
+        for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {                                                         \
+            for (int v = 0; v < VECTORS; v++) __builtin_prefetch((const char *)(a + v) + 16 * VECTORS * BYTES);            \
+            NAME##_vector x[VECTORS];                                                                                      \
+            for (int v = 0; v < VECTORS; v++) x[v] = a[v];                                                                 \
+            for (int j = 0; j < COLS; j++) {                                                                               \
+                const NAME##_vector y = BROADCAST(NAME, b[j]);                                                             \
+                for (int v = 0; v < VECTORS; v++) sum[j][v] += x[v] * y;                                                   \
+            }                                                                                                              \
+        }                                                                                                                  \
+        __builtin_prefetch(b_next);                                                                                        \
+        if (m == ROWS && n == COLS && row_stride == 1) {                                                                   \
+            for (int j = 0; j < COLS; j++)                                                                                 \
+                for (int v = 0; v < VECTORS; v++) {                                                                        \
+                    NAME##_unaligned *to = (NAME##_unaligned *)(c + j * col_stride) + v;                                   \
+                    if (beta == 0) *to = sum[j][v];                                                                        \
+                    else if (beta == 1) *to += sum[j][v];                                                                  \
+                    else *to = sum[j][v] + beta * *to;                                                                     \
+                }                                                                                                          \
+            return;                                                                                                        \
+        }                                                                                                                  \
+        REAL tile[COLS][ROWS];                                                                                             \
+        memcpy(tile, sum, sizeof tile);                                                                                    \
         for (int64_t j = 0; j < n; j++)                                                                                    \
             for (int64_t i = 0; i < m; i++) {                                                                              \
                 REAL *to = c + i * row_stride + j * col_stride;                                                            \
-                *to = beta == 0 ? sum[j][i] : sum[j][i] + beta * *to;                                                      \
+                *to = beta == 0 ? tile[j][i] : tile[j][i] + beta * *to;                                                    \
             }                                                                                                              \
     }
 
-MICRO_KERNEL(multiply_float, float, 16, 8)
-MICRO_KERNEL(multiply_double, double, 8, 8)
+#define BY_COMPILER(NAME, VALUE) ((NAME##_vector){0} + (VALUE))
+MICRO_KERNEL(plain_float, , float, 16, 2, 4, BY_COMPILER)
+MICRO_KERNEL(plain_double, , double, 16, 2, 4, BY_COMPILER)
+
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+#define YMM_FLOAT(NAME, VALUE) ((NAME##_vector)_mm256_set1_ps(VALUE))
+#define YMM_DOUBLE(NAME, VALUE) ((NAME##_vector)_mm256_set1_pd(VALUE))
+#define ZMM_FLOAT(NAME, VALUE) ((NAME##_vector)_mm512_set1_ps(VALUE))
+#define ZMM_DOUBLE(NAME, VALUE) ((NAME##_vector)_mm512_set1_pd(VALUE))
+MICRO_KERNEL(avx2_float, AVX2, float, 32, 3, 4, YMM_FLOAT)
+MICRO_KERNEL(avx2_double, AVX2, double, 32, 3, 4, YMM_DOUBLE)
+MICRO_KERNEL(avx512_float, AVX512, float, 64, 3, 8, ZMM_FLOAT)
+MICRO_KERNEL(avx512_double, AVX512, double, 64, 3, 8, ZMM_DOUBLE)
+#endif
 
 hs_status hs__kernel_c(hs__kernel *kernel)
 {
-    *kernel = (hs__kernel){.real = {{multiply_float, 16, 8, 256, 256, 2048, 0}, {multiply_double, 8, 8, 256, 192, 2048, 0}}};
+    const char *set = "plain";
+    hs__blocking f = {plain_float, 8, 4, 256, 256, 2048, 0}, d = {plain_double, 4, 4, 256, 192, 2048, 0};
+#if defined(__x86_64__)
     hs__cpu cpu = hs__cpu_detect();
+    if (cpu.avx512) {
+        set = "avx512";
+        f = (hs__blocking){avx512_float, 48, 8, 512, 480, 3072, 0};
+        d = (hs__blocking){avx512_double, 24, 8, 320, 240, 3072, 0};
+    } else if (cpu.avx2_fma) {
+        set = "avx2";
+        f = (hs__blocking){avx2_float, 24, 4, 384, 192, 3072, 0};
+        d = (hs__blocking){avx2_double, 12, 4, 256, 144, 3072, 0};
+    }
+#endif
+    *kernel = (hs__kernel){.real = {f, d}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "c");
-    snprintf(kernel->info.set, sizeof kernel->info.set, "%s", cpu.avx512 ? "avx512" : cpu.avx2_fma ? "avx2" : "baseline");
-    snprintf(kernel->info.reason, sizeof kernel->info.reason, "compiled for this processor's vector width");
+    snprintf(kernel->info.set, sizeof kernel->info.set, "%s", set);
+    snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set, "plain") ? "cpuid" : "any processor");
     for (int type = 0; type < 2; type++) {
         kernel->info.tile_rows[type] = kernel->real[type].tile_rows;
         kernel->info.tile_cols[type] = kernel->real[type].tile_cols;

@@ -2,46 +2,117 @@
 
 #include <string.h>
 
-/* One body for both real types. A panel's inner loop has the tile as a compile-time constant where it is a usual one: the
- * compiler then turns it into vector moves. */
-#define PACK(REAL, SUFFIX)                                                                                                 \
-    static inline __attribute__((always_inline)) void panel_##SUFFIX(int tile, int64_t depth, const REAL *source,          \
-                                                                     int64_t stride, int64_t depth_stride, REAL *target)   \
+#include "kernel.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define AVX2 __attribute__((target("avx2")))
+#endif
+
+/* ---- one full panel of real elements --------------------------------------------------------------------------- */
+
+/* Element by element; the compiler makes vector moves of it where the elements lie side by side. */
+#define PANEL_PLAIN(REAL)                                                                                                  \
+    static inline __attribute__((always_inline)) void panel_plain_##REAL(int tile, int64_t depth, const REAL *source,      \
+                                                                         int64_t stride, int64_t depth_stride,             \
+                                                                         REAL *target)                                     \
     {                                                                                                                      \
-        if (stride == 1) {                                                                                                 \
-            for (int64_t l = 0; l < depth; l++)                                                                            \
-                for (int i = 0; i < tile; i++) target[l * tile + i] = source[l * depth_stride + i];                        \
-        } else if (depth_stride == 1) {                                                                                    \
-            enum { STEP = 64 / sizeof(REAL) }; /* a cache line of every row at a time */                                   \
-            int64_t l = 0;                                                                                                 \
-            for (; l + STEP <= depth; l += STEP)                                                                           \
-                for (int i = 0; i < tile; i++)                                                                             \
-                    for (int u = 0; u < STEP; u++) target[(l + u) * tile + i] = source[i * stride + l + u];                \
-            for (; l < depth; l++)                                                                                         \
-                for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l];                              \
-        } else {                                                                                                           \
-            for (int64_t l = 0; l < depth; l++)                                                                            \
-                for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];               \
-        }                                                                                                                  \
+        for (int64_t l = 0; l < depth; l++)                                                                                \
+            for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];                   \
     }                                                                                                                      \
-                                                                                                                           \
-    static void full_panel_##SUFFIX(int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride,     \
-                                    REAL *target)                                                                          \
+    static void full_panel_plain_##REAL(int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, \
+                                        REAL *target)                                                                      \
+    {                                                                                                                      \
+        panel_plain_##REAL(tile, depth, source, stride, depth_stride, target);                                             \
+    }
+PANEL_PLAIN(float)
+PANEL_PLAIN(double)
+
+#if defined(__x86_64__)
+
+/* rows[u] becomes column u. */
+AVX2 static inline __attribute__((always_inline)) void transpose_double(__m256d rows[4])
+{
+    __m256d t0 = _mm256_unpacklo_pd(rows[0], rows[1]), t1 = _mm256_unpackhi_pd(rows[0], rows[1]);
+    __m256d t2 = _mm256_unpacklo_pd(rows[2], rows[3]), t3 = _mm256_unpackhi_pd(rows[2], rows[3]);
+    rows[0] = _mm256_permute2f128_pd(t0, t2, 0x20), rows[1] = _mm256_permute2f128_pd(t1, t3, 0x20);
+    rows[2] = _mm256_permute2f128_pd(t0, t2, 0x31), rows[3] = _mm256_permute2f128_pd(t1, t3, 0x31);
+}
+
+AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 rows[8])
+{
+    __m256 t[8];
+    for (int u = 0; u < 8; u += 2) {
+        t[u] = _mm256_unpacklo_ps(rows[u], rows[u + 1]);
+        t[u + 1] = _mm256_unpackhi_ps(rows[u], rows[u + 1]);
+    }
+    __m256 s[8];
+    for (int h = 0; h < 8; h += 4)
+        for (int u = 0; u < 2; u++) {
+            s[h + 2 * u] = _mm256_shuffle_ps(t[h + u], t[h + u + 2], 0x44);
+            s[h + 2 * u + 1] = _mm256_shuffle_ps(t[h + u], t[h + u + 2], 0xee);
+        }
+    for (int u = 0; u < 4; u++) {
+        rows[u] = _mm256_permute2f128_ps(s[u], s[u + 4], 0x20);
+        rows[u + 4] = _mm256_permute2f128_ps(s[u], s[u + 4], 0x31);
+    }
+}
+
+/* Depth contiguous: squares of LANES x LANES are transposed in registers. */
+#define PANEL_AVX2(REAL, VECTOR, LANES, LOAD, STORE)                                                                       \
+    AVX2 static inline __attribute__((always_inline)) void panel_avx2_##REAL(                                              \
+        int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)                   \
+    {                                                                                                                      \
+        int64_t l = 0;                                                                                                     \
+        if (stride == 1) { /* whole rows of the panel are copied */                                                        \
+            for (; l < depth; l++) memcpy(target + l * tile, source + l * depth_stride, (size_t)tile * sizeof(REAL));      \
+            return;                                                                                                        \
+        }                                                                                                                  \
+        if (depth_stride == 1)                                                                                             \
+            for (; l + LANES <= depth; l += LANES)                                                                         \
+                for (int i0 = 0; i0 < tile; i0 += LANES) {                                                                 \
+                    const int have = tile - i0 < LANES ? tile - i0 : LANES;                                                \
+                    VECTOR square[LANES] = {{0}};                                                                          \
+                    for (int u = 0; u < have; u++) square[u] = LOAD(source + (i0 + u) * stride + l);                       \
+                    transpose_##REAL(square);                                                                              \
+                    for (int u = 0; u < LANES; u++) {                                                                      \
+                        if (have == LANES) STORE(target + (l + u) * tile + i0, square[u]);                                 \
+                        else memcpy(target + (l + u) * tile + i0, &square[u], (size_t)have * sizeof(REAL));                \
+                    }                                                                                                      \
+                }                                                                                                          \
+        panel_plain_##REAL(tile, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);           \
+    }                                                                                                                      \
+    /* The usual tiles as constants, so that all loops above unroll. */                                                    \
+    AVX2 static void full_panel_avx2_##REAL(int tile, int64_t depth, const REAL *source, int64_t stride,                   \
+                                            int64_t depth_stride, REAL *target)                                            \
     {                                                                                                                      \
         switch (tile) {                                                                                                    \
-        case 6: panel_##SUFFIX(6, depth, source, stride, depth_stride, target); break;                                     \
-        case 8: panel_##SUFFIX(8, depth, source, stride, depth_stride, target); break;                                     \
-        case 12: panel_##SUFFIX(12, depth, source, stride, depth_stride, target); break;                                   \
-        case 14: panel_##SUFFIX(14, depth, source, stride, depth_stride, target); break;                                   \
-        case 16: panel_##SUFFIX(16, depth, source, stride, depth_stride, target); break;                                   \
-        case 32: panel_##SUFFIX(32, depth, source, stride, depth_stride, target); break;                                   \
-        default: panel_##SUFFIX(tile, depth, source, stride, depth_stride, target);                                        \
+        case 4: panel_avx2_##REAL(4, depth, source, stride, depth_stride, target); break;                                  \
+        case 6: panel_avx2_##REAL(6, depth, source, stride, depth_stride, target); break;                                  \
+        case 8: panel_avx2_##REAL(8, depth, source, stride, depth_stride, target); break;                                  \
+        case 12: panel_avx2_##REAL(12, depth, source, stride, depth_stride, target); break;                                \
+        case 14: panel_avx2_##REAL(14, depth, source, stride, depth_stride, target); break;                                \
+        case 16: panel_avx2_##REAL(16, depth, source, stride, depth_stride, target); break;                                \
+        case 24: panel_avx2_##REAL(24, depth, source, stride, depth_stride, target); break;                                \
+        case 32: panel_avx2_##REAL(32, depth, source, stride, depth_stride, target); break;                                \
+        default: panel_avx2_##REAL(tile, depth, source, stride, depth_stride, target);                                     \
         }                                                                                                                  \
-    }                                                                                                                      \
-                                                                                                                           \
-    static void pack_##SUFFIX(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,       \
-                              int64_t depth_stride, REAL *target)                                                          \
+    }
+PANEL_AVX2(float, __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps)
+PANEL_AVX2(double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd)
+
+#define FULL_PANEL(REAL) (hs__cpu_detect().avx2_fma ? full_panel_avx2_##REAL : full_panel_plain_##REAL)
+#else
+#define FULL_PANEL(REAL) full_panel_plain_##REAL
+#endif
+
+/* ---- all panels ------------------------------------------------------------------------------------------------- */
+
+#define PACK(REAL)                                                                                                         \
+    static void pack_##REAL(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,         \
+                            int64_t depth_stride, REAL *target)                                                            \
     {                                                                                                                      \
+        void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL(REAL);                 \
         const int tile = how->tile;                                                                                        \
         const REAL re = (REAL)how->scale[0], im = (REAL)how->scale[1];                                                     \
         const int scaled = re != 1 || im != 0;                                                                             \
@@ -52,7 +123,7 @@
             if (have < across) memset(target, 0, (size_t)(steps * tile) * sizeof(REAL));                                   \
             if (how->form == HS__REAL) {                                                                                   \
                 const REAL *from = source + i0 * stride;                                                                   \
-                if (have == tile) full_panel_##SUFFIX(tile, depth, from, stride, depth_stride, target);                    \
+                if (have == tile) full_panel(tile, depth, from, stride, depth_stride, target);                             \
                 else                                                                                                       \
                     for (int64_t l = 0; l < depth; l++)                                                                    \
                         for (int i = 0; i < have; i++) target[l * tile + i] = from[i * stride + l * depth_stride];         \
@@ -77,8 +148,8 @@
         }                                                                                                                  \
     }
 
-PACK(float, float)
-PACK(double, double)
+PACK(float)
+PACK(double)
 
 void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
                      void *target)

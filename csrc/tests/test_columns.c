@@ -1,0 +1,226 @@
+/* hs_partition_columns: the paper's example, every structure tried where there are few, a plain recurrence where there
+ * are many, limits on columns and rows, every refusal. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+enum { MAX = 400 };
+
+static int ascending(const void *x, const void *y)
+{
+    const double *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The positive areas in ascending order, scaled to sum 1; returns how many. */
+static int32_t sorted_shares(int32_t p, const double *areas, double *shares)
+{
+    int32_t size = 0;
+    double total = 0;
+    for (int32_t i = 0; i < p; i++)
+        if (areas[i] > 0) total += shares[size++] = areas[i];
+    qsort(shares, (size_t)size, sizeof *shares, ascending);
+    for (int32_t i = 0; i < size; i++) shares[i] /= total;
+    return size;
+}
+
+/* Least cost over all 2^(size - 1) ways to cut the sorted shares. */
+static double every_structure(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+{
+    double best = INFINITY;
+    for (unsigned cuts = 0; cuts < 1u << (size - 1); cuts++) {
+        double cost = 0, width = 0;
+        int32_t rows = 0, columns = 0, allowed = 1;
+        for (int32_t i = 0; i < size; i++) {
+            width += shares[i], rows++;
+            if (i < size - 1 && !(cuts >> i & 1)) continue;
+            cost += 1 + width * rows;
+            allowed &= rows <= max_rows;
+            columns++, rows = 0, width = 0;
+        }
+        if (allowed && columns <= max_columns && cost < best) best = cost;
+    }
+    return best;
+}
+
+/* The same by the recurrence over columns and parts, O(max_columns size^2). */
+static double recurrence(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+{
+    static double prefix[MAX + 1], now[MAX + 1], next[MAX + 1];
+    double best = INFINITY;
+    for (int32_t q = 0; q < size; q++) prefix[q + 1] = prefix[q] + shares[q];
+    for (int32_t q = 0; q <= size; q++) now[q] = q ? INFINITY : 0;
+    for (int32_t columns = 1; columns <= max_columns; columns++) {
+        next[0] = INFINITY;
+        for (int32_t q = 1; q <= size; q++) {
+            next[q] = INFINITY;
+            for (int32_t a = q > max_rows ? q - max_rows : 0; a < q; a++)
+                next[q] = fmin(next[q], now[a] + 1 + (prefix[q] - prefix[a]) * (q - a));
+        }
+        memcpy(now, next, sizeof now);
+        best = fmin(best, now[size]);
+    }
+    return best;
+}
+
+/* Whether order and column_start are a structure within the limits, and cost is its sum of half perimeters. */
+static int is_structure(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, const int32_t *order,
+                        const int32_t *start, int32_t columns, double cost)
+{
+    static char seen[MAX];
+    memset(seen, 0, sizeof seen);
+    double total = 0, sum = 0;
+    int32_t size = 0;
+    for (int32_t i = 0; i < p; i++) total += areas[i], size += areas[i] > 0;
+    if (columns < 1 || columns > max_columns || start[0] != 0 || start[columns] != size) return 0;
+    for (int32_t j = 0; j < columns; j++) {
+        int32_t rows = start[j + 1] - start[j];
+        double width = 0;
+        if (rows < 1 || rows > max_rows) return 0;
+        for (int32_t q = start[j]; q < start[j + 1]; q++) {
+            if (order[q] < 0 || order[q] >= p || seen[order[q]]++ || !(areas[order[q]] > 0)) return 0;
+            width += areas[order[q]] / total;
+        }
+        sum += 1 + width * rows;
+    }
+    return fabs(sum - cost) <= 1e-12 * sum;
+}
+
+/* The least cost, or -1 after a failure (already reported). */
+static double solved(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows)
+{
+    static int32_t order[MAX], start[MAX + 1];
+    int32_t columns = -1;
+    double cost = -1;
+    hs_status status = hs_partition_columns(p, areas, max_columns, max_rows, order, start, &columns, &cost);
+    if (!CHECK(status == HS_OK)) return -1;
+    if (!CHECK(is_structure(p, areas, max_columns, max_rows, order, start, columns, cost))) return -1;
+    return cost;
+}
+
+static void paper_example(void)
+{
+    const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
+    const double least[] = {9, 5.76, 5.5};
+    int32_t order[8], start[9], columns;
+    double cost;
+    CHECK(hs_partition_columns(8, areas, 8, 8, order, start, &columns, &cost) == HS_OK);
+    CHECK(fabs(cost - 5.5) < 1e-12);
+    CHECK(columns == 3 && start[0] == 0 && start[1] == 3 && start[2] == 6 && start[3] == 8);
+    for (int32_t i = 0; i < 8; i++) CHECK(order[i] == i);
+    for (int32_t limit = 1; limit <= 3; limit++) CHECK(fabs(solved(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
+    CHECK(fabs(solved(8, areas, 8, 1) - 9) < 1e-12);
+
+    /* Ties in area by index; zeros left out. */
+    const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
+    const int32_t wanted[] = {3, 9, 8, 2, 5, 7, 4, 0};
+    int32_t order_10[10], start_10[11];
+    CHECK(hs_partition_columns(10, shuffled, 10, 10, order_10, start_10, &columns, &cost) == HS_OK);
+    CHECK(columns == 3 && memcmp(start_10, start, 4 * sizeof *start) == 0);
+    CHECK(memcmp(order_10, wanted, sizeof wanted) == 0);
+    CHECK(fabs(cost - 5.5) < 1e-12);
+}
+
+static void known_values(void)
+{
+    double equal[100];
+    for (int i = 0; i < 100; i++) equal[i] = 3.7;
+    CHECK(fabs(solved(1, equal, 1, 1) - 2) < 1e-12);
+    CHECK(fabs(solved(9, equal, 9, 9) - 6) < 1e-12);
+    CHECK(fabs(solved(100, equal, 100, 100) - 20) < 1e-12);
+    CHECK(fabs(solved(100, equal, 1, 100) - 101) < 1e-12);
+    CHECK(fabs(solved(100, equal, 100, 1) - 101) < 1e-12);
+    CHECK(fabs(solved(100, equal, 10, 10) - 20) < 1e-12);
+    CHECK(fabs(solved(100, equal, 5, 20) - 25) < 1e-12);
+    CHECK(fabs(solved(100, equal, 20, 5) - 25) < 1e-12);
+    const double apart[] = {1e-300, 1, 1e-300};
+    CHECK(fabs(solved(3, apart, 3, 3) - 3) < 1e-12);
+    const double tiny[] = {DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN};
+    CHECK(fabs(solved(4, tiny, 4, 4) - 4) < 1e-12);
+}
+
+static double random_area(int kind)
+{
+    switch (kind) {
+    case 0: return (double)check_random(4);
+    case 1: return 1 + (double)check_random(20);
+    case 2: return pow(10, (int)check_random(17) - 8);
+    default: return (1 + check_random(1u << 30)) * 0x1p-30;
+    }
+}
+
+static void every_small_case(void)
+{
+    double areas[9], shares[9];
+    for (int round = 0; round < 400; round++) {
+        int32_t p = 1 + (int32_t)check_random(9);
+        for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
+        areas[check_random((unsigned)p)] = 2.5; /* never all zero */
+        int32_t size = sorted_shares(p, areas, shares);
+        for (int32_t max_columns = 1; max_columns <= p; max_columns++)
+            for (int32_t max_rows = (size + max_columns - 1) / max_columns; max_rows <= p; max_rows++) {
+                double best = every_structure(size, shares, max_columns, max_rows);
+                CHECK(fabs(solved(p, areas, max_columns, max_rows) - best) <= 1e-12 * best);
+            }
+    }
+}
+
+static void many_areas(void)
+{
+    static double areas[MAX], shares[MAX];
+    for (int round = 0; round < 24; round++) {
+        int32_t p = MAX - (int32_t)check_random(100), limit = 1 + (int32_t)check_random(30);
+        for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
+        int32_t size = sorted_shares(p, areas, shares);
+        double best = recurrence(size, shares, 60, size), limited = recurrence(size, shares, limit, size);
+        CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best); /* 60 columns are more than the best has */
+        CHECK(fabs(solved(p, areas, limit, p) - limited) <= 1e-12 * limited);
+    }
+}
+
+static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int line)
+{
+    int32_t order[4] = {-7, -7, -7, -7}, start[5] = {-7, -7, -7, -7, -7}, columns = -7;
+    double cost = -7;
+    hs_status status = hs_partition_columns(p, areas, max_columns, max_rows, order, start, &columns, &cost);
+    check_that(status == wanted, "refused with the documented status", __FILE__, line);
+    for (int i = 0; i < 4; i++) check_that(order[i] == -7, "order untouched", __FILE__, line);
+    for (int i = 0; i < 5; i++) check_that(start[i] == -7, "column_start untouched", __FILE__, line);
+    check_that(columns == -7 && cost == -7, "columns and cost untouched", __FILE__, line);
+}
+
+static void refusals(void)
+{
+    const double good[] = {1, 2, 0, 3};
+    refused(HS_ERROR_VALUE, 0, good, 4, 4, __LINE__);
+    refused(HS_ERROR_VALUE, -1, good, 4, 4, __LINE__);
+    refused(HS_ERROR_VALUE, 4, good, 0, 4, __LINE__);
+    refused(HS_ERROR_VALUE, 4, good, 4, 0, __LINE__);
+    refused(HS_ERROR_VALUE, 4, good, -1, -4, __LINE__);
+    const double bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (int at = 0; at < 4; at++) {
+            double areas[] = {1, 2, 0, 3};
+            areas[at] = bad[i];
+            refused(HS_ERROR_VALUE, 4, areas, 4, 4, __LINE__);
+        }
+    refused(HS_ERROR_VALUE, 4, (const double[]){0, 0, -0.0, 0}, 4, 4, __LINE__);
+    refused(HS_ERROR_INFEASIBLE, 4, good, 1, 2, __LINE__);
+    refused(HS_ERROR_INFEASIBLE, 4, good, 2, 1, __LINE__);
+    CHECK(fabs(solved(4, good, 3, 1) - 4) < 1e-12); /* a zero area needs no place */
+    CHECK(fabs(solved(4, good, INT32_MAX, INT32_MAX) - solved(4, good, 4, 4)) < 1e-12);
+}
+
+int main(void)
+{
+    paper_example();
+    known_values();
+    every_small_case();
+    many_areas();
+    refusals();
+    return check_result();
+}

@@ -1,0 +1,164 @@
+/* hs_distribute: the paper's numbers, ties, the ends of the double range, exact optimality, every refusal. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+enum { MAX = 2000 };
+static const int64_t LARGEST = INT64_C(1) << 53;
+
+static int gives(int64_t n, int32_t p, const double *times, const int64_t *wanted, double wanted_makespan)
+{
+    int64_t counts[8], again[8];
+    double makespan = -1.0;
+    if (hs_distribute(n, p, times, counts, &makespan) != HS_OK) return 0;
+    if (hs_distribute(n, p, times, again, NULL) != HS_OK) return 0;
+    for (int32_t i = 0; i < p; i++)
+        if (counts[i] != wanted[i] || again[i] != wanted[i]) return 0;
+    return makespan == wanted_makespan;
+}
+
+static void paper_values(void)
+{
+    const double three[] = {3, 5, 8}, doubling[] = {1, 2, 4};
+    CHECK(gives(78, 3, three, (const int64_t[]){40, 24, 14}, 120));
+    CHECK(gives(10, 3, three, (const int64_t[]){5, 3, 2}, 16));
+    CHECK(gives(7, 3, doubling, (const int64_t[]){4, 2, 1}, 4));
+}
+
+static void small_cases(void)
+{
+    const double equal[] = {2, 2, 2, 2}, one[] = {0.1}, infinite[] = {INFINITY, 5, INFINITY, 5};
+    CHECK(gives(0, 4, equal, (const int64_t[]){0, 0, 0, 0}, 0));
+    CHECK(gives(1, 4, equal, (const int64_t[]){1, 0, 0, 0}, 2));
+    CHECK(gives(6, 4, equal, (const int64_t[]){2, 2, 1, 1}, 4));
+    CHECK(gives(3, 1, one, (const int64_t[]){3}, 3 * 0.1));
+    CHECK(gives(5, 4, infinite, (const int64_t[]){0, 3, 0, 2}, 15));
+    /* 2 * 1, 1 * 2 and 4 * 0.5 are all 2: the lowest index comes first */
+    const double harmonic[] = {1, 2, 0.5};
+    CHECK(gives(5, 3, harmonic, (const int64_t[]){2, 0, 3}, 2));
+    CHECK(gives(6, 3, harmonic, (const int64_t[]){2, 1, 3}, 2));
+    CHECK(gives(7, 3, harmonic, (const int64_t[]){2, 1, 4}, 2));
+}
+
+static void ends_of_the_range(void)
+{
+    const double least = DBL_TRUE_MIN, most = DBL_MAX, above = nextafter(1, 2), below = nextafter(1, 0);
+    const double subnormal[] = {least, 2 * least}, huge[] = {most, most}, apart[] = {1e300, 1e-300};
+    CHECK(gives(3, 2, subnormal, (const int64_t[]){2, 1}, 2 * least));
+    CHECK(gives(2, 2, huge, (const int64_t[]){1, 1}, most));
+    CHECK(gives(4, 2, huge, (const int64_t[]){2, 2}, INFINITY));
+    CHECK(gives(INT64_C(1000000000000000), 2, apart, (const int64_t[]){0, INT64_C(1000000000000000)}, 1e15 * 1e-300));
+    const double both_ends[] = {most, least};
+    CHECK(gives(LARGEST, 2, both_ends, (const int64_t[]){0, LARGEST}, (double)LARGEST * least));
+
+    const double tied[] = {above, 1, below};
+    CHECK(gives(2, 3, tied, (const int64_t[]){0, 1, 1}, 1));
+    CHECK(gives(4, 3, tied, (const int64_t[]){1, 1, 2}, 2 * below));
+    CHECK(gives(LARGEST, 1, &above, (const int64_t[]){LARGEST}, (double)LARGEST * above));
+
+    /* The real 3 * 0.1 is above the double 0.3. */
+    const double tenths[] = {0.1, 0.3};
+    CHECK(gives(3, 2, tenths, (const int64_t[]){2, 1}, 0.3));
+    /* 3 t rounds to 1, although the real product is 1 + 2^-53: no tie. */
+    const double third[] = {nextafter(1.0 / 3, 1), 1.0};
+    CHECK(3 * third[0] == 1.0);
+    CHECK(gives(3, 2, third, (const int64_t[]){2, 1}, 1));
+}
+
+/* For integer times everything fits 128 bits. With T the makespan, the counts are optimal if and only if fewer than n of
+ * the multiples k t_i are below T; what is left after those belongs to the lowest indices whose time divides T. */
+static int is_greedy_optimum(int64_t n, int32_t p, const int64_t *times, const int64_t *counts)
+{
+    __int128 top = 0, below = 0, sum = 0;
+    for (int32_t i = 0; i < p; i++) {
+        __int128 end = (__int128)counts[i] * times[i];
+        if (end > top) top = end;
+        if (counts[i] < 0) return 0;
+        sum += counts[i];
+    }
+    if (sum != n) return 0;
+    if (n == 0) return 1;
+    for (int32_t i = 0; i < p; i++) below += (top - 1) / times[i];
+    if (below >= n) return 0;
+    __int128 left = n - below;
+    for (int32_t i = 0; i < p; i++) {
+        __int128 wanted = (top - 1) / times[i];
+        if (left > 0 && top % times[i] == 0) wanted++, left--;
+        if (counts[i] != wanted) return 0;
+    }
+    return left == 0;
+}
+
+static void random_integers(void)
+{
+    static int64_t integers[MAX], counts[MAX];
+    static double times[MAX];
+    const unsigned ranges[] = {2, 6, 40, 1000000}, sizes[] = {2, 5, 60, MAX};
+    for (int round = 0; round < 2000; round++) {
+        int32_t p = 1 + (int32_t)check_random(sizes[round % 40 ? round % 3 : 3]);
+        unsigned range = ranges[check_random(4)];
+        for (int32_t i = 0; i < p; i++) times[i] = (double)(integers[i] = 1 + check_random(range));
+        int64_t n = check_random(2) ? check_random(300) : LARGEST - check_random(1000);
+        if (check_random(3) == 0) n = (int64_t)check_random(1u << 30) << check_random(20);
+        double makespan, longest = 0;
+        if (!CHECK(hs_distribute(n, p, times, counts, &makespan) == HS_OK)) return;
+        CHECK(is_greedy_optimum(n, p, integers, counts));
+        for (int32_t i = 0; i < p; i++) longest = fmax(longest, (double)counts[i] * times[i]);
+        CHECK(makespan == longest);
+    }
+}
+
+static void refused(int64_t n, int32_t p, const double *times, int line)
+{
+    int64_t counts[4] = {-7, -7, -7, -7};
+    double makespan = -7;
+    hs_status status = hs_distribute(n, p, times, counts, &makespan);
+    check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
+    for (int i = 0; i < 4; i++) check_that(counts[i] == -7, "counts untouched", __FILE__, line);
+    check_that(makespan == -7, "makespan untouched", __FILE__, line);
+}
+
+static void refusals(void)
+{
+    const double good[] = {1, 2};
+    refused(-1, 2, good, __LINE__);
+    refused(INT64_MIN, 2, good, __LINE__);
+    refused(LARGEST + 1, 2, good, __LINE__);
+    refused(INT64_MAX, 2, good, __LINE__);
+    refused(1, 0, good, __LINE__);
+    refused(1, -1, good, __LINE__);
+    const double bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN, -DBL_TRUE_MIN};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
+        refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
+        refused(0, 1, &bad[i], __LINE__);
+    }
+    refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
+    refused(0, 1, (const double[]){INFINITY}, __LINE__);
+}
+
+static void statuses(void)
+{
+    for (int i = -1; i <= 100; i++) CHECK(hs_status_string(i) && hs_status_string(i)[0]);
+    for (int i = HS_OK; i <= HS_ERROR_UNSUPPORTED; i++)
+        for (int j = i + 1; j <= HS_ERROR_UNSUPPORTED + 1; j++)
+            CHECK(strcmp(hs_status_string(i), hs_status_string(j)) != 0);
+    CHECK(strcmp(hs_status_string(-1), hs_status_string(HS_ERROR_UNSUPPORTED + 1)) == 0);
+    CHECK(HS_OK == 0 && HS_ERROR_VALUE == 1 && HS_ERROR_MEMORY == 2 && HS_ERROR_INFEASIBLE == 3);
+    CHECK(strspn(hs_version(), "0123456789.") == strlen(hs_version()) && strlen(hs_version()) >= 5);
+}
+
+int main(void)
+{
+    paper_values();
+    small_cases();
+    ends_of_the_range();
+    random_integers();
+    refusals();
+    statuses();
+    return check_result();
+}
