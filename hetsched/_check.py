@@ -22,20 +22,23 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     """An integer in [low, high]; a float with an integral value will do."""
     if not _is_real(value):
         raise TypeError(f"{name} must be an integer, got {value!r}")
-    if not math.isfinite(value) or value != int(value):
+    if value != value or value in (math.inf, -math.inf) or value != int(value):
         raise ValueError(f"{name} must be an integer, got {value!r}")
     if not low <= value <= high:
-        raise ValueError(f"{name} must be in [{low}, {high}], got {value!r}")
+        raise ValueError(f"{name} must be in [{low}, {high}], got {_short(value)}")
     return int(value)
 
 
-def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, finite: bool = True) -> float:
-    """A real number >= low and > above."""
+def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf) -> float:
+    """A finite real number >= low and > above."""
     if not _is_real(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    result = float(value)
-    if math.isnan(result) or (finite and math.isinf(result)):
-        raise ValueError(f"{name} must be {'finite' if finite else 'a number'}, got {value!r}")
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, got {_short(value)}")
     if result <= above:
         raise ValueError(f"{name} must be greater than {above:g}, got {value!r}")
     if result < low:
@@ -43,14 +46,19 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
     return result
 
 
-def vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else f"a number of {len(text)} digits"
+
+
+def vector(name: str, values: Any) -> NDArray[np.float64]:
     """A non-empty 1-D float64 array without NaN."""
     try:
         array = np.array(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
         array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be a sequence of real numbers, got {values!r}") from None
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
@@ -84,9 +92,11 @@ def cycle_times(
         if not (rates > 0).any():
             raise ValueError("speeds are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
-            return 1.0 / rates
-    times: Any = getattr(given, "cycle_times", given)
-    array = positive(name, vector(name, times))
+            times = 1.0 / rates
+        if np.isinf(times).all():
+            raise ValueError("speeds are too small: their cycle-times overflow")
+        return times
+    array = positive(name, vector(name, getattr(given, "cycle_times", given)))
     if np.isinf(array).all():
         raise ValueError(f"{name} are all infinite: nobody can work")
     return array

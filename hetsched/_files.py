@@ -12,8 +12,11 @@ from typing import BinaryIO
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file written beside `path` and renamed to it when the block ends; removed when the block fails."""
-    target = Path(path)
+    """A file written beside `path` and renamed to it when the block ends; removed when the block fails.
+
+    Where path is a symbolic link, the file that it points to is replaced.
+    """
+    target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w+b") as file:

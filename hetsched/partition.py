@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check, _engine
 from .errors import InfeasibleError
-from .plan import Plan, Step, names_of, proven
+from .plan import Plan, Step, names_of, proven, relative_speeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,8 +128,11 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    speeds = getattr(areas, "speeds", None)
-    given = _check.vector("areas", areas if speeds is None else speeds)  # type: ignore[arg-type]
+    platform_times: NDArray[np.float64] | None = getattr(areas, "cycle_times", None)
+    if platform_times is None:
+        given = _check.vector("areas", areas)
+    else:
+        given = areas.speeds if np.isfinite(areas.speeds).all() else relative_speeds(platform_times)  # type: ignore[union-attr]
     bad = ~((given >= 0) & np.isfinite(given))
     if bad.any():
         i = int(np.argmax(bad))
@@ -140,7 +143,7 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
         scaled = given / given.max()
     scaled /= scaled.sum()
     with np.errstate(divide="ignore", over="ignore"):
-        times = 1.0 / scaled if speeds is None else areas.cycle_times  # type: ignore[union-attr]
+        times = 1.0 / scaled if platform_times is None else platform_times
 
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
@@ -156,6 +159,7 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
     else:
         rects = _engine.tile_columns(*sides, scaled, order, starts)
     enrolled = (rects[:, 2] > 0) & (rects[:, 3] > 0)
+    columns = (tuple(w for w in order[a:b].tolist() if enrolled[w]) for a, b in zip(starts[:-1], starts[1:], strict=True))
     cost = float((rects[:, 2] + rects[:, 3])[enrolled].sum())
     bound = 2.0 * float(np.sqrt(rects[:, 2].astype(np.float64) * rects[:, 3]).sum())
     return Partition(
@@ -164,9 +168,7 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
         optimal=proven(cost, bound),
         scope="partitions into full columns" if method == "columns" and sides is None else "",
         rects=_check.frozen(rects),
-        columns=tuple(
-            tuple(w for w in order[a:b].tolist() if enrolled[w]) for a, b in zip(starts[:-1], starts[1:], strict=True)
-        ),
+        columns=tuple(filter(None, columns)),
         cost=cost,
         areas=_check.frozen(scaled),
         shape=sides,

@@ -109,7 +109,7 @@ def proven(value: float, bound: float) -> bool:
     return value <= bound * (1 + 1e-12)
 
 
-def speeds_of(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / cycle_times; 0 for an infinite one."""
-    with np.errstate(over="ignore"):
-        return 1.0 / cycle_times
+def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Speeds, that of the fastest worker as 1; 0 for an infinite cycle-time. Never overflows."""
+    speeds: NDArray[np.float64] = cycle_times.min() / cycle_times
+    return speeds

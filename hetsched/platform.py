@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check
 from ._files import replace_file
-from .plan import speeds_of
 
 
 @dataclass(frozen=True, init=False)
@@ -52,7 +52,10 @@ class Worker:
         if (cycle_time is None) == (speed is None):
             raise TypeError("give either cycle_time or speed")
         if speed is not None:
-            cycle_time = 1.0 / _check.number("speed", speed, above=0.0)
+            rate = _check.number("speed", speed, above=0.0)
+            if rate < 1.0 / sys.float_info.max:
+                raise ValueError(f"speed is too small: the cycle-time of {rate!r} overflows")
+            cycle_time = 1.0 / rate
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a string, got {name!r}")
         assign = object.__setattr__
@@ -63,8 +66,8 @@ class Worker:
 
     @property
     def speed(self) -> float:
-        """1 / cycle_time."""
-        return 1.0 / self.cycle_time
+        """1 / cycle_time; infinite for a cycle-time too small for that."""
+        return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
 
 
 class Platform:
@@ -155,7 +158,7 @@ class Platform:
     @property
     def speeds(self) -> NDArray[np.float64]:
         """(p,) 1 / cycle_times."""
-        return speeds_of(self.cycle_times)
+        return np.array([w.speed for w in self._workers])
 
     @property
     def link_costs(self) -> NDArray[np.float64]:
@@ -243,12 +246,12 @@ class Platform:
             raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
         try:
             return cls.from_dict(readers[path.suffix](path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
 
 def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
-    array = np.full(p, float(values)) if np.ndim(values) == 0 else _check.vector(name, values)  # type: ignore[arg-type]
+    array = np.full(p, _check.number(name, values)) if np.isscalar(values) else _check.vector(name, values)
     if len(array) != p:
         raise ValueError(f"{name} must have {p} entries, got {len(array)}")
     return array
@@ -256,8 +259,11 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
 
 def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     try:
-        matrix = np.array(links, dtype=np.float64)
-    except (TypeError, ValueError):
+        matrix = np.array(links)
+        if matrix.dtype.kind not in "iuf":
+            raise TypeError
+        matrix = matrix.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError("links must be a matrix of real numbers") from None
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
@@ -266,14 +272,17 @@ def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise ValueError(f"links[{i}][{j}] must be finite and not negative, got {matrix[i, j]:g}")
+    np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
     return matrix
 
 
 def _toml(content: dict[str, Any]) -> str:
-    """TOML of a platform; JSON's strings, numbers and lists are TOML's too."""
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in content.items() if key != "worker"]
+    """TOML of a platform; JSON's strings, numbers and lists are TOML's too, but for U+007F."""
+
+    def line(key: str, value: Any) -> str:
+        return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+
+    lines = [line(key, value) for key, value in content.items() if key != "worker"]
     for worker in content["worker"]:
-        lines += ["", "[[worker]]"] + [
-            f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in worker.items()
-        ]
+        lines += ["", "[[worker]]"] + [line(key, value) for key, value in worker.items()]
     return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .plan import Plan, speeds_of
+from .plan import Plan, relative_speeds
 from .trace import Trace
 
 
@@ -29,8 +29,8 @@ def simulate(plan: Plan) -> Trace:
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
     steps = plan.steps()
     makespan = max((step.end for step in steps), default=0.0)
-    speeds = speeds_of(plan.cycle_times).tolist()  # type: ignore[attr-defined]
-    work = sum(s * (step.end - step.start) for step in steps if step.kind == "compute" for s in [speeds[step.worker]])
+    speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]
+    work = sum(speeds[step.worker] * (step.end - step.start) for step in steps if step.kind == "compute")
     return Trace.from_steps(
         steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=work / sum(speeds)
     )

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "hetsched.h"
@@ -35,6 +36,12 @@ static double cost_at(const column_problem *s, int32_t a, int32_t q)
     return s->best[a] + (s->prefix[q] - s->prefix[a]) * (double)(q - a);
 }
 
+/* Whether the later cut b is better than the earlier cut a at q; once true it stays true for larger q. */
+static bool beats(const column_problem *s, int32_t b, int32_t a, int32_t q)
+{
+    return q - a > s->max_rows || cost_at(s, b, q) < cost_at(s, a, q);
+}
+
 /* Fills best and cut for a fee per column; returns the number of columns. */
 static int32_t solve(column_problem *s, double fee)
 {
@@ -51,7 +58,7 @@ static int32_t solve(column_problem *s, double fee)
 
         while (tail > head) {
             int32_t from = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
-            if (cost_at(s, q, from) >= cost_at(s, s->queue_cut[tail - 1], from)) break;
+            if (!beats(s, q, s->queue_cut[tail - 1], from)) break;
             tail--;
         }
         int32_t from = q + 1;
@@ -60,7 +67,7 @@ static int32_t solve(column_problem *s, double fee)
             int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
             while (low < high) {
                 int32_t middle = low + (high - low) / 2;
-                if (cost_at(s, q, middle) < cost_at(s, last, middle)) high = middle;
+                if (beats(s, q, last, middle)) high = middle;
                 else low = middle + 1;
             }
             from = low;
