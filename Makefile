@@ -33,6 +33,7 @@ bench: $(VENV)/installed-test
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks
+	$(BIN)/ruff format --check hetsched tests benchmarks
 	$(BIN)/mypy
 
 wheel: $(VENV)/installed-demo

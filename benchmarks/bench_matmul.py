@@ -98,7 +98,7 @@ def table(threads: int, dtype: type, scale: float) -> None:
             flops = 2.0 * m * n * k
             rounds = max(3, int(scale * (9 if flops < 5e9 else 5)))
             repeats = max(1, min(200, int(0.15 / (flops / 5e10))))
-            calls = {name: (lambda f=f: f(a, b, c)) for name, f in {"hetsched": multiply, **others}.items()}
+            calls = {name: (lambda f=f, a=a, b=b, c=c: f(a, b, c)) for name, f in {"hetsched": multiply, **others}.items()}
             seconds = medians(calls, rounds, repeats)
             best = min(t for name, t in seconds.items() if name != "hetsched")
             rates = " ".join(f"{flops / t / 1e9:9.1f}" for t in seconds.values())
@@ -145,10 +145,9 @@ def main() -> None:
     given = parser.parse_args()
     kernel = _engine.kernel()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
     print(f"{machine().model}, {machine().workers} workers; Linux {platform.release()}, Python {platform.python_version()}")
-    print(
-        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy {np.__version__} with {blas['name']} {blas['version']}"
-    )
+    print(f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']} {blas['version']}")
     from threadpoolctl import threadpool_limits
 
     for threads in given.threads:

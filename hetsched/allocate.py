@@ -59,9 +59,7 @@ class Distribution(Plan):
         return plot_distribution(self, ax)
 
 
-def distribute(
-    n: int, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
-) -> Distribution:
+def distribute(n: int, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None) -> Distribution:
     """Distribute n equal, independent chunks so that the last worker ends as early as possible.
 
     Parameters

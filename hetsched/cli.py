@@ -56,14 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("A", help="left operand, .npy")
     run.add_argument("B", help="right operand, .npy")
-    run.add_argument(
-        "-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete"
-    )
+    run.add_argument("-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete")
     run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
     run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
-    run.add_argument(
-        "--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second"
-    )
+    run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
     run.add_argument("--method", default="auto", help="auto, columns, rows or rectangles (default: auto)")
     run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
     run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
@@ -142,9 +138,7 @@ def _run(given: argparse.Namespace) -> None:
         getattr(trace, writers[Path(given.trace).suffix])(given.trace)
 
     flops = float(plan.flops.sum())
-    print(
-        f"{given.output}: {product.shape[0]} x {product.shape[1]} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s"
-    )
+    print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s")
     if given.emulate:
         predicted = [t * pool.time_scale for t in simulate(plan).finish]
         print(
@@ -156,9 +150,7 @@ def _run(given: argparse.Namespace) -> None:
                 list(trace.finish),
             )
         )
-        print(
-            f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}"
-        )
+        print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}")
     for warning in caught:
         print(f"hetsched: warning: {warning.message}", file=sys.stderr)
 

@@ -63,9 +63,7 @@ def _digits(report: Report) -> None:
     digits = load_digits()
     X = np.ascontiguousarray(digits.data)
     report.heading("1. Gram matrix of 1797 handwritten digits, emulated workers")
-    report.text(
-        "Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. Each computes some columns of X Xᵀ."
-    )
+    report.text("Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. Each computes some columns of X Xᵀ.")
     with _emulated(2e-9 * len(X) ** 2 * X.shape[1], seconds=1.0) as pool:
         gram = _compare(report, pool, X, X.T)
     norms = np.diag(gram)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class Partition(Plan):
     def worker_names(self) -> tuple[str, ...]:
         return self.names
 
-    @property
+    @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
         """(p,) the areas of the rectangles, as shares of the whole."""
         cells = self.rects[:, 2].astype(np.float64) * self.rects[:, 3]
@@ -72,13 +73,13 @@ class Partition(Plan):
 
     def steps(self) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
-        return [
-            Step(i, "compute", 0.0, float(area * cells * time), f"{h:.4g} x {w:.4g}")
-            for i, (area, time, (_, _, h, w)) in enumerate(
-                zip(self.actual_areas, self.cycle_times.tolist(), self.rects.tolist(), strict=True)
-            )
-            if area > 0
-        ]
+        steps = []
+        for i, (_, _, height, width) in enumerate(self.rects.tolist()):
+            area, time = float(self.actual_areas[i]), float(self.cycle_times[i])
+            if area > 0:  # a time that overflows is 1 / area of a sliver
+                duration = area * cells * time if math.isfinite(time) else cells * area / float(self.areas[i])
+                steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g}"))
+        return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot import plot_partition

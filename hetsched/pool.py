@@ -65,9 +65,7 @@ class Pool:
     (np.float64(300.0), 'emulated')
     """
 
-    def __init__(
-        self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0
-    ) -> None:
+    def __init__(self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0) -> None:
         self._time_scale = _check.number("time_scale", time_scale, above=0.0)
         if not emulate and self._time_scale != 1.0:
             raise ValueError("time_scale is for emulate=True")
@@ -130,9 +128,7 @@ class Pool:
 
     # ---- planning ----
 
-    def plan(
-        self, m: int, n: int, k: int, *, dtype: DTypeLike = np.float64, method: str = "auto", block: int = 1
-    ) -> ProductPlan:
+    def plan(self, m: int, n: int, k: int, *, dtype: DTypeLike = np.float64, method: str = "auto", block: int = 1) -> ProductPlan:
         """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n); see `hetsched.product.plan_matmul`.
 
         On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
@@ -302,11 +298,7 @@ class Pool:
             cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
             poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size,
         )  # fmt: skip
-        labels = (
-            ["shared tiles"]
-            if plan.shared
-            else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
-        )
+        labels = ["shared tiles"] if plan.shared else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
         steps = [
             (worker, kind, start, end, labels[box] if box >= 0 else f"{plan.received[worker] * 1e-6:.4g} MB")
             for worker, kind, start, end, box in result.events

@@ -159,9 +159,7 @@ def plan_of_partition(
     return _with_times(given.method, rects, (m, n, k), platform, itemsize, flops_per_update, False)
 
 
-def _slices(
-    along: int, across: int, platform: Platform
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     plan = distribute(along if across else 0, platform)
     return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
 

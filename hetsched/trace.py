@@ -167,7 +167,8 @@ class Trace:
     def __repr__(self) -> str:
         predicted = "" if self.predicted is None else f", predicted {self.predicted:.6g}"
         return (
-            f"<Trace: {self.kind}, {len(self.workers)} workers, makespan {f'{self.makespan:.6g} {self.unit}'.strip()}{predicted}, "
+            f"<Trace: {self.kind}, {len(self.workers)} workers, "
+            f"makespan {f'{self.makespan:.6g} {self.unit}'.strip()}{predicted}, "
             f"efficiency {self.efficiency:.1%}>"
         )
 

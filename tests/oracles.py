@@ -100,8 +100,7 @@ def column_cost_of_any_sets(
     costs = [
         sum(total + sum(group) * len(group) for group in groups)
         for groups in set_partitions(parts)
-        if (max_columns is None or len(groups) <= max_columns)
-        and (max_rows is None or max(map(len, groups)) <= max_rows)
+        if (max_columns is None or len(groups) <= max_columns) and (max_rows is None or max(map(len, groups)) <= max_rows)
     ]
     return Fraction(min(costs), total) if costs else None
 

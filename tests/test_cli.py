@@ -46,6 +46,10 @@ def test_run_emulated(files, capsys):
     assert json.loads(Path("t.json").read_text())["traceEvents"]
 
 
+def bad_platform():
+    Path("p.toml").write_text("[[worker]]\ncycle_time = -1\n")
+
+
 @pytest.mark.parametrize(
     ("prepare", "arguments", "words"),
     [
@@ -60,7 +64,7 @@ def test_run_emulated(files, capsys):
         (lambda: np.save("A.npy", np.ones((3, 120), ">f8")), ["A.npy", "B.npy"], "A has foreign byte order"),
         (None, ["A.npy", "B.npy", "--emulate"], "--emulate needs --platform"),
         (None, ["A.npy", "B.npy", "--platform", "no.toml"], "no.toml: No such file"),
-        (lambda: Path("p.toml").write_text("[[worker]]\ncycle_time = -1\n"), ["A.npy", "B.npy", "--platform", "p.toml"], "p.toml: worker 0: cycle_time"),
+        (bad_platform, ["A.npy", "B.npy", "--platform", "p.toml"], "p.toml: worker 0: cycle_time"),
         (None, ["A.npy", "B.npy", "--method", "magic"], "method must be one of"),
         (None, ["A.npy", "B.npy", "--trace", "t.txt"], "--trace must end in"),
     ],
@@ -109,9 +113,7 @@ def test_info(capsys):
         assert label in out
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(arguments)
@@ -138,9 +140,7 @@ def test_demo_size(tmp_path, capsys):
 
 
 def test_as_a_program():
-    result = subprocess.run(
-        [sys.executable, "-m", "hetsched.cli", "--version"], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-m", "hetsched.cli", "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"hetsched {hs.__version__}\n"
 
 
@@ -160,10 +160,8 @@ def test_the_users_kernel_choice_is_respected(variable, want):
     else:
         variable = {}
     environment = {k: v for k, v in os.environ.items() if k != "BLIS_ARCH_TYPE"} | variable
-    result = subprocess.run(
-        [sys.executable, "-c", "import os; from hetsched import _engine; print(_engine.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"],
-        capture_output=True, text=True, env=environment, check=False,
-    )  # fmt: skip
+    code = "import os; from hetsched import _engine; print(_engine.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()
     assert (want in reason) if want else reason.endswith("None")

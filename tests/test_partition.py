@@ -266,7 +266,6 @@ def test_least_cost_within_limits(case):
     )
 
 
-@pytest.mark.xfail(reason="hs_partition_columns: its search for the crossing fails where both costs are infinite")
 @pytest.mark.parametrize(
     ("areas", "max_columns", "max_rows", "cost"),
     [
@@ -369,7 +368,6 @@ def test_papers_example_on_blocks():
     assert plan.cost == 55
 
 
-@pytest.mark.xfail(reason="a column too narrow for a cell stays as an empty tuple")
 @pytest.mark.parametrize(("areas", "shape"), [([1, 1e-9, 1e-9, 1e-9], (10, 10)), ([1, 2, 4, 8, 16, 32], (3, 3))])
 def test_no_column_is_empty(areas, shape):
     assert all(hs.partition(areas, shape=shape).columns)
@@ -416,12 +414,10 @@ def test_without_cycle_times_all_end_together(areas):
     assert [end for end, area in zip(trace.finish, areas, strict=True) if area == 0] == [0.0] * areas.count(0.0)
 
 
-@pytest.mark.xfail(reason="1 / 1e-310 is infinite, so the sliver ends never")
 def test_simulated_sliver():
     assert hs.simulate(hs.partition([1, 1e-310])).makespan == pytest.approx(1)
 
 
-@pytest.mark.xfail(reason="the speed of a cycle-time below 2^-1024 is infinite: the message speaks of areas")
 def test_platform_of_extreme_speeds():
     plan = hs.partition(hs.Platform.star([1e-310, 1.0]), shape=(4, 4))
     assert plan.rects.tolist() == [[0, 0, 4, 4], [0, 0, 0, 0]]

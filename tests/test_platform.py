@@ -88,7 +88,6 @@ def test_worker_refuses_zero(argument, zero):
     assert Worker(1, zero).link_cost == 0.0
 
 
-@pytest.mark.xfail(reason="OverflowError instead", raises=OverflowError)
 @pytest.mark.parametrize("argument", ["cycle_time", "speed", "link_cost", "memory"])
 def test_worker_refuses_integers_beyond_doubles(argument):
     given_time = {} if argument in ("cycle_time", "speed") else {"cycle_time": 1}
@@ -96,7 +95,6 @@ def test_worker_refuses_integers_beyond_doubles(argument):
         Worker(**{argument: 10**400}, **given_time)
 
 
-@pytest.mark.xfail(reason="the message speaks of cycle_time, which was not given")
 def test_worker_names_a_speed_too_small():
     with pytest.raises(ValueError, match="speed"):
         Worker(speed=LEAST)
@@ -244,19 +242,16 @@ def test_equality():
             {"cycle_times": [1, 2], "link_costs": "1.5"},
             TypeError,
             "link_costs",
-            marks=pytest.mark.xfail(reason="accepted as the number 1.5"),
         ),
         pytest.param(
             {"cycle_times": [1, 2], "link_costs": "x"},
             TypeError,
             "link_costs",
-            marks=pytest.mark.xfail(reason="ValueError of float(), without the argument", raises=ValueError),
         ),
         pytest.param(
             {"cycle_times": [1, 2], "link_costs": True},
             TypeError,
             "link_costs",
-            marks=pytest.mark.xfail(reason="accepted as the number 1"),
         ),
     ],
 )
@@ -282,20 +277,17 @@ def test_star_refuses(arguments, error, message):
             [["0", "1"], ["1", "0"]],
             TypeError,
             "links must be a matrix of real numbers",
-            marks=pytest.mark.xfail(reason="strings are converted"),
         ),
         pytest.param(
             [[False, True], [True, False]],
             TypeError,
             "links must be a matrix of real numbers",
-            marks=pytest.mark.xfail(reason="booleans are converted"),
         ),
         pytest.param(
             [[0, 10**400], [1, 0]],
             (TypeError, ValueError),
             "links",
             id="10**400",
-            marks=pytest.mark.xfail(reason="OverflowError instead", raises=OverflowError),
         ),
     ],
 )
@@ -324,9 +316,7 @@ workers = st.builds(
     st.floats(LEAST, MOST),
     st.floats(0, MOST),
     st.one_of(st.none(), st.integers(0, 2**53)),
-    st.one_of(
-        st.none(), names, st.sampled_from(['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é"])
-    ),
+    st.one_of(st.none(), names, st.sampled_from(['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é"])),
 )
 
 
@@ -356,14 +346,12 @@ def test_files_give_back_the_platform(tmp_path_factory, platform, suffix):
     assert parsed["version"] == 1
 
 
-@pytest.mark.xfail(reason="U+007F is written raw, which TOML forbids", raises=ValueError)
 def test_toml_of_a_delete_character(tmp_path):
     platform = Platform([Worker(1, name=f"a{DELETE}b")])
     platform.save(tmp_path / "p.toml")
     assert Platform.load(tmp_path / "p.toml") == platform
 
 
-@pytest.mark.xfail(reason="JSON's NaN and Infinity are no TOML; NaN is not equal to itself")
 @pytest.mark.parametrize("diagonal", [NAN, INF])
 def test_diagonal_of_links_survives_a_file(tmp_path, suffix, diagonal):
     """The diagonal means nothing and may be anything; a file has to be valid JSON or TOML all the same."""
@@ -422,8 +410,8 @@ def test_unknown_suffix(tmp_path, name):
         (".json", "[]"),
         (".json", '"worker"'),
         (".json", '{"worker": {"cycle_time": 1}}'),
-        pytest.param(".json", "[" * 100_000, id="deep", marks=pytest.mark.xfail(raises=RecursionError)),
-        pytest.param(".toml", "a=" + "[" * 100_000, id="deep", marks=pytest.mark.xfail(raises=RecursionError)),
+        pytest.param(".json", "[" * 100_000, id="deep"),
+        pytest.param(".toml", "a=" + "[" * 100_000, id="deep"),
     ],
 )
 def test_broken_files(tmp_path, suffix, content):
@@ -482,7 +470,6 @@ def test_json_numbers_that_are_none(tmp_path, value):
         Platform.load(written(tmp_path, ".json", f'{{"worker": [{{"cycle_time": {value}}}]}}'))
 
 
-@pytest.mark.xfail(reason="OverflowError, without the file", raises=OverflowError)
 @pytest.mark.parametrize("entry", ["cycle_time", "memory", "links"])
 def test_integers_beyond_doubles_in_files(tmp_path, suffix, entry):
     content = {"worker": [dict(ONE)]}
@@ -580,7 +567,6 @@ def test_existing_files_keep_their_permissions(tmp_path, suffix):
     assert Platform.load(path) == Platform.star([1])
 
 
-@pytest.mark.xfail(reason="the link is replaced by a file")
 def test_saving_through_a_symbolic_link(tmp_path, suffix):
     target, link = tmp_path / f"target{suffix}", tmp_path / f"link{suffix}"
     Platform.star([1]).save(target)

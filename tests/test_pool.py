@@ -140,7 +140,7 @@ class TestEmulation:
             with hs.Pool(hs.Platform.star([10, 20]), emulate=True) as pool:
                 C, trace = pool.matmul(A, B, trace=True)
                 plan = pool.plan(120, 80, 100, dtype=dtype)
-            assert (C == 100 * B[0, 0]).all()
+            assert (100 * B[0, 0] == C).all()
             assert plan.flops.sum() == (8 if np.dtype(dtype).kind == "c" else 2) * 120 * 100 * 80
             validate(trace, plan, 1.0)
 
@@ -161,9 +161,7 @@ class TestEmulation:
         """Paced for a rate that the host has, but which thin boxes do not reach."""
         A, B = np.ones((20000, 1)), np.ones((1, 1000))
         with hs.Pool(hs.Platform.star(speeds=[20.0]), emulate=True, time_scale=1.0) as pool:
-            if (
-                pool.plan(20000, 1000, 1).makespan > 0.01
-            ):  # on a host where 20 GFLOP/s are out of reach this was refused
+            if pool.plan(20000, 1000, 1).makespan > 0.01:  # on a host where 20 GFLOP/s are out of reach this was refused
                 pytest.skip("unexpected plan")
             with pytest.warns(hs.EmulationWarning, match="worker P0 was .* late"):
                 pool.matmul(A, B)

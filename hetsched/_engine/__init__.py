@@ -60,17 +60,13 @@ def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int
     return counts, makespan[0]
 
 
-def partition_columns(
-    areas: NDArray[np.float64], max_columns: int, max_rows: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def partition_columns(areas: NDArray[np.float64], max_columns: int, max_rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """order and column_start of hs_partition_columns."""
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
     check_status(
-        lib.hs_partition_columns(
-            p, _doubles(areas), max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost
-        )
+        lib.hs_partition_columns(p, _doubles(areas), max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost)
     )
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
@@ -144,9 +140,7 @@ def _hand_in_openblas() -> None:
         signature = api.PyCapsule_GetName(capsule)
         pointers.append(api.PyCapsule_GetPointer(capsule, signature))
     wide = re.search(rb"\b(int64_t|long long|npy_int64|blas_int64)\b", signature) is not None
-    status = lib.hs_kernel_use_fortran(
-        ffi.cast("void *", pointers[0]), ffi.cast("void *", pointers[1]), 8 if wide else 4
-    )
+    status = lib.hs_kernel_use_fortran(ffi.cast("void *", pointers[0]), ffi.cast("void *", pointers[1]), 8 if wide else 4)
     check_status(status)
 
 
@@ -215,9 +209,7 @@ def _address(array: NDArray[Any]) -> Any:
     return ffi.cast("void *", array.ctypes.data)
 
 
-def _product(
-    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex
-) -> tuple[Any, tuple[Any, ...]]:
+def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex) -> tuple[Any, tuple[Any, ...]]:
     """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
