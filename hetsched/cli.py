@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         given.command(given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("hetsched: interrupted", file=sys.stderr)
         return 130
@@ -72,18 +77,18 @@ def _info(_: argparse.Namespace) -> None:
     from .machine import describe, machine
 
     kernel = _engine.kernel()
-    tiles = ", ".join(f"{name} {rows} x {cols}" for name, (rows, cols) in kernel["tile"].items())
+    sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
+    kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
     library = f"{kernel['name']} {kernel['version']}".strip()
     lines = [
         ("hetsched", f"{__version__} (engine {_engine.version()})"),
         ("library", library if kernel["name"] != "c" else "none found: hetsched's own kernels in C"),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
-        ("register tiles", tiles),
+        ("micro-kernels", kernels),
         *describe(machine()),
     ]
     width = max(len(label) for label, _ in lines)
-    for label, text in lines:
-        print(f"{label:<{width}}  {text}")
+    print("\n".join(f"{label:<{width}}  {text}" for label, text in lines))
 
 
 def _demo(given: argparse.Namespace) -> None:

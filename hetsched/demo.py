@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import _engine
 from .cli import worker_table
+from .errors import EmulationWarning
 from .machine import machine
 from .partition import partition
 from .platform import Platform
@@ -86,8 +88,10 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> ND
     reference = A @ B
     (m, k), n = A.shape, B.shape[1]
     plan = pool.plan(m, n, k)
-    C, planned = pool.matmul(A, B, trace=True)
-    D, equal = pool.run(partition([1.0] * len(pool), "rows", (m, n)), A, B, trace=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EmulationWarning)
+        C, planned = pool.matmul(A, B, trace=True)
+        D, equal = pool.run(partition([1.0] * len(pool), "rows", (m, n)), A, B, trace=True)
     worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
 
     predicted = [t * pool.time_scale for t in simulate(plan).finish]
@@ -99,6 +103,8 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> ND
         f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
         f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."
     )
+    for warning in caught:
+        report.text(f"Something else kept this machine busy: {warning.message}.")
     report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
     report.picture("Planned split: who computes what", plan.plot)
     report.picture("Planned split: what happened", planned.plot)

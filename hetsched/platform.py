@@ -53,7 +53,7 @@ class Worker:
             raise TypeError("give either cycle_time or speed")
         if speed is not None:
             rate = _check.number("speed", speed, above=0.0)
-            if rate < 1.0 / sys.float_info.max:
+            if rate * sys.float_info.max <= 1.0:
                 raise ValueError(f"speed is too small: the cycle-time of {rate!r} overflows")
             cycle_time = 1.0 / rate
         if name is not None and not isinstance(name, str):

@@ -251,7 +251,7 @@ def limited(draw, max_size):
 
 
 @settings(deadline=None, max_examples=300)
-@given(limited(10))
+@given(limited(12))
 @example(([1.0] * 10, 3, 4))
 @example(([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0, 100.0, 100.0], 2, 5))
 def test_least_cost_within_limits(case):
@@ -275,6 +275,7 @@ def test_least_cost_within_limits(case):
     ],
 )
 def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
+    """Where a later cut wins only because the earlier one has too many rows: a search by cost alone misses it."""
     assert float(column_cost(areas, max_columns, max_rows)) == pytest.approx(cost)
     order, starts = _engine.partition_columns(np.array(areas, float), max_columns, max_rows)
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
@@ -330,8 +331,8 @@ def test_tiles_a_matrix_exactly(case, method):
 
     assert len(plan.columns) <= n
     assert sorted(itertools.chain(*plan.columns)) == [i for i, rect in enumerate(rects) if rect[2]]
-    for column in filter(None, plan.columns):
-        assert len(column) <= m
+    for column in plan.columns:
+        assert 0 < len(column) <= m
         assert len({(rects[i][1], rects[i][3]) for i in column}) == 1
         assert sum(rects[i][2] for i in column) == m
 

@@ -96,7 +96,7 @@ def test_worker_refuses_integers_beyond_doubles(argument):
 
 
 def test_worker_names_a_speed_too_small():
-    with pytest.raises(ValueError, match="speed"):
+    with pytest.raises(ValueError, match="^speed is too small"):
         Worker(speed=LEAST)
 
 
@@ -238,21 +238,9 @@ def test_equality():
         ({"cycle_times": [1, 2], "memory": 1.5}, ValueError, "memory must be an integer"),
         ({"cycle_times": [1, 2], "memory": "12"}, TypeError, "memory must be an integer"),
         ({"cycle_times": [1, 2], "names": ["a"]}, ValueError, "names must have 2 entries, got 1"),
-        pytest.param(
-            {"cycle_times": [1, 2], "link_costs": "1.5"},
-            TypeError,
-            "link_costs",
-        ),
-        pytest.param(
-            {"cycle_times": [1, 2], "link_costs": "x"},
-            TypeError,
-            "link_costs",
-        ),
-        pytest.param(
-            {"cycle_times": [1, 2], "link_costs": True},
-            TypeError,
-            "link_costs",
-        ),
+        ({"cycle_times": [1, 2], "link_costs": "1.5"}, TypeError, "link_costs must be a number, got '1.5'"),
+        ({"cycle_times": [1, 2], "link_costs": "x"}, TypeError, "link_costs must be a number, got 'x'"),
+        ({"cycle_times": [1, 2], "link_costs": True}, TypeError, "link_costs must be a number, got True"),
     ],
 )
 def test_star_refuses(arguments, error, message):
@@ -273,22 +261,9 @@ def test_star_refuses(arguments, error, message):
         ("ab", TypeError, "links must be a matrix of real numbers"),
         ([[0, 1j], [1, 0]], TypeError, "links must be a matrix of real numbers"),
         ([[0, {}], [1, 0]], TypeError, "links must be a matrix of real numbers"),
-        pytest.param(
-            [["0", "1"], ["1", "0"]],
-            TypeError,
-            "links must be a matrix of real numbers",
-        ),
-        pytest.param(
-            [[False, True], [True, False]],
-            TypeError,
-            "links must be a matrix of real numbers",
-        ),
-        pytest.param(
-            [[0, 10**400], [1, 0]],
-            (TypeError, ValueError),
-            "links",
-            id="10**400",
-        ),
+        ([["0", "1"], ["1", "0"]], TypeError, "links must be a matrix of real numbers"),
+        ([[False, True], [True, False]], TypeError, "links must be a matrix of real numbers"),
+        pytest.param([[0, 10**400], [1, 0]], TypeError, "links must be a matrix of real numbers", id="10**400"),
     ],
 )
 def test_complete_refuses_links(links, error, message):
@@ -310,13 +285,13 @@ def test_platform_refuses_workers():
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 DELETE = "\x7f"  # TOML wants it escaped, JSON does not
-names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=DELETE))
+names = st.text(st.characters(exclude_categories=["Cs"]))
 workers = st.builds(
     Worker,
     st.floats(LEAST, MOST),
     st.floats(0, MOST),
     st.one_of(st.none(), st.integers(0, 2**53)),
-    st.one_of(st.none(), names, st.sampled_from(['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é"])),
+    st.one_of(st.none(), names, st.sampled_from(['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é", DELETE])),
 )
 
 
@@ -331,7 +306,8 @@ def platforms(draw):
 @settings(deadline=None)
 @given(platforms(), st.sampled_from(SUFFIXES))
 @example(Platform([Worker(1e16, 1e-7, name="ünïcödé 日本 🦉")]), ".toml")
-@example(Platform([Worker(1, name=DELETE)]), ".json")
+@example(Platform([Worker(1, name=f"a{DELETE}b")]), ".toml")
+@example(Platform([Worker(1, name=f"\\{DELETE}\\u007f")]), ".toml")
 @example(Platform([Worker(1, name="\ud800")]), ".json")
 def test_files_give_back_the_platform(tmp_path_factory, platform, suffix):
     path = tmp_path_factory.getbasetemp() / f"round trip{suffix}"
@@ -346,16 +322,11 @@ def test_files_give_back_the_platform(tmp_path_factory, platform, suffix):
     assert parsed["version"] == 1
 
 
-def test_toml_of_a_delete_character(tmp_path):
-    platform = Platform([Worker(1, name=f"a{DELETE}b")])
-    platform.save(tmp_path / "p.toml")
-    assert Platform.load(tmp_path / "p.toml") == platform
-
-
-@pytest.mark.parametrize("diagonal", [NAN, INF])
-def test_diagonal_of_links_survives_a_file(tmp_path, suffix, diagonal):
-    """The diagonal means nothing and may be anything; a file has to be valid JSON or TOML all the same."""
+@pytest.mark.parametrize("diagonal", [NAN, INF, -1.0, 5.0])
+def test_diagonal_of_links_means_nothing(tmp_path, suffix, diagonal):
+    """Nobody sends to himself; a file has to be valid JSON or TOML all the same."""
     platform = Platform.complete([1, 2], [[diagonal, 1], [1, diagonal]])
+    assert platform == Platform.complete([1, 2], [[0, 1], [1, 0]])
     platform.save(tmp_path / f"p{suffix}")
     assert Platform.load(tmp_path / f"p{suffix}") == platform
     assert "Infinity" not in (tmp_path / f"p{suffix}").read_text()

@@ -1,6 +1,8 @@
 #include "kernel.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Process-wide because what it describes is: BLIS initialises itself once per process. */
@@ -16,8 +18,10 @@ hs_status hs_kernel_init(void)
 {
     pthread_mutex_lock(&state.lock);
     if (!state.ready) {
+        int users_choice = getenv("BLIS_ARCH_TYPE") != NULL; /* before BLIS reads it */
         state.blis_status = hs__kernel_blis(&state.blis);
         hs__kernel_c(&state.c);
+        if (!state.blis_status && !users_choice && hs__cpu_detect().avx512) state.blis.real[0] = state.c.real[0];
         __atomic_store_n(&state.current, state.blis_status ? &state.c : &state.blis, __ATOMIC_RELEASE);
         state.ready = 1;
     }
@@ -52,6 +56,13 @@ const hs__kernel *hs__kernel_current(void) { return __atomic_load_n(&state.curre
 hs_status hs_kernel_describe(hs_kernel_info *info)
 {
     hs_kernel_init();
-    *info = hs__kernel_current()->info;
+    const hs__kernel *kernel = hs__kernel_current();
+    *info = kernel->info;
+    for (int type = 0; type < 2; type++) {
+        const hs__blocking *real = &kernel->real[type];
+        snprintf(info->source[type], sizeof info->source[type], "%s", real->run == state.c.real[type].run ? "c" : info->name);
+        info->tile_rows[type] = real->tile_rows;
+        info->tile_cols[type] = real->tile_cols;
+    }
     return HS_OK;
 }

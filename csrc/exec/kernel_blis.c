@@ -102,7 +102,6 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
         real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
         real->cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NC, context);
-        info->tile_rows[type] = real->tile_rows, info->tile_cols[type] = real->tile_cols;
     }
     return HS_OK;
 }

@@ -9,36 +9,33 @@
 #include <immintrin.h>
 #endif
 
-/* A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
+/* A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. The body is inlined with
+ * `vectors` as a constant: the last panel of A computes only the vectors that hold rows. */
 #define MICRO_KERNEL(NAME, TARGET, REAL, BYTES, VECTORS, COLS, BROADCAST)                                                  \
     typedef REAL NAME##_vector __attribute__((vector_size(BYTES)));                                                        \
     typedef REAL NAME##_unaligned __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));                   \
-    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *a_, const void *b_, const void *beta_, void *c_,  \
-                            int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
+    TARGET static inline __attribute__((always_inline)) void NAME##_body(                                                  \
+        const int vectors, int64_t m, int64_t n, int64_t k, const NAME##_vector *restrict a, const REAL *restrict b,       \
+        const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)                                                  \
     {                                                                                                                      \
-        enum { LANES = BYTES / sizeof(REAL), ROWS = VECTORS * LANES };                                                     \
-        const NAME##_vector *restrict a = a_;                                                                              \
-        const REAL *restrict b = b_;                                                                                       \
-        const REAL beta = *(const REAL *)beta_;                                                                            \
-        REAL *c = c_;                                                                                                      \
+        enum { LANES = BYTES / sizeof(REAL) };                                                                             \
         NAME##_vector sum[COLS][VECTORS];                                                                                  \
-        (void)a_next;                                                                                                      \
         for (int j = 0; j < COLS; j++)                                                                                     \
-            for (int v = 0; v < VECTORS; v++) sum[j][v] = (NAME##_vector){0};                                              \
-        for (int j = 0; j < n; j++) __builtin_prefetch(c + j * col_stride, 1);                                             \
+            for (int v = 0; v < vectors; v++) sum[j][v] = (NAME##_vector){0};                                              \
+        for (int j = 0; j < n; j++)                                                                                        \
+            for (int v = 0; v < vectors; v++) __builtin_prefetch(c + j * col_stride + v * LANES, 1);                       \
         for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {                                                         \
-            for (int v = 0; v < VECTORS; v++) __builtin_prefetch((const char *)(a + v) + 16 * VECTORS * BYTES);            \
+            for (int v = 0; v < vectors; v++) __builtin_prefetch((const char *)(a + v) + 16 * VECTORS * BYTES);            \
             NAME##_vector x[VECTORS];                                                                                      \
-            for (int v = 0; v < VECTORS; v++) x[v] = a[v];                                                                 \
+            for (int v = 0; v < vectors; v++) x[v] = a[v];                                                                 \
             for (int j = 0; j < COLS; j++) {                                                                               \
                 const NAME##_vector y = BROADCAST(NAME, b[j]);                                                             \
-                for (int v = 0; v < VECTORS; v++) sum[j][v] += x[v] * y;                                                   \
+                for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;                                                   \
             }                                                                                                              \
         }                                                                                                                  \
-        __builtin_prefetch(b_next);                                                                                        \
-        if (m == ROWS && n == COLS && row_stride == 1) {                                                                   \
+        if (m == vectors * LANES && n == COLS && row_stride == 1) {                                                        \
             for (int j = 0; j < COLS; j++)                                                                                 \
-                for (int v = 0; v < VECTORS; v++) {                                                                        \
+                for (int v = 0; v < vectors; v++) {                                                                        \
                     NAME##_unaligned *to = (NAME##_unaligned *)(c + j * col_stride) + v;                                   \
                     if (beta == 0) *to = sum[j][v];                                                                        \
                     else if (beta == 1) *to += sum[j][v];                                                                  \
@@ -46,13 +43,25 @@
                 }                                                                                                          \
             return;                                                                                                        \
         }                                                                                                                  \
-        REAL tile[COLS][ROWS];                                                                                             \
-        memcpy(tile, sum, sizeof tile);                                                                                    \
-        for (int64_t j = 0; j < n; j++)                                                                                    \
+        for (int j = 0; j < COLS; j++) {                                                                                   \
+            if (j >= n) break;                                                                                             \
+            REAL column[VECTORS * LANES];                                                                                  \
+            memcpy(column, sum[j], (size_t)vectors * BYTES);                                                               \
             for (int64_t i = 0; i < m; i++) {                                                                              \
                 REAL *to = c + i * row_stride + j * col_stride;                                                            \
-                *to = beta == 0 ? tile[j][i] : tile[j][i] + beta * *to;                                                    \
+                *to = beta == 0 ? column[i] : column[i] + beta * *to;                                                      \
             }                                                                                                              \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c,      \
+                            int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
+    {                                                                                                                      \
+        enum { LANES = BYTES / sizeof(REAL) };                                                                             \
+        (void)a_next, (void)b_next;                                                                                        \
+        if (VECTORS > 2 && m <= LANES) NAME##_body(1, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);      \
+        else if (VECTORS > 1 && m <= (VECTORS - 1) * LANES)                                                                \
+            NAME##_body(VECTORS - 1, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);                       \
+        else NAME##_body(VECTORS, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);                          \
     }
 
 #define BY_COMPILER(NAME, VALUE) ((NAME##_vector){0} + (VALUE))
@@ -92,9 +101,5 @@ hs_status hs__kernel_c(hs__kernel *kernel)
     snprintf(kernel->info.name, sizeof kernel->info.name, "c");
     snprintf(kernel->info.set, sizeof kernel->info.set, "%s", set);
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set, "plain") ? "cpuid" : "any processor");
-    for (int type = 0; type < 2; type++) {
-        kernel->info.tile_rows[type] = kernel->real[type].tile_rows;
-        kernel->info.tile_cols[type] = kernel->real[type].tile_cols;
-    }
     return HS_OK;
 }

@@ -64,6 +64,5 @@ hs_status hs__kernel_fortran(hs__kernel *kernel, void *sgemm, void *dgemm, int32
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");
     snprintf(kernel->info.set, sizeof kernel->info.set, "its own choice");
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "gemm of the BLAS that SciPy ships");
-    for (int type = 0; type < 2; type++) kernel->info.tile_rows[type] = TILE_ROWS, kernel->info.tile_cols[type] = TILE_COLS;
     return HS_OK;
 }

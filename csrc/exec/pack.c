@@ -95,6 +95,7 @@ AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 ro
         case 16: panel_avx2_##REAL(16, depth, source, stride, depth_stride, target); break;                                \
         case 24: panel_avx2_##REAL(24, depth, source, stride, depth_stride, target); break;                                \
         case 32: panel_avx2_##REAL(32, depth, source, stride, depth_stride, target); break;                                \
+        case 48: panel_avx2_##REAL(48, depth, source, stride, depth_stride, target); break;                                \
         default: panel_avx2_##REAL(tile, depth, source, stride, depth_stride, target);                                     \
         }                                                                                                                  \
     }

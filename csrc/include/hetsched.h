@@ -82,13 +82,15 @@ typedef struct hs_kernel_info {
     char version[64];      /* of the library, "" for our own */
     char set[32];          /* kernel set, e.g. "skx" */
     char reason[160];      /* why that set */
-    int32_t tile_rows[2];  /* register tile for float32, float64 */
+    char source[2][16];    /* whose micro-kernel multiplies float32, float64: a name as above */
+    int32_t tile_rows[2];  /* its register tile */
     int32_t tile_cols[2];
 } hs_kernel_info;
 
 /* Chooses and initialises the kernels; called once by every entry point that needs them, harmless to call again.
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
- * A BLIS_ARCH_TYPE in the environment is left alone. */
+ * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
+ * multiply-add, stands in for BLIS's. */
 hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,10 @@
 hs_status hs_tile_columns(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *order,
                           const int32_t *column_start, int32_t columns, int64_t *rects)
 {
-    if (m < 1 || n < 1 || p < 1 || columns < 1 || columns > p) return HS_ERROR_VALUE;
+    const int64_t most = INT64_C(1) << 53;
+    if (m < 1 || n < 1 || m > most || n > most || p < 1 || columns < 1 || columns > p) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++)
+        if (!(areas[i] >= 0.0) || isinf(areas[i])) return HS_ERROR_VALUE;
     double *time = malloc((size_t)p * sizeof *time);
     int64_t *counts = malloc(2 * (size_t)p * sizeof *counts);
     hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;

@@ -137,6 +137,9 @@ static void known_values(void)
     CHECK(fabs(solved(100, equal, 10, 10) - 20) < 1e-12);
     CHECK(fabs(solved(100, equal, 5, 20) - 25) < 1e-12);
     CHECK(fabs(solved(100, equal, 20, 5) - 25) < 1e-12);
+    /* Here a later cut wins only because the earlier one has too many rows. */
+    const double few_rows[] = {3, 2, 4, 4, 2, 1, 3, 2, 3, 3, 2, 2, 1, 4};
+    CHECK(fabs(solved(14, few_rows, 14, 5) - 89.0 / 12) < 1e-12);
     const double apart[] = {1e-300, 1, 1e-300};
     CHECK(fabs(solved(3, apart, 3, 3) - 3) < 1e-12);
     const double tiny[] = {DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN};
@@ -174,11 +177,15 @@ static void many_areas(void)
     static double areas[MAX], shares[MAX];
     for (int round = 0; round < 24; round++) {
         int32_t p = MAX - (int32_t)check_random(100), limit = 1 + (int32_t)check_random(30);
+        int32_t rows = p / 25 + (int32_t)check_random(30); /* at most 30 columns are needed */
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
         int32_t size = sorted_shares(p, areas, shares);
         double best = recurrence(size, shares, 60, size), limited = recurrence(size, shares, limit, size);
         CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best); /* 60 columns are more than the best has */
         CHECK(fabs(solved(p, areas, limit, p) - limited) <= 1e-12 * limited);
+        double low = recurrence(size, shares, 60, rows), both = recurrence(size, shares, 30, rows);
+        CHECK(fabs(solved(p, areas, 60, rows) - low) <= 1e-12 * low);
+        CHECK(fabs(solved(p, areas, 30, rows) - both) <= 1e-12 * both);
     }
 }
 

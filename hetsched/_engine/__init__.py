@@ -103,12 +103,15 @@ KERNELS = ("blis", "openblas", "c")
 
 
 def kernel() -> dict[str, Any]:
-    """What multiplies: name, version, set, reason, register tile per real type."""
+    """What multiplies: name, version, set, reason; per real type whose micro-kernel and its register tile."""
     info = ffi.new("hs_kernel_info *")
     check_status(lib.hs_kernel_describe(info))
     texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason")}
-    tiles = {t: (info.tile_rows[i], info.tile_cols[i]) for i, t in enumerate(("float32", "float64"))}
-    return {**texts, "tile": tiles}
+    kernels = {
+        name: (ffi.string(info.source[i]).decode(), info.tile_rows[i], info.tile_cols[i])
+        for i, name in enumerate(("float32", "float64"))
+    }
+    return {**texts, "kernels": kernels}
 
 
 def use_kernel(name: str) -> None:
@@ -145,10 +148,11 @@ def _hand_in_openblas() -> None:
 
 
 def _choose_kernel() -> None:
-    """BLIS if the build has it, else SciPy's OpenBLAS if it is there, else our own."""
+    """BLIS if the build has it; else our own where they are tuned for the processor; else SciPy's OpenBLAS, if it is there."""
     from importlib.util import find_spec
 
-    if kernel()["name"] == "c" and find_spec("scipy") is not None:
+    chosen = kernel()
+    if chosen["name"] == "c" and chosen["set"] == "plain" and find_spec("scipy") is not None:
         with contextlib.suppress(Exception):  # another SciPy, another BLAS: our own kernels do
             use_kernel("openblas")
 

@@ -1,0 +1,93 @@
+"""What the documentation shows is what happens: examples, printed results, signatures, command lines."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import hetsched as hs
+from hetsched import cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
+SHOWN = re.compile(r"# -> (.*)$", re.M)  # what a print of the block must say
+NOT_IMPORTED = {"hetsched._engine.emit_wrapper"}  # runs in the build only
+
+
+@pytest.fixture(autouse=True)
+def _without_windows(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    yield
+    importlib.import_module("matplotlib.pyplot").close("all")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page(path, tmp_path, monkeypatch, capsys):
+    """Python blocks run in order in one namespace; `hetsched` lines of sh blocks succeed; printed results are as shown."""
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    namespace = {"__name__": path.stem}
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start(2))
+        language, source = block.groups()
+        if language == "sh":
+            for command in source.splitlines():
+                if command.startswith("hetsched "):
+                    assert cli.main(shlex.split(command, comments=True)[1:]) == 0, command
+            continue
+        capsys.readouterr()
+        exec(compile("\n" * line + source, str(path), "exec"), namespace)  # tracebacks give the line of the page
+        if shown := SHOWN.findall(source):
+            assert capsys.readouterr().out.splitlines() == shown, f"{path.name}, line {line}"
+
+
+def modules():
+    found = [module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched.")]
+    return ["hetsched", *(name for name in found if name not in NOT_IMPORTED and "._hetsched" not in name)]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_docstring_examples():
+    finder = doctest.DocTestFinder()
+    assert sum(len(test.examples) for name in modules() for test in finder.find(importlib.import_module(name))) >= 10
+
+
+class TestReference:
+    """docs/api.md lists everything public, with the true signatures."""
+
+    TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    CALLS = re.findall(r"^\| `hs\.([\w.]+)(\(.*?\))` \|", TEXT, re.M)
+
+    @pytest.mark.parametrize("name", hs.__all__)
+    def test_public_name(self, name):
+        assert re.search(rf"`hs\.{name}\b", self.TEXT)
+
+    @pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
+    def test_signature(self, name, given):
+        target = hs
+        for part in name.split("."):
+            owner, target = target, getattr(target, part)
+        signature = inspect.signature(target)
+        parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        if inspect.isclass(owner) and inspect.isfunction(target):
+            parameters = parameters[1:]  # self
+        assert given == str(signature.replace(parameters=parameters, return_annotation=signature.empty))
+
+    @pytest.mark.parametrize("name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "ProductPlan", "Worker"])
+    def test_members(self, name):
+        """Every public method, property and field of a class is named on the page."""
+        kind = getattr(hs, name)
+        members = {m for m in dir(kind) if not m.startswith("_")} | set(getattr(kind, "__dataclass_fields__", ()))
+        assert {m for m in members if not re.search(rf"[`.]{m}\b", self.TEXT)} == set()
