@@ -83,8 +83,8 @@ def distribute(n: int, cycle_times: Platform | ArrayLike | None = None, *, speed
 
     Notes
     -----
-    Algorithm 2 of Beaumont, Boudet, Rastello, Robert (2001), section 2.2, in O(p log p) whatever n. The optimum is the n-th
-    smallest element of the multiset {k t_i}; comparisons are exact, so rounding cannot make it second best.
+    Algorithm 2 of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.2, in O(p log p) whatever n. The optimum is
+    the n-th smallest element of the multiset {k t_i}; comparisons are exact, so rounding cannot make it second best.
 
     Examples
     --------

@@ -6,12 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import __version__
 from .errors import EmulationWarning
+
+if TYPE_CHECKING:
+    from .product import ProductPlan
+    from .trace import Trace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,7 +119,6 @@ def _run(given: argparse.Namespace) -> None:
     from ._files import replace_file
     from .platform import Platform
     from .pool import Pool
-    from .simulate import simulate
 
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform: it says how fast each worker is")
@@ -145,34 +148,23 @@ def _run(given: argparse.Namespace) -> None:
     flops = float(plan.flops.sum())
     print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s")
     if given.emulate:
-        predicted = [t * pool.time_scale for t in simulate(plan).finish]
-        print(
-            worker_table(
-                plan.names,
-                plan.cycle_times.tolist(),
-                (plan.flops / max(flops, 1.0)).tolist(),
-                predicted,
-                list(trace.finish),
-            )
-        )
+        print(worker_table(plan, trace))
         print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}")
     for warning in caught:
         print(f"hetsched: warning: {warning.message}", file=sys.stderr)
 
 
-def worker_table(
-    names: Sequence[str],
-    times: Sequence[float],
-    shares: Sequence[float],
-    predicted: Sequence[float],
-    measured: Sequence[float],
-) -> str:
-    """Predicted against measured, one line per worker."""
-    width = max(6, *(len(name) for name in names))
+def worker_table(plan: ProductPlan, trace: Trace) -> str:
+    """Predicted against measured ends, one line per worker."""
+    predicted = trace.predicted_finish or (0.0,) * len(plan.names)
+    whole = float(plan.flops.sum()) or 1.0
+    width = max(6, *(len(name) for name in plan.names))
     lines = [f"{'worker':<{width}}  cycle-time   share  predicted   measured  difference"]
-    for name, t, share, p, m in zip(names, times, shares, predicted, measured, strict=True):
+    for i, name in enumerate(plan.names):
+        p, m = predicted[i], trace.finish[i]
         difference = f"{m / p - 1:+10.2%}" if p > 0 else f"{'-':>10}"
-        lines.append(f"{name:<{width}}  {t:10.4g}  {share:6.1%}  {p:7.4f} s  {m:7.4f} s  {difference}")
+        share, time = plan.flops[i] / whole, plan.cycle_times[i]
+        lines.append(f"{name:<{width}}  {time:10.4g}  {share:6.1%}  {p:7.4f} s  {m:7.4f} s  {difference}")
     return "\n".join(lines)
 
 

@@ -20,7 +20,6 @@ from .partition import partition
 from .platform import Platform
 from .pool import Pool, matmul
 from .report import Report
-from .simulate import simulate
 from .trace import Trace
 
 #: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
@@ -94,9 +93,7 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> ND
         D, equal = pool.run(partition([1.0] * len(pool), "rows", (m, n)), A, B, trace=True)
     worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
 
-    predicted = [t * pool.time_scale for t in simulate(plan).finish]
-    shares = (plan.flops / plan.flops.sum()).tolist()
-    report.table(worker_table(plan.names, plan.cycle_times.tolist(), shares, predicted, list(planned.finish)))
+    report.table(worker_table(plan, planned))
     report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
     report.text(f"Certificate, in the platform's own seconds: {plan.certificate()}.")
     report.text(

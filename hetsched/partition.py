@@ -118,7 +118,7 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
 
     Notes
     -----
-    Beaumont, Boudet, Rastello, Robert (2001), section 3.2; the recurrence is solved in O(p log p).
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the recurrence is solved in O(p log p).
 
     Examples
     --------

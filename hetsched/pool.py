@@ -19,6 +19,7 @@ from .operands import Array, Operands, operands
 from .partition import Partition
 from .platform import Platform
 from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
+from .simulate import simulate
 from .trace import Trace
 
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
@@ -311,6 +312,7 @@ class Pool:
             predicted=plan.makespan * self._time_scale,
             ideal=plan.lower_bound * self._time_scale,
             cpu=result.busy,
+            predicted_finish=[t * self._time_scale for t in simulate(plan).finish],
         )
         late = max(result.late)
         if self._emulate and late > max(0.01 * plan.makespan * self._time_scale, 0.005):

@@ -210,7 +210,7 @@ def _with_times(
         method=method,
         lower_bound=min(bound, makespan),
         optimal=makespan <= bound * (1 + 1e-12),
-        scope="slices of whole blocks" if method in ("columns", "rows") and not costs.any() else "",
+        scope=f"slices into block {method}" if method in ("columns", "rows") and not costs.any() else "",
         shape=shape,
         boxes=_check.frozen(boxes),
         shared=shared,

@@ -44,6 +44,8 @@ class Trace:
         Relative speeds of the workers.
     cpu : tuple of float or None
         CPU seconds that each worker used; None for simulated runs.
+    predicted_finish : tuple of float or None
+        When the plan has each worker end, in the trace's unit: to be compared with `finish`.
     """
 
     events: tuple[Event, ...]
@@ -54,6 +56,7 @@ class Trace:
     ideal: float | None
     speeds: tuple[float, ...]
     cpu: tuple[float, ...] | None = None
+    predicted_finish: tuple[float, ...] | None = None
 
     @classmethod
     def from_steps(
@@ -67,6 +70,7 @@ class Trace:
         predicted: float | None = None,
         ideal: float | None = None,
         cpu: Sequence[float] | None = None,
+        predicted_finish: Sequence[float] | None = None,
     ) -> Trace:
         """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
         busy: list[list[Event]] = [[] for _ in workers]
@@ -93,6 +97,7 @@ class Trace:
             ideal,
             tuple(float(s) for s in speeds),
             None if cpu is None else tuple(cpu),
+            None if predicted_finish is None else tuple(predicted_finish),
         )
 
     @cached_property
