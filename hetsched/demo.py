@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _engine
+from ._files import replace_file
 from .cli import worker_table
 from .errors import EmulationWarning
 from .machine import machine
 from .partition import partition
 from .platform import Platform
 from .pool import Pool, matmul
+from .product import ProductPlan
 from .report import Report
 from .trace import Trace
 
@@ -41,10 +43,11 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
         f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
     )
     _digits(report)
-    _large(report, size)
+    plan, planned, equal = _large(report, size)
     _real_cores(report, size)
     path = directory / "hetsched-demo.html"
     report.write(path)
+    _picture(path.with_suffix(".png"), plan, planned, equal)
     print(f"\nReport with pictures: {path}")
     return path
 
@@ -66,7 +69,7 @@ def _digits(report: Report) -> None:
     report.heading("1. Gram matrix of 1797 handwritten digits, emulated workers")
     report.text("Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. Each computes some columns of X Xᵀ.")
     with _emulated(2e-9 * len(X) ** 2 * X.shape[1], seconds=1.0) as pool:
-        gram = _compare(report, pool, X, X.T)
+        gram, *_ = _compare(report, pool, X, X.T)
     norms = np.diag(gram)
     distances = norms[:, None] + norms[None, :] - 2.0 * gram
     np.fill_diagonal(distances, np.inf)
@@ -74,15 +77,16 @@ def _digits(report: Report) -> None:
     report.text(f"The matrix at work: the nearest other digit has the right label for {right:.1%} of the images.")
 
 
-def _large(report: Report, n: int) -> None:
+def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
     report.heading(f"2. A {n} x {n} product, emulated workers")
     rng = np.random.default_rng(2001)
     A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
     with _emulated(2e-9 * n**3) as pool:
-        _compare(report, pool, A, B)
+        _, plan, planned, equal = _compare(report, pool, A, B)
+    return plan, planned, equal
 
 
-def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
     """The planned split against the equal split on the same emulated workers, and both against NumPy."""
     reference = A @ B
     (m, k), n = A.shape, B.shape[1]
@@ -106,8 +110,24 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> ND
     report.picture("Planned split: who computes what", plan.plot)
     report.picture("Planned split: what happened", planned.plot)
     report.picture("Equal split: the fast workers wait", equal.plot)
-    result: NDArray[Any] = C
-    return result
+    return C, plan, planned, equal
+
+
+def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> None:
+    """The plan, and the two splits on one time axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
+    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: who computes what", fontsize=10)
+    for row, (name, trace) in enumerate((("Planned split", planned), ("Equal split, same workers", equal))):
+        axes = trace.plot(figure.add_subplot(grid[row, 1]))
+        title = f"{name}: predicted {trace.predicted:.3f} s, measured {trace.makespan:.3f} s"
+        axes.set_title(title, loc="left", fontsize=10, pad=22)
+        axes.set_xlim(0, 1.02 * max(planned.makespan, equal.makespan))
+        axes.set_xlabel("time (s)" if row else "")
+    with replace_file(path) as file:
+        figure.savefig(file, format="png", dpi=110)
 
 
 def _off(trace: Trace) -> str:

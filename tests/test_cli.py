@@ -129,6 +129,7 @@ def test_demo(tmp_path, capsys):
         assert word in out
     html = (tmp_path / "new" / "hetsched-demo.html").read_text()
     assert html.count("<svg") == 7
+    assert (tmp_path / "new" / "hetsched-demo.png").read_bytes().startswith(b"\x89PNG")
     assert "http" not in html.replace("http://www.w3.org", "").replace("https://matplotlib.org", "").replace(
         "http://purl.org", ""
     ).replace("http://creativecommons.org", "")
