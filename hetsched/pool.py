@@ -86,14 +86,14 @@ class Pool:
         self._shares = None
         if self._platform is not None and np.ptp(self._platform.speeds) > 0:
             self._shares = self._platform.speeds
-        self._pid = os.getpid()
-        self._threads: _engine.Threads | None = _engine.Threads(self._size, self._cores)
+        # The process and its threads, replaced as one: other threads see both or neither.
+        self._own: tuple[int, _engine.Threads] | None = (os.getpid(), _engine.Threads(self._size, self._cores))
 
     # ---- life ----
 
     def close(self) -> None:
         """End the threads, after a product that another thread may be running. Closing twice is allowed."""
-        self._threads = None
+        self._own = None
 
     def __enter__(self) -> Pool:
         return self
@@ -106,16 +106,18 @@ class Pool:
 
     def __repr__(self) -> str:
         kind = f"emulated, time_scale {self._time_scale:g}" if self._emulate else "real"
-        return f"<Pool: {self._size} workers, {kind}{', closed' if self._threads is None else ''}>"
+        return f"<Pool: {self._size} workers, {kind}{', closed' if self._own is None else ''}>"
 
     def _live(self) -> _engine.Threads:
-        threads = self._threads
-        if threads is None:
+        own = self._own
+        if own is not None and own[0] != os.getpid():  # a forked child has none of its parent's threads
+            with _lock:
+                own = self._own
+                if own is not None and own[0] != os.getpid():
+                    own = self._own = (os.getpid(), _engine.Threads(self._size, self._cores))
+        if own is None:
             raise ValueError("the pool is closed")
-        if os.getpid() != self._pid:  # a forked child has no threads of its parent's
-            self._pid = os.getpid()
-            self._threads = threads = _engine.Threads(self._size, self._cores)
-        return threads
+        return own[1]
 
     @property
     def time_scale(self) -> float:
@@ -395,20 +397,20 @@ def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
 # ---- the pool of this machine's cores ---------------------------------------------------------------------------
 
 _shared: Pool | None = None
-_shared_lock = threading.Lock()
+_lock = threading.Lock()  # for what a forked child replaces
 
 
 def _shared_pool() -> Pool:
     global _shared
-    with _shared_lock:
+    with _lock:
         if _shared is None:
             _shared = Pool()
         return _shared
 
 
 def _forget_shared_pool() -> None:
-    global _shared, _shared_lock
-    _shared, _shared_lock = None, threading.Lock()
+    global _shared, _lock
+    _shared, _lock = None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

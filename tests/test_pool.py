@@ -237,6 +237,23 @@ class TestReal:
             plan = pool.plan(300, 300, 300, method="columns")
         assert plan.flops[1] == 0
 
+    def test_several_panels_of_columns_dealt_unequally(self):
+        """The narrower last panel is dealt differently; tiles taken over in one panel must not be mistaken for the next's."""
+        rng = np.random.default_rng(7)
+        A, B = rng.standard_normal((64, 2031)).T, rng.standard_normal((64, 608))
+        with hs.Pool(hs.Platform.star([1 / 30.018, 1 / 7.982])) as pool:
+            for out in (np.empty((2031, 608)), np.empty((608, 2031)).T):
+                for _ in range(20):
+                    np.testing.assert_allclose(pool.matmul(A, B, out=out), A @ B, rtol=0, atol=1e-11)
+
+    def test_a_callback_may_not_use_its_own_pool(self):
+        A, B = matrices(100)
+        with hs.Pool(hs.Platform.star([2000, 1000]), emulate=True) as pool:
+            with pytest.raises(RuntimeError, match="of this very thread"):
+                pool.matmul(A, B, progress=lambda _: pool.matmul(A, B))
+            with pytest.raises(ZeroDivisionError):  # another one it may use; and the pool still works
+                pool.matmul(A, B, progress=lambda _: (hs.matmul(A, B), 1 / 0))
+
     def test_threads_of_the_program_share_a_pool(self):
         A, B = matrices(150)
         want, errors = A @ B, []
@@ -261,8 +278,7 @@ class TestReal:
         results = []
         thread = threading.Thread(target=lambda: results.append(pool.matmul(A, B)))
         thread.start()
-        while not results and thread.is_alive() and pool._threads is None:
-            time.sleep(0.001)
+        time.sleep(0.005)
         pool.close()
         pool.close()
         thread.join()
@@ -327,6 +343,31 @@ def test_a_forked_child_gets_threads_of_its_own():
         stop.set()
         thread.join()
         assert np.allclose(pool.matmul(A, A), want)
+        """
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_threads_of_a_forked_child_agree_on_its_threads():
+    result = python(
+        """
+        import os, threading, warnings
+        warnings.simplefilter("ignore")
+        import numpy as np, hetsched as hs
+        A = np.random.default_rng(0).standard_normal((200, 200))
+        want = A @ A
+        pool = hs.Pool(2)
+        pool.matmul(A, A)
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                good = []
+                work = lambda: good.append(np.allclose(pool.matmul(A, A), want))
+                threads = [threading.Thread(target=work) for _ in range(4)]
+                [t.start() for t in threads], [t.join() for t in threads]
+                os._exit(0 if good == [True] * 4 else 1)
+            assert os.waitpid(child, 0)[1] == 0
         """
     )
     assert result.returncode == 0, result.stderr

@@ -145,17 +145,22 @@ static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64
         }
 }
 
-static void compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, int64_t *block_row, int64_t *block_level,
-                         char *block, const char *packed)
+/* What a member's buffer for A holds: tiles side by side share it. */
+typedef struct {
+    int64_t row, rows, level;
+} packed_block;
+
+static void compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, packed_block *have, char *block,
+                         const char *packed)
 {
     const int64_t mu = row_unit(x), nu = col_unit(x), depth = real_depth(x, panel->levels);
     const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
-    if (*block_row != t->row || *block_level != panel->level) { /* tiles side by side share the block of A */
+    if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
         hs__pack_panels(&x->pack_a, t->rows, panel->levels,
                         x->a + (ptrdiff_t)x->element * (t->row * x->a_row_stride + panel->level * x->a_col_stride), x->a_row_stride,
                         x->a_col_stride, block);
-        *block_row = t->row, *block_level = panel->level;
+        *have = (packed_block){t->row, t->rows, panel->level};
     }
 
     double beta = panel->level ? 1.0 : x->beta[0];
@@ -278,9 +283,23 @@ int64_t hs__gang_tiles(const hs__gang *gang)
 
 static int cancelled(const hs__gang *gang) { return __atomic_load_n(gang->cancel, __ATOMIC_RELAXED); }
 
-static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value)
+/* Looks for what another member has to do first; now and then it lets the calling thread see to its duties. */
+static void look_again(unsigned *rounds, const hs__member_hooks *hooks)
 {
-    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) hs__relax(&rounds);
+    hs__relax(rounds);
+    if (hooks->idle && *rounds % 1024 == 0) hooks->idle(hooks->context);
+}
+
+static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value, const hs__member_hooks *hooks)
+{
+    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) look_again(&rounds, hooks);
+}
+
+void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
+{
+    /* A panel is packed only when the last but one is finished, so these two are the last. */
+    for (int64_t at = gang->panel_count > 2 ? gang->panel_count - 2 : 0; at < gang->panel_count; at++)
+        wait_until(gang, &gang->panel[at].finished, gang->panel[at].tile_count, hooks);
 }
 
 static void pack_panel(hs__gang *gang, hs__panel *panel, char *packed)
@@ -310,19 +329,19 @@ static int32_t take_tile(int64_t *queue, int from_back, int32_t leave)
     }
 }
 
-void hs__gang_work(hs__gang *gang, int32_t member, void *block, int timed, hs__tile_hook *hook, void *context)
+void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks)
 {
     const hs__panel_product *x = &gang->x;
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
-    int64_t block_row = -1, block_level = -1;
+    packed_block have = {.row = -1};
     for (int64_t at = 0; at < gang->panel_count && !cancelled(gang); at++) {
         hs__panel *panel = &gang->panel[at];
         char *packed = gang->panels[at & 1];
         const int last = at + 1 == gang->panel_count;
-        if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count); /* its buffer is free */
+        if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count, hooks); /* its buffer is free */
         pack_panel(gang, panel, packed);
-        wait_until(gang, &panel->packed, panel->chunk_count);
+        wait_until(gang, &panel->packed, panel->chunk_count, hooks);
 
         int64_t *queues = gang->queue + at * members;
         for (int32_t offset = 0; offset < members && !cancelled(gang); offset++) {
@@ -331,14 +350,14 @@ void hs__gang_work(hs__gang *gang, int32_t member, void *block, int timed, hs__t
             for (int32_t id; (id = take_tile(&queues[victim], offset > 0, offset == 0 || last ? 0 : 1)) >= 0 && !cancelled(gang);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
                 const int64_t before = panel->level / x->depth; /* the earlier levels of this tile, maybe in other hands */
-                for (unsigned rounds = 0; __atomic_load_n(&t->done, __ATOMIC_ACQUIRE) < before && !cancelled(gang);) hs__relax(&rounds);
+                for (unsigned rounds = 0; __atomic_load_n(&t->done, __ATOMIC_ACQUIRE) < before && !cancelled(gang);) look_again(&rounds, hooks);
                 if (cancelled(gang)) break;
-                double start = timed ? hs_clock() : 0.0;
-                compute_tile(x, panel, t, &block_row, &block_level, block, packed);
+                double start = hooks->tile ? hs_clock() : 0.0;
+                compute_tile(x, panel, t, &have, block, packed);
                 __atomic_store_n(&t->done, before + 1, __ATOMIC_RELEASE);
                 __atomic_add_fetch(&panel->finished, 1, __ATOMIC_RELEASE);
                 __atomic_add_fetch(gang->work_done, 1, __ATOMIC_RELAXED);
-                if (hook) hook(context, flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels, start);
+                if (hooks->tile) hooks->tile(hooks->context, flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels, start);
             }
         }
     }

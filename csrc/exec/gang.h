@@ -59,10 +59,17 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
 void hs__gang_free(hs__gang *gang);
 int64_t hs__gang_tiles(const hs__gang *gang); /* of all panels */
 
-/* After each tile: the flops done and when it started. Returns nothing; a cancel is seen through gang->cancel. */
-typedef void hs__tile_hook(void *context, double flops, double start);
+/* What a member does besides; each may be NULL. A cancel is seen through gang->cancel. */
+typedef struct hs__member_hooks {
+    void (*tile)(void *context, double flops, double start); /* after each tile: the flops done and when it started */
+    void (*idle)(void *context);                             /* now and then while it waits for others */
+    void *context;
+} hs__member_hooks;
 
-/* The part of one member; returns when nothing is left for it to do. block is its buffer for A. */
-void hs__gang_work(hs__gang *gang, int32_t member, void *block, int timed, hs__tile_hook *hook, void *context);
+/* The part of one member; returns when nothing is left for it to take. block is its buffer for A. */
+void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks);
+
+/* Waits until the others have finished theirs: then the buffers and C are free for the next box. */
+void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks);
 
 #endif

@@ -16,6 +16,7 @@ static struct {
 
 hs_status hs_kernel_init(void)
 {
+    if (__atomic_load_n(&state.ready, __ATOMIC_ACQUIRE)) return HS_OK; /* no lock: a child may be forked at any time */
     pthread_mutex_lock(&state.lock);
     if (!state.ready) {
         int users_choice = getenv("BLIS_ARCH_TYPE") != NULL; /* before BLIS reads it */
@@ -23,7 +24,7 @@ hs_status hs_kernel_init(void)
         hs__kernel_c(&state.c);
         if (!state.blis_status && !users_choice && hs__cpu_detect().avx512) state.blis.real[0] = state.c.real[0];
         __atomic_store_n(&state.current, state.blis_status ? &state.c : &state.blis, __ATOMIC_RELEASE);
-        state.ready = 1;
+        __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&state.lock);
     return HS_OK;

@@ -42,6 +42,7 @@ struct hs_pool {
     buffer *scratch; /* [2 p] */
 
     pthread_mutex_t run_lock;
+    const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
     int stop;
@@ -146,26 +147,51 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
-void hs__pool_lock(hs_pool *pool) { pthread_mutex_lock(&pool->run_lock); }
-void hs__pool_unlock(hs_pool *pool) { pthread_mutex_unlock(&pool->run_lock); }
+
+/* An address of its own for every thread. */
+static _Thread_local char this_thread;
+
+hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
+{
+    if (pool->pid != getpid()) return HS_ERROR_THREAD;
+    if (__atomic_load_n(&pool->runner, __ATOMIC_RELAXED) == &this_thread) return HS_ERROR_BUSY;
+    if (!poll) pthread_mutex_lock(&pool->run_lock);
+    else
+        for (double last = hs_clock(); pthread_mutex_trylock(&pool->run_lock);) {
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+            if (hs_clock() - last < 0.05) continue;
+            last = hs_clock();
+            if (poll(context, 0.0)) return HS_ERROR_CANCELLED;
+        }
+    __atomic_store_n(&pool->runner, &this_thread, __ATOMIC_RELAXED);
+    return HS_OK;
+}
+
+void hs__pool_unlock(hs_pool *pool)
+{
+    __atomic_store_n(&pool->runner, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pool->run_lock);
+}
 
 void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes)
 {
     buffer *b = &pool->scratch[slot];
     if (b->bytes >= bytes) return b->data;
-    free(b->data);
-    *b = (buffer){0};
+    void *old = b->data;
+    *b = (buffer){0}; /* first: a child forked in between must not find what is being freed */
+    free(old);
     const size_t huge = (size_t)2 << 20;
-    size_t alignment = bytes >= huge ? huge : 4096;
-    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    if (rounded < bytes || posix_memalign(&b->data, alignment, rounded)) {
+    const size_t alignment = bytes >= huge ? huge : 4096;
+    const size_t slack = 4096; /* micro-kernels load the next step of a panel before they know that there is none */
+    size_t rounded = (bytes + slack + alignment - 1) / alignment * alignment;
+    if (posix_memalign(&b->data, alignment, rounded)) {
         b->data = NULL;
         return NULL;
     }
 #if defined(MADV_HUGEPAGE)
     if (alignment == huge) madvise(b->data, rounded, MADV_HUGEPAGE);
 #endif
-    b->bytes = rounded;
+    b->bytes = rounded - slack;
     return b->data;
 }
 
@@ -229,7 +255,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     void *helpers = NULL;
     int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
     if (!pool->scratch || (cores && !pool->cores) || refused) {
-        free(pool->scratch), free(pool->cores), free(pool);
+        free(helpers), free(pool->scratch), free(pool->cores), free(pool);
         return HS_ERROR_MEMORY;
     }
     memset(helpers, 0, (size_t)p * sizeof(helper));
@@ -239,9 +265,10 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     pthread_mutex_init(&pool->done_lock, NULL);
     condition_init(&pool->done);
 
-    /* Signals belong to the threads of the program that uses us. */
+    /* Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE), sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     hs_status status = HS_OK;
     for (int32_t i = 0; i < p; i++) {

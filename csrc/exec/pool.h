@@ -12,8 +12,10 @@ typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
 
-/* One job at a time: lock, ask for scratch memory, run, unlock. */
-void hs__pool_lock(hs_pool *pool);
+/* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
+ * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the job that runs is the calling thread's own, HS_ERROR_THREAD in a
+ * forked child. */
+hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);
 
 /* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */

@@ -90,6 +90,8 @@ static void sleep_until(member *self, double until)
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
 
+static void poll_while_waiting(void *context) { poll_now(((member *)context)->job); }
+
 static void after_tile(void *context, double flops, double tile_start)
 {
     member *self = context;
@@ -110,8 +112,10 @@ static void work(void *context, int32_t worker, int is_caller)
     hs_run *run = j->run;
     member self = {.job = j, .worker = worker, .is_caller = is_caller, .box = -1, .event = -1};
     const double cpu_start = run->busy ? cpu_clock() : 0.0;
-    const int timed = run->events != NULL;
-    hs__tile_hook *hook = timed || run->pace || (is_caller && run->poll) ? after_tile : NULL;
+    const int polls = is_caller && run->poll;
+    const hs__member_hooks hooks = {.tile = run->events || run->pace || polls ? after_tile : NULL,
+                                    .idle = polls ? poll_while_waiting : NULL,
+                                    .context = &self};
 
     if (run->receive) {
         double from = run->receive[2 * worker], to = run->receive[2 * worker + 1];
@@ -124,7 +128,8 @@ static void work(void *context, int32_t worker, int is_caller)
         if (j->gang[box].panel_count == 0) continue;
         self.box = box;
         void *block = hs__pool_scratch(j->pool, j->workers + worker, 0); /* sized before the run */
-        hs__gang_work(&j->gang[box], run->cooperative ? worker : 0, block, timed, hook, &self);
+        hs__gang_work(&j->gang[box], run->cooperative ? worker : 0, block, &hooks);
+        if (run->cooperative && box + 1 < run->box_count) hs__gang_wait(&j->gang[box], &hooks);
     }
     if (run->finish) run->finish[worker] = since_start(j);
     if (run->late) run->late[worker] = run->pace ? since_start(j) - self.deadline : 0.0;
@@ -147,13 +152,15 @@ static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
     }
+    double total_speed = 0.0;
     for (int32_t i = 0; i < workers; i++) {
+        if (run->speeds) total_speed += run->speeds[i];
         if (run->speeds && !(run->speeds[i] >= 0.0 && isfinite(run->speeds[i]))) return HS_ERROR_VALUE;
         if (run->pace && !(run->pace[i] >= 0.0 && isfinite(run->pace[i]))) return HS_ERROR_VALUE;
         if (run->receive && !(run->receive[2 * i] >= 0.0 && run->receive[2 * i + 1] >= run->receive[2 * i] && isfinite(run->receive[2 * i + 1])))
             return HS_ERROR_VALUE;
     }
-    return HS_OK;
+    return run->speeds && !(total_speed > 0.0 && isfinite(total_speed)) ? HS_ERROR_VALUE : HS_OK;
 }
 
 /* C <- beta C for a box without depth. */
@@ -229,7 +236,11 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     if (!j.gang) return HS_ERROR_MEMORY;
     run->event_count = 0;
 
-    hs__pool_lock(pool);
+    status = hs__pool_lock(pool, run->poll, run->poll_context);
+    if (status) {
+        free(j.gang);
+        return status;
+    }
     status = prepare(&j, product);
     if (!status) {
         j.start = hs_clock();
@@ -246,6 +257,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
+    if (!product) return HS_ERROR_VALUE;
     hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
     hs_run run = {.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds, .poll = poll, .poll_context = context};
     return hs_run_product(pool, product, &run);

@@ -26,8 +26,9 @@ typedef enum hs_status {
     HS_ERROR_MEMORY = 2,      /* out of memory; nothing was changed */
     HS_ERROR_INFEASIBLE = 3,  /* no plan exists for this input */
     HS_ERROR_CANCELLED = 4,   /* the poll function asked to stop; outputs hold partial results */
-    HS_ERROR_THREAD = 5,      /* the system refused a thread */
-    HS_ERROR_UNSUPPORTED = 6  /* not on this platform, or not with this build */
+    HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process */
+    HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
+    HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function) */
 } hs_status;
 
 /* A static English sentence; never NULL, also for unknown numbers. */
@@ -158,7 +159,7 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *               boxes before it left, the first one of a C region has depth 0.
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
  *               each worker does its own boxes, alone.
- *   speeds      [p] relative speeds for cooperative runs; NULL for equal ones
+ *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
  *   receive     [2 p] start and end of the emulated transfer of each worker's operands (seconds), or NULL
  *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run

@@ -123,6 +123,50 @@ static void own_boxes(hs_pool *pool)
         for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, boxes, 4, 0, NULL);
 }
 
+static void shared_boxes(hs_pool *pool)
+{
+    /* One after the other, also over the same part of C: nobody may run ahead into the next box. */
+    const hs_box boxes[] = {
+        {.height = 90, .width = 70, .length = 300},
+        {.depth = 300, .height = 90, .width = 70, .length = 5},
+        {.depth = 305, .height = 90, .width = 70, .length = 295},
+        {.col = 70, .height = 90, .width = 9, .length = 600},
+    };
+    const double speeds[] = {1.0, 3.0, 0.5};
+    for (int round = 0; round < 10; round++) one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, boxes, 4, 1, round % 2 ? speeds : NULL);
+}
+
+static void narrower_last_panel(hs_pool *pool)
+{
+    /* The last columns are dealt differently from the others: what a member has packed of A must not be mistaken. */
+    for (int round = 0; round < 40; round++) {
+        const double speeds[] = {30.018 + round, 7.982, 0.01 * round};
+        hs_box whole = {.height = 300 + round, .width = 1030 + 7 * round, .length = 11};
+        one_case(pool, HS_FLOAT64, whole.height, whole.width, 11, round % 2 ? 0 : 1 << 4, 1, 0, &whole, 1, 1, speeds);
+    }
+}
+
+static int run_again(void *context, double fraction)
+{
+    (void)fraction;
+    double x = 1, c = 0;
+    hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .k = 1, .a = &x, .a_row_stride = 1, .a_col_stride = 1, .b = &x, .b_row_stride = 1,
+                          .b_col_stride = 1, .c = &c, .c_row_stride = 1, .c_col_stride = 1, .alpha = {1}};
+    CHECK(hs_gemm(context, &product, NULL, NULL, NULL) == HS_ERROR_BUSY);
+    return 1;
+}
+
+static void calling_from_the_poll_function(hs_pool *pool)
+{
+    static double x[64], c[64];
+    hs_product product = {.dtype = HS_FLOAT64, .m = 8, .n = 8, .k = 8, .a = x, .a_row_stride = 8, .a_col_stride = 1, .b = x, .b_row_stride = 8,
+                          .b_col_stride = 1, .c = c, .c_row_stride = 8, .c_col_stride = 1, .alpha = {1}};
+    const hs_box box = {.worker = 0, .height = 8, .width = 8, .length = 8};
+    const double pace[] = {1000, 0, 0};
+    hs_run run = {.boxes = &box, .box_count = 1, .pace = pace, .poll = run_again, .poll_context = pool};
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
+}
+
 static void empty(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++) {
@@ -181,7 +225,7 @@ static void cancelling(hs_pool *pool)
 
 static void errors(hs_pool *pool)
 {
-    double x[4] = {1, 2, 3, 4}, c[4] = {5, 6, 7, 8}, nan_pace[] = {NAN, 0, 0}, negative[] = {-1, 1, 1}, backwards[] = {2, 1, 0, 0, 0, 0};
+    double x[4] = {1, 2, 3, 4}, c[4] = {5, 6, 7, 8}, nan_pace[] = {NAN, 0, 0}, negative[] = {-1, 1, 1}, zeros[3] = {0}, backwards[] = {2, 1, 0, 0, 0, 0};
     const hs_product good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .k = 2, .a = x, .a_row_stride = 2, .a_col_stride = 1, .b = x, .b_row_stride = 2,
                              .b_col_stride = 1, .c = c, .c_row_stride = 2, .c_col_stride = 1, .alpha = {1}};
     hs_box box = {.height = 2, .width = 2, .length = 2};
@@ -202,6 +246,9 @@ static void errors(hs_pool *pool)
     CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
     run.pace = NULL, run.speeds = negative, run.cooperative = 1;
     CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.speeds = zeros;
+    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    CHECK(hs_gemm(pool, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     run.speeds = NULL, run.cooperative = 0, run.receive = backwards;
     CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
@@ -215,6 +262,9 @@ int main(void)
     products(pool);
     unequal_shares(pool);
     own_boxes(pool);
+    shared_boxes(pool);
+    narrower_last_panel(pool);
+    calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);
     cancelling(pool);

@@ -152,6 +152,8 @@ static void refusals(void)
     refused(-1, 4, 2, good, 2, __LINE__);
     refused(4, -1, 2, good, 2, __LINE__);
     refused(4, LARGEST + 1, 2, good, 2, __LINE__);
+    refused(LARGEST + 1, 4, 2, good, 2, __LINE__);
+    refused(4, 4, 2, (const double[]){-1, 3}, 1, __LINE__);
     refused(4, 4, 0, good, 1, __LINE__);
     refused(4, 4, 2, good, 0, __LINE__);
     refused(4, 4, 2, good, 3, __LINE__);

@@ -195,16 +195,12 @@ def hs_python_poll(context: Any, fraction: float) -> int:
 
 
 class Threads:
-    """Owner of an hs_pool."""
+    """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
 
     def __init__(self, workers: int, cores: Sequence[int] | None) -> None:
         handle = ffi.new("hs_pool **")
         check_status(lib.hs_pool_create(workers, ffi.NULL if cores is None else list(cores), handle))
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
-
-    def close(self) -> None:
-        """Join the threads; a second call does nothing."""
-        ffi.release(self.handle)
 
 
 def _address(array: NDArray[Any]) -> Any:
