@@ -144,8 +144,8 @@ static void refusals(void)
 static void statuses(void)
 {
     for (int i = -1; i <= 100; i++) CHECK(hs_status_string(i) && hs_status_string(i)[0]);
-    for (int i = HS_OK; i <= HS_ERROR_UNSUPPORTED; i++)
-        for (int j = i + 1; j <= HS_ERROR_UNSUPPORTED + 1; j++)
+    for (int i = HS_OK; i <= HS_ERROR_BUSY; i++)
+        for (int j = i + 1; j <= HS_ERROR_BUSY + 1; j++)
             CHECK(strcmp(hs_status_string(i), hs_status_string(j)) != 0);
     CHECK(strcmp(hs_status_string(-1), hs_status_string(HS_ERROR_BUSY + 1)) == 0);
     CHECK(HS_OK == 0 && HS_ERROR_VALUE == 1 && HS_ERROR_MEMORY == 2 && HS_ERROR_INFEASIBLE == 3);

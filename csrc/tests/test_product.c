@@ -136,16 +136,6 @@ static void shared_boxes(hs_pool *pool)
     for (int round = 0; round < 10; round++) one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, boxes, 4, 1, round % 2 ? speeds : NULL);
 }
 
-static void narrower_last_panel(hs_pool *pool)
-{
-    /* The last columns are dealt differently from the others: what a member has packed of A must not be mistaken. */
-    for (int round = 0; round < 40; round++) {
-        const double speeds[] = {30.018 + round, 7.982, 0.01 * round};
-        hs_box whole = {.height = 300 + round, .width = 1030 + 7 * round, .length = 11};
-        one_case(pool, HS_FLOAT64, whole.height, whole.width, 11, round % 2 ? 0 : 1 << 4, 1, 0, &whole, 1, 1, speeds);
-    }
-}
-
 static int run_again(void *context, double fraction)
 {
     (void)fraction;
@@ -263,7 +253,6 @@ int main(void)
     unequal_shares(pool);
     own_boxes(pool);
     shared_boxes(pool);
-    narrower_last_panel(pool);
     calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);
