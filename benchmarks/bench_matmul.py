@@ -27,7 +27,7 @@ from hetsched.machine import machine
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
 SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200)]  # m, k, n
-PAUSE = 0.06  # OpenBLAS's threads look for work for tens of milliseconds
+PAUSE = 0.25  # OpenBLAS's threads keep their cores busy for more than 50 ms after a call
 
 
 class Blis:

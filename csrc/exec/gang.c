@@ -67,9 +67,9 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->depth = even_parts(x->k, blocking->depth / c, 4);
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
     int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
-    /* Both packed panels together take no more than a twenty-fifth of the operands, but hold the columns that hide the packing
+    /* Both packed panels together take no more than a twentieth of the operands, but hold the columns that hide the packing
      * of A. */
-    enum { ENOUGH_COLS = 512, SHARE = 25 };
+    enum { ENOUGH_COLS = 512, SHARE = 20 };
     double elements = (double)x->m * (double)x->k + (double)x->k * (double)x->n + (double)x->m * (double)x->n;
     double fair = elements / (2.0 * SHARE * (double)(x->depth * c)), most = (double)(blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1));
     if (fair < ENOUGH_COLS) fair = ENOUGH_COLS;

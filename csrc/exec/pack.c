@@ -65,7 +65,10 @@ AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 ro
     {                                                                                                                      \
         int64_t l = 0;                                                                                                     \
         if (stride == 1) { /* whole rows of the panel are copied */                                                        \
-            for (; l < depth; l++) memcpy(target + l * tile, source + l * depth_stride, (size_t)tile * sizeof(REAL));      \
+            for (; l < depth; l++) { /* each is in another page: the hardware does not foresee it */                       \
+                for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(source + (l + 12) * depth_stride + i); \
+                memcpy(target + l * tile, source + l * depth_stride, (size_t)tile * sizeof(REAL));                         \
+            }                                                                                                              \
             return;                                                                                                        \
         }                                                                                                                  \
         if (depth_stride == 1)                                                                                             \
