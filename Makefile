@@ -30,6 +30,7 @@ ctest: $(VENV)/installed-test
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
+	$(BIN)/python benchmarks/bench_emulation.py
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks

@@ -28,6 +28,8 @@ from .trace import Trace
 CYCLE_TIMES = (3.0, 5.0, 8.0)
 #: Share of the host's measured speed that the emulated platform has.
 _LOAD = 0.4
+#: Seconds for which the threads of NumPy's BLAS may keep a core busy after a product.
+_PAUSE = 0.25
 
 
 def run_demo(directory: str | Path, size: int = 4000) -> Path:
@@ -89,6 +91,7 @@ def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
 def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
     """The planned split against the equal split on the same emulated workers, and both against NumPy."""
     reference = A @ B
+    time.sleep(_PAUSE)
     (m, k), n = A.shape, B.shape[1]
     plan = pool.plan(m, n, k)
     with warnings.catch_warnings(record=True) as caught:
@@ -160,6 +163,7 @@ def _median_in_turns(rounds: int, *functions: Callable[[], Any]) -> list[float]:
     times: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
         for own, function in zip(times, functions, strict=True):
+            time.sleep(_PAUSE)
             start = time.perf_counter()
             function()
             own.append(time.perf_counter() - start)
