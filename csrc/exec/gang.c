@@ -26,7 +26,7 @@ static void swap_strides(int64_t *x, int64_t *y)
     *x = *y, *y = t;
 }
 
-int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box)
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
 {
     static const size_t sizes[] = {4, 8, 8, 16};
     if (box->height == 0 || box->width == 0) return 0;
@@ -67,11 +67,12 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->depth = even_parts(x->k, blocking->depth / c, 4);
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
     int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
-    /* Both packed panels together take no more than a twentieth of the operands, but hold the columns that hide the packing
+    x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
+    /* The packed panels together take no more than a twentieth of the operands, but hold the columns that hide the packing
      * of A. */
     enum { ENOUGH_COLS = 512, SHARE = 20 };
     double elements = (double)x->m * (double)x->k + (double)x->k * (double)x->n + (double)x->m * (double)x->n;
-    double fair = elements / (2.0 * SHARE * (double)(x->depth * c)), most = (double)(blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1));
+    double fair = elements / (double)(x->buffers * SHARE * x->depth * c), most = (double)(blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1));
     if (fair < ENOUGH_COLS) fair = ENOUGH_COLS;
     x->panel_cols = even_parts(x->n, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;

@@ -12,6 +12,7 @@
 typedef struct hs__panel_product {
     const hs__blocking *kernel;
     hs__pack pack_a, pack_b;
+    int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
     int32_t complex, general; /* general: C has no unit stride and complex elements, tiles go by a buffer */
     int64_t m, n, k;          /* in elements of the type */
     const char *a, *b;
@@ -22,8 +23,8 @@ typedef struct hs__panel_product {
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
 
-/* Sets up the box of a product; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
-int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box);
+/* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);
 
 /* Bytes of one packed panel of B, and of a member's buffer: a packed block of A and what else a tile needs. */
 size_t hs__panel_bytes(const hs__panel_product *x);
@@ -45,7 +46,7 @@ typedef struct hs__panel {
 typedef struct hs__gang {
     hs__panel_product x;
     int32_t members;
-    void *panels[2];    /* packed B, in turns */
+    void *panels[2];    /* packed B, in turns; the same twice with one buffer */
     hs__panel *panel;   /* [panel_count] */
     int64_t panel_count;
     hs__tile *tile;     /* all columns' tiles */

@@ -101,7 +101,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
         real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
-        real->cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NC, context);
+        real->cols = 4096; /* BLIS's own limit is for a panel per thread */
     }
     return HS_OK;
 }

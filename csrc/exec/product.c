@@ -188,13 +188,16 @@ static void scale_box(const hs_product *p, const hs_box *b)
         }
 }
 
+static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
+static size_t panel_buffers(const hs__gang *gang) { return gang->panel_count > 1 ? (size_t)gang->x.buffers : 1; }
+
 /* Gangs, and scratch for the largest of each worker. Scratch slots: 0 .. p - 1 a panel (two for the whole pool when it is one
  * gang: slots 0 and 1), p .. 2 p - 1 the blocks of A. */
 static hs_status prepare(job *j, const hs_product *product)
 {
     const hs__kernel *kernel = hs__kernel_current();
     hs_run *run = j->run;
-    const int32_t p = j->workers;
+    const int32_t p = j->workers, members = run->cooperative ? p : 1;
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
         hs__gang *gang = &j->gang[i];
@@ -202,24 +205,22 @@ static hs_status prepare(job *j, const hs_product *product)
             scale_box(product, &run->boxes[i]);
             continue;
         }
-        if (!hs__panel_product_init(&x, kernel, product, &run->boxes[i])) continue;
-        hs_status status = hs__gang_init(gang, &x, run->cooperative ? p : 1, run->cooperative ? run->speeds : NULL);
+        if (!hs__panel_product_init(&x, kernel, product, &run->boxes[i], members)) continue;
+        hs_status status = hs__gang_init(gang, &x, members, run->cooperative ? run->speeds : NULL);
         if (status) return status;
         gang->cancel = &j->cancel, gang->work_done = &j->tiles_done;
         j->tiles += hs__gang_tiles(gang);
 
         int32_t owner = run->boxes[i].worker;
-        size_t panel = (hs__panel_bytes(&x) + 4095) / 4096 * 4096, panels = gang->panel_count > 1 ? 2 : 1;
-        if (!hs__pool_scratch(j->pool, run->cooperative ? 0 : owner, panel * panels)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->pool, run->cooperative ? 0 : owner, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
         for (int32_t w = 0; w < p; w++)
             if ((run->cooperative || w == owner) && !hs__pool_scratch(j->pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
     }
     for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now */
         hs__gang *gang = &j->gang[i];
         if (gang->panel_count == 0) continue;
-        size_t panel = (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096;
         gang->panels[0] = hs__pool_scratch(j->pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
-        gang->panels[1] = (char *)gang->panels[0] + panel;
+        gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
     }
     return HS_OK;
 }

@@ -181,7 +181,7 @@ typedef struct hs_run {
     void *poll_context;
 } hs_run;
 
-/* Runs the product on the pool; event_count and the arrays of *run are filled. Extra memory: two packed panels of B and one
+/* Runs the product on the pool; event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
  * block of A per worker, a few MiB, kept by the pool. Complexity: 2 m n k flops (8 m n k complex). */
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
 
