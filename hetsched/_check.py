@@ -51,15 +51,20 @@ def _short(value: Any) -> str:
     return text if len(text) < 40 else f"a number of {len(text)} digits"
 
 
-def vector(name: str, values: Any) -> NDArray[np.float64]:
-    """A non-empty 1-D float64 array without NaN."""
+def reals(message: str, values: Any) -> NDArray[np.float64]:
+    """A float64 copy; TypeError with the message for what is not numbers (strings and booleans are not)."""
     try:
         array = np.array(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
-        array = array.astype(np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be a sequence of real numbers, got {values!r}") from None
+        raise TypeError(message) from None
+
+
+def vector(name: str, values: Any) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN."""
+    array = reals(f"{name} must be a sequence of real numbers, got {values!r}", values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.size == 0:

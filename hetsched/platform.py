@@ -258,13 +258,7 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
 
 
 def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
-    try:
-        matrix = np.array(links)
-        if matrix.dtype.kind not in "iuf":
-            raise TypeError
-        matrix = matrix.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError("links must be a matrix of real numbers") from None
+    matrix = _check.reals("links must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
     off_diagonal = ~np.eye(p, dtype=bool)

@@ -145,7 +145,7 @@ class Pool:
         shared = not self._emulate and method == "auto"
         if shared:
             method = "columns" if n >= m else "rows"
-        flops = 8.0 if kind.kind == "c" else 2.0
+        flops = _engine.flops_per_update(kind)
         return plan_matmul(
             m, n, k, platform, method=method, block=block, itemsize=kind.itemsize, flops_per_update=flops, shared=shared
         )
@@ -245,7 +245,7 @@ class Pool:
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, Partition):
-            flops = 8.0 if x.c.dtype.kind == "c" else 2.0
+            flops = _engine.flops_per_update(x.c.dtype)
             plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops)
         elif not isinstance(plan, ProductPlan):
             raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
@@ -301,7 +301,7 @@ class Pool:
             cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
             poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size,
         )  # fmt: skip
-        labels = ["shared tiles"] if plan.shared else [f"{h} x {w} at ({r}, {s})" for _, r, s, _, h, w, _ in plan.boxes.tolist()]
+        labels = ["shared tiles"] if plan.shared else plan.box_labels
         steps = [
             (worker, kind, start, end, labels[box] if box >= 0 else f"{plan.received[worker] * 1e-6:.4g} MB")
             for worker, kind, start, end, box in result.events
@@ -379,7 +379,7 @@ def _rate(dtype: np.dtype[Any]) -> float:
     n = 256
     a = np.ones((n, n), dtype)
     c = np.empty_like(a)
-    flops = (8.0 if dtype.kind == "c" else 2.0) * n**3
+    flops = _engine.flops_per_update(dtype) * n**3
     one = _engine.Threads(1, None)
     times: list[float] = []
     for _ in range(8):

@@ -12,7 +12,7 @@ from . import _check
 from .allocate import distribute
 from .errors import InfeasibleError
 from .partition import Partition, partition
-from .plan import Plan, Step
+from .plan import Plan, Step, proven
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,13 @@ class ProductPlan(Plan):
 
     def label(self, worker: int) -> str:
         """The parts of C of a worker, in words."""
-        return ", ".join(f"{h} x {w} at ({r}, {c})" for i, r, c, _, h, w, _ in self.boxes.tolist() if i == worker)
+        own = zip(self.boxes[:, 0].tolist(), self.box_labels, strict=True)
+        return ", ".join(label for i, label in own if i == worker)
+
+    @property
+    def box_labels(self) -> list[str]:
+        """Each box in words."""
+        return [f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist()]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot import plot_boxes
@@ -209,7 +215,7 @@ def _with_times(
     return ProductPlan(
         method=method,
         lower_bound=min(bound, makespan),
-        optimal=makespan <= bound * (1 + 1e-12),
+        optimal=proven(makespan, bound),
         scope=f"slices into block {method}" if method in ("columns", "rows") and not costs.any() else "",
         shape=shape,
         boxes=_check.frozen(boxes),

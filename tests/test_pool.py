@@ -296,13 +296,16 @@ class TestReal:
         with hs.Pool(1) as pool, pytest.raises(ValueError, match="trace is for one product"):
             pool.matmul(np.ones((2, 3, 4)), np.ones((4, 3)), trace=True)
 
+    @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
     def test_many_pools_leave_no_threads(self):
-        before = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else None
+        before = len(os.listdir("/proc/self/task"))
         for _ in range(30):
             with hs.Pool(4) as pool:
                 pool.matmul(np.ones((200, 200)), np.ones((200, 200)))
-        if before is not None:
-            assert len(os.listdir("/proc/self/task")) == before
+        until = time.monotonic() + 5  # the system may list a joined thread a moment longer
+        while len(os.listdir("/proc/self/task")) > before and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(os.listdir("/proc/self/task")) <= before
 
 
 def python(code, **keywords):

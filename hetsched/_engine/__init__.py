@@ -164,6 +164,11 @@ _CODES = {dtype.num: code for dtype, code in DTYPES.items()}
 Box = tuple[int, int, int, int, int, int, int]
 
 
+def flops_per_update(dtype: np.dtype[Any]) -> float:
+    """Flops of one multiply-add: 2, or 8 for complex."""
+    return lib.hs_flops_per_update(DTYPES[dtype])  # type: ignore[no-any-return]
+
+
 class Poll:
     """Called back while a run lasts; keeps what it raises, to be raised again when the engine has returned."""
 
