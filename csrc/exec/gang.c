@@ -102,21 +102,24 @@ size_t hs__block_bytes(const hs__panel_product *x)
 
 /* ---- one tile ------------------------------------------------------------------------------------------------- */
 
-static void scale_tile(const hs__panel_product *x, const hs__tile *t, int64_t panel_col)
+void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2])
 {
-    for (int64_t j = 0; j < t->cols; j++)
-        for (int64_t i = 0; i < t->rows; i++) {
-            char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel_col + t->col + j) * x->c_col_stride);
-            if (x->pack_a.real_type) {
-                double *z = (double *)to, re = z[0];
-                if (!x->complex) z[0] = x->beta[0] ? x->beta[0] * re : 0.0;
-                else if (x->beta[0] == 0 && x->beta[1] == 0) z[0] = z[1] = 0.0;
-                else z[0] = x->beta[0] * re - x->beta[1] * z[1], z[1] = x->beta[0] * z[1] + x->beta[1] * re;
+    const int complex = dtype >> 1;
+    const double re = beta[0], im = complex ? beta[1] : 0.0;
+    const int clears = re == 0.0 && im == 0.0;
+    if (re == 1.0 && im == 0.0) return;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            const ptrdiff_t at = (origin + i * row_stride + j * col_stride) * (1 + complex);
+            if (dtype & 1) {
+                double *z = (double *)c + at, x = z[0], y = complex ? z[1] : 0.0;
+                z[0] = clears ? 0.0 : re * x - (complex ? im * y : 0.0);
+                if (complex) z[1] = clears ? 0.0 : re * y + im * x;
             } else {
-                float *z = (float *)to, re = z[0], br = (float)x->beta[0], bi = (float)x->beta[1];
-                if (!x->complex) z[0] = br != 0 ? br * re : 0.0f;
-                else if (br == 0 && bi == 0) z[0] = z[1] = 0.0f;
-                else z[0] = br * re - bi * z[1], z[1] = br * z[1] + bi * re;
+                float *z = (float *)c + at;
+                const double x = z[0], y = complex ? z[1] : 0.0;
+                z[0] = clears ? 0.0f : (float)(re * x - (complex ? im * y : 0.0));
+                if (complex) z[1] = clears ? 0.0f : (float)(re * y + im * x);
             }
         }
 }
@@ -166,7 +169,11 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
 
     double beta = panel->level ? 1.0 : x->beta[0];
     int first = panel->level == 0, aside = x->beta[1] != 0 || (x->general && x->beta[0] != 0 && x->beta[0] != 1.0);
-    if (first && aside) scale_tile(x, t, panel->col), beta = 1.0; /* the kernels take a real beta */
+    if (first && aside) { /* the kernels take a real beta */
+        const ptrdiff_t at = t->row * x->c_row_stride + (panel->col + t->col) * x->c_col_stride;
+        hs__scale(x->pack_a.real_type | x->complex << 1, t->rows, t->cols, x->c, at, x->c_row_stride, x->c_col_stride, x->beta);
+        beta = 1.0;
+    }
     const float beta_f = (float)beta;
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
 

@@ -167,25 +167,8 @@ static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
 static void scale_box(const hs_product *p, const hs_box *b)
 {
     if (b->depth) return;
-    const int complex = p->dtype >> 1;
-    const double re = p->beta[0], im = complex ? p->beta[1] : 0.0;
-    if (re == 1.0 && im == 0.0) return;
-    for (int64_t i = b->row; i < b->row + b->height; i++)
-        for (int64_t l = b->col; l < b->col + b->width; l++) {
-            ptrdiff_t at = (i * p->c_row_stride + l * p->c_col_stride) * (1 + complex);
-            double x, y = 0.0;
-            if (p->dtype & 1) {
-                double *z = (double *)p->c + at;
-                x = z[0], y = complex ? z[1] : 0.0;
-                z[0] = re == 0.0 && im == 0.0 ? 0.0 : re * x - (complex ? im * y : 0.0);
-                if (complex) z[1] = re == 0.0 && im == 0.0 ? 0.0 : re * y + im * x;
-            } else {
-                float *z = (float *)p->c + at;
-                x = z[0], y = complex ? z[1] : 0.0;
-                z[0] = re == 0.0 && im == 0.0 ? 0.0f : (float)(re * x - (complex ? im * y : 0.0));
-                if (complex) z[1] = re == 0.0 && im == 0.0 ? 0.0f : (float)(re * y + im * x);
-            }
-        }
+    const ptrdiff_t at = b->row * p->c_row_stride + b->col * p->c_col_stride;
+    hs__scale(p->dtype, b->height, b->width, p->c, at, p->c_row_stride, p->c_col_stride, p->beta);
 }
 
 static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
