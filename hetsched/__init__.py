@@ -6,6 +6,7 @@ from .partition import Partition, partition
 from .platform import Platform, Worker
 from .pool import Pool, matmul
 from .product import ProductPlan
+from .remap import Recut, RentOrBuy
 from .simulate import simulate
 from .trace import Trace
 
@@ -19,6 +20,8 @@ __all__ = [
     "Platform",
     "Pool",
     "ProductPlan",
+    "Recut",
+    "RentOrBuy",
     "Trace",
     "Worker",
     "distribute",

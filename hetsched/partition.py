@@ -1,40 +1,47 @@
-"""Two-dimensional partition: rectangles of given areas that tile a matrix."""
+"""Two-dimensional partition: zones of given areas that tile a matrix."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _check, _engine
+from . import _check
 from .errors import InfeasibleError
-from .plan import Plan, Step, names_of, proven, relative_speeds
+from .floorplan import METHODS, Floorplan, Request, plan_floorplan, zones
+from .plan import Plan, Step, names_of, plain, proven, relative_speeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .platform import Platform
 
-METHODS = ("columns", "rows")
+OBJECTIVES = ("sum", "max")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Partition(Plan):
-    """Rectangles that tile the unit square, or an m x n matrix.
+    """Zones that tile the unit square, or an m x n matrix: a rectangle for each worker, or several.
 
     Attributes
     ----------
-    rects : (p, 4) array
-        row, col, height, width of each worker's rectangle: float64 in the unit square, int64 in a matrix. All zero for a
-        worker that gets nothing.
+    pieces : (q, 5) array
+        worker, row, col, height, width of every rectangle: float64 in the unit square, int64 in a matrix. A worker whose zone
+        is not a rectangle has several, one that gets nothing has none.
     columns : tuple of tuple of int
-        The workers of each column, left to right, top to bottom.
+        The workers of each column, left to right, top to bottom; () for a method without columns.
+    floorplan : (length,) int32 array
+        Who lies where, in postfix notation: workers, and -1 for the two before it side by side, -2 for the first of them above
+        the second, -3 for a pinwheel of five (top, right, bottom, left, centre), -4 for the first in the lower right corner of
+        the second. Empty for method "contiguous".
     cost : float
-        Sum of the half perimeters (height + width) of all rectangles.
+        Sum over the workers of link_cost * (height + width) of their zones, which is their communication in a product; for a
+        zone that is not a rectangle, of what it spans. With objective "max" the largest instead. Groups add group_cost *
+        (height + width) of each group's rectangle.
     areas : (p,) float64 array
         The areas asked for, scaled to sum 1.
     shape : (int, int) or None
@@ -43,15 +50,24 @@ class Partition(Plan):
         Time per cell of the matrix (or for the whole square): the platform's, or 1 / area.
     names : tuple of str
         The platform's, or P0, P1, ...
+    objective : {"sum", "max"}
+    link_costs : (p,) float64 array
+    groups : (p,) int32 array or None
+    group_cost : float
     """
 
-    rects: NDArray[np.float64] | NDArray[np.int64]
+    pieces: NDArray[np.float64] | NDArray[np.int64]
     columns: tuple[tuple[int, ...], ...]
+    floorplan: NDArray[np.int32]
     cost: float
     areas: NDArray[np.float64]
     shape: tuple[int, int] | None
     cycle_times: NDArray[np.float64]
     names: tuple[str, ...]
+    objective: str
+    link_costs: NDArray[np.float64]
+    groups: NDArray[np.int32] | None
+    group_cost: float
 
     _value: ClassVar[str] = "cost"
 
@@ -60,9 +76,21 @@ class Partition(Plan):
         return self.names
 
     @cached_property
+    def rects(self) -> NDArray[np.float64] | NDArray[np.int64] | tuple[NDArray[np.float64] | NDArray[np.int64], ...]:
+        """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
+        not a rectangle: for each worker the (k, 4) array of its rectangles.
+        """
+        owners = self.pieces[:, 0].astype(np.int64)
+        if len(np.unique(owners)) == len(owners):
+            rects = np.zeros((len(self.areas), 4), self.pieces.dtype)
+            rects[owners] = self.pieces[:, 1:]
+            return _check.frozen(rects)
+        return tuple(_check.frozen(self.pieces[owners == i, 1:]) for i in range(len(self.areas)))
+
+    @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
-        """(p,) the areas of the rectangles, as shares of the whole."""
-        cells = self.rects[:, 2].astype(np.float64) * self.rects[:, 3]
+        """(p,) the areas of the zones, as shares of the whole."""
+        cells = _areas(self.pieces, len(self.areas))
         return cells if self.shape is None else cells / (self.shape[0] * self.shape[1])
 
     @property
@@ -71,10 +99,35 @@ class Partition(Plan):
         given = self.areas > 0
         return float((self.actual_areas[given] / self.areas[given]).max())
 
+    @cached_property
+    def spans(self) -> NDArray[np.float64]:
+        """(p, 2) rows and columns that each zone spans: what its worker needs of A and of B."""
+        return zones(self.pieces, len(self.areas))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "rects": plain(self.rects)}
+
+    def recut(self, areas: Platform | ArrayLike) -> Recut:
+        """Other areas in the same floorplan: new cuts at the old places, which moves little.
+
+        Parameters
+        ----------
+        areas : (p,) array_like or Platform
+            For the same workers. A worker without a zone cannot get one, nor one with a zone lose it.
+
+        Returns
+        -------
+        Recut
+            With the fresh partition by the same method beside it.
+        """
+        from .remap import recut
+
+        return recut(self, areas)
+
     def steps(self) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
         steps = []
-        for i, (_, _, height, width) in enumerate(self.rects.tolist()):
+        for i, (height, width) in enumerate(self.spans.tolist()):
             area, time = float(self.actual_areas[i]), float(self.cycle_times[i])
             if area > 0:  # a time that overflows is 1 / area of a sliver
                 duration = area * cells * time if math.isfinite(time) else cells * area / float(self.areas[i])
@@ -87,48 +140,147 @@ class Partition(Plan):
         return plot_partition(self, ax)
 
 
-def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple[int, int] | None = None) -> Partition:
-    """Tile a square or a matrix with one rectangle per worker, of given areas and small half perimeters.
+def partition(
+    areas: Platform | ArrayLike,
+    method: str = "best",
+    shape: tuple[int, int] | None = None,
+    *,
+    objective: str = "sum",
+    link_costs: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    group_cost: float = 1.0,
+    seed: int = 0,
+    budget: float | None = None,
+) -> Partition:
+    """Tile a square or a matrix with one zone per worker, of given areas and small half perimeters.
 
-    In a matrix product over the rectangles of C, a worker receives as much of A and B as the half perimeter of its
-    rectangle: the cost is the communication.
+    In a matrix product over the zones of C, a worker receives as much of A and B as the half perimeter of its zone: the cost
+    is the communication.
 
     Parameters
     ----------
     areas : (p,) array_like or Platform
         Relative areas, >= 0, at least one positive; of a Platform the speeds.
-    method : {"columns", "rows"}
-        "columns": full columns of rectangles, the best of that kind. "rows": horizontal slices.
+    method : str
+        "best": the best of all below, improved by a search over orders. Rectangles: "columns" (full columns, the best of that
+        kind), "interval" (the best guillotine cuts of the sorted list), "guillotine" (the best of all guillotine cuts, up to 16
+        workers; with pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "nagamochi-abe", "kalinov-lastovetsky".
+        Other zones: "nonrectangular" (as "interval", some worker may lie around the others), "snrpp", "contiguous" (runs of
+        cells, row by row).
     shape : (m, n), optional
-        Tile an m x n matrix exactly, with integer rectangles. At least one cell per worker is needed; a worker whose share
-        rounds to nothing gets nothing.
+        Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
+        to nothing gets nothing.
+    objective : {"sum", "max"}
+        Minimise the sum of the half perimeters or the largest ("best", "interval" and "guillotine" do; the others report it).
+    link_costs : (p,) array_like, optional
+        Weights > 0 of the workers' half perimeters; default 1.
+    groups : (p,) array_like of int, optional
+        A number for each worker: those of a group (a cluster) lie in one rectangle. For methods "best" and "interval".
+    group_cost : float
+        Weight of the half perimeter of each group's rectangle, beside those of its workers.
+    seed : int
+        Of the search of "best".
+    budget : float, optional
+        Seconds for that search; default: a fixed number of steps, a fraction of a second, the same on every machine.
 
     Returns
     -------
     Partition
-        lower_bound is 2 sum(sqrt(area)): every rectangle is at best a square. For a matrix the areas are those of the
-        integer rectangles.
+        lower_bound is the sum of 2 sqrt(area): every zone spans at best a square; and for up to three workers what follows
+        from the corners of the matrix. For a matrix the areas are those of the integer zones.
 
     Raises
     ------
     ValueError, TypeError
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
-        For more workers than cells.
+        For more workers than cells, or too many workers for the method.
 
     Notes
     -----
-    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the recurrence is solved in O(p log p).
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the others are named in the guide.
 
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.partition([0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3])
-    >>> round(plan.cost, 9), len(plan.columns)
-    (5.5, 3)
+    >>> areas = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]
+    >>> round(hs.partition(areas, "columns").cost, 9), round(hs.partition(areas).cost, 9)
+    (5.5, 5.46)
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    scaled, times = shares(areas)
+    p = len(scaled)
+    sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
+    group_cost = _check.number("group_cost", group_cost, low=0.0)
+    if groups is not None and (method not in ("best", "interval") or objective != "sum"):
+        raise ValueError('groups are for methods "best" and "interval" with objective "sum"')
+    request = Request(
+        areas=scaled,
+        weights=None if link_costs is None else _weights(link_costs, p),
+        groups=None if groups is None else _groups(groups, p),
+        group_cost=group_cost,
+        objective=objective,
+        sides=sides,
+        seed=_check.integer("seed", seed, low=0, high=2**64 - 1),
+        budget=None if budget is None else _check.number("budget", budget, low=0.0),
+    )
+    return finish(method, plan_floorplan(method, request), request, times, names_of(areas, p))
+
+
+def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64], names: tuple[str, ...]) -> Partition:
+    """The Partition of a floorplan, with its certificate."""
+    weights = np.ones(len(request.areas)) if request.weights is None else request.weights
+    m, n = (1, 1) if request.sides is None else request.sides
+    actual = _areas(found.pieces, len(request.areas))
+    bound = lower_bound(actual, weights, m, n, request.objective)
+    if request.groups is not None:
+        sums = np.bincount(request.groups, actual)
+        bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
+    enrolled = actual > 0
+    columns = (tuple(w for w in column if enrolled[w]) for column in found.columns)
+    return Partition(
+        method=method,
+        lower_bound=min(bound, found.cost),
+        optimal=proven(found.cost, bound),
+        scope=found.scope,
+        pieces=_check.frozen(found.pieces),
+        columns=tuple(filter(None, columns)),
+        floorplan=_check.frozen(found.plan),
+        cost=found.cost,
+        areas=_check.frozen(request.areas),
+        shape=request.sides,
+        cycle_times=_check.frozen(times),
+        names=names,
+        objective=request.objective,
+        link_costs=_check.frozen(weights),
+        groups=None if request.groups is None else _check.frozen(request.groups),
+        group_cost=request.group_cost,
+    )
+
+
+def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
+    """A bound on the cost of zones of these areas, of any form, in an m x n box."""
+    present = areas > 0
+    s, c = areas[present], weights[present]
+    squares = 2.0 * c * np.sqrt(s)
+    across, down = c * (n + s / n), c * (m + s / m)  # of a zone with two corners of the box on one side of it
+    if objective == "max":
+        return float(max(squares.max(), (c * (m + n)).max() if len(s) == 1 else 0.0))
+    if len(s) == 1:
+        return float(c[0] * (m + n))
+    if len(s) == 2:  # the corners are two and two, or one zone has opposite ones and spans the box
+        around = c * (m + n) + squares[::-1]
+        return float(max(squares.sum(), min(across.sum(), down.sum(), around.min())))
+    if len(s) == 3:  # some zone has two corners
+        return float((squares.sum() - squares + np.minimum(across, down)).min())
+    return float(squares.sum())
+
+
+def shares(areas: Platform | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Areas scaled to sum 1, and cycle-times: the platform's, or 1 / area."""
     platform_times: NDArray[np.float64] | None = getattr(areas, "cycle_times", None)
     if platform_times is None:
         given = _check.vector("areas", areas)
@@ -145,37 +297,28 @@ def partition(areas: Platform | ArrayLike, method: str = "columns", shape: tuple
     scaled /= scaled.sum()
     with np.errstate(divide="ignore", over="ignore"):
         times = 1.0 / scaled if platform_times is None else platform_times
+    return scaled, times
 
-    p = len(scaled)
-    sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
-    m, n = sides or (p, p)
-    if method == "rows":
-        order = np.flatnonzero(scaled > 0).astype(np.int32)
-        starts = np.array([0, len(order)], np.int32)
-    else:
-        order, starts = _engine.partition_columns(scaled, min(n, p), min(m, p))
 
-    if sides is None:
-        rects: NDArray[np.float64] | NDArray[np.int64] = _unit_rects(scaled, order, starts)
-    else:
-        rects = _engine.tile_columns(*sides, scaled, order, starts)
-    enrolled = (rects[:, 2] > 0) & (rects[:, 3] > 0)
-    columns = (tuple(w for w in order[a:b].tolist() if enrolled[w]) for a, b in zip(starts[:-1], starts[1:], strict=True))
-    cost = float((rects[:, 2] + rects[:, 3])[enrolled].sum())
-    bound = 2.0 * float(np.sqrt(rects[:, 2].astype(np.float64) * rects[:, 3]).sum())
-    return Partition(
-        method=method,
-        lower_bound=min(bound, cost),
-        optimal=proven(cost, bound),
-        scope="partitions into full columns" if method == "columns" and sides is None else "",
-        rects=_check.frozen(rects),
-        columns=tuple(filter(None, columns)),
-        cost=cost,
-        areas=_check.frozen(scaled),
-        shape=sides,
-        cycle_times=_check.frozen(times),
-        names=names_of(areas, p),
-    )
+def _areas(pieces: NDArray[np.float64] | NDArray[np.int64], p: int) -> NDArray[np.float64]:
+    return np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+
+
+def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
+    weights = _check.positive("link_costs", _check.vector("link_costs", link_costs))
+    if not np.isfinite(weights).all():
+        raise ValueError(f"link_costs[{int(np.argmax(np.isinf(weights)))}] must be finite")
+    if len(weights) != p:
+        raise ValueError(f"link_costs must have {p} entries like areas, got {len(weights)}")
+    return weights
+
+
+def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
+    """The groups, numbered from 0."""
+    given = np.asarray(groups)
+    if given.dtype.kind not in "iu" or given.shape != (p,):
+        raise ValueError(f"groups must be {p} integers, one for each of areas, got {groups!r}")
+    return np.unique(given, return_inverse=True)[1].astype(np.int32)
 
 
 def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
@@ -187,18 +330,3 @@ def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
     if workers > m * n:
         raise InfeasibleError(f"shape ({m}, {n}) has {m * n} cells, fewer than the {workers} workers of areas")
     return m, n
-
-
-def _unit_rects(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:
-    rects = np.zeros((len(areas), 4))
-    left = 0.0
-    for first, end in zip(starts[:-1], starts[1:], strict=True):
-        members = order[first:end]
-        cuts = np.concatenate(([0.0], np.cumsum(areas[members])))
-        width = cuts[-1]
-        rects[members, 0] = cuts[:-1] / width
-        rects[members, 1] = left
-        rects[members, 2] = areas[members] / width
-        rects[members, 3] = width
-        left = math.fsum((left, width))
-    return rects

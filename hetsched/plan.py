@@ -78,7 +78,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
-        content = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        content = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
         return {"type": type(self).__name__, **content, "gap": self.gap}
 
     def __repr__(self) -> str:
@@ -90,11 +90,12 @@ class Plan:
         return f"<p><b>{type(self).__name__}</b>: {escape(self.certificate())}</p>{figure_svg(self.plot)}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Arrays and tuples as lists."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return value
 
 

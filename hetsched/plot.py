@@ -162,7 +162,7 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     heading = _title(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
     _settle(ax)
     _narrow(ax, heading)
-    rects = [(worker, *rect) for worker, rect in enumerate(partition.rects.tolist())]
+    rects = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
     return plot_boxes(shape, rects, partition.worker_names, ax)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from . import _check
 from .allocate import distribute
 from .errors import InfeasibleError
+from .floorplan import zones
 from .partition import Partition, partition
 from .plan import Plan, Step, proven
 
@@ -140,12 +141,12 @@ def plan_matmul(
     plans = []
     for name in METHODS[1:] if method == "auto" else (method,):
         try:
-            rects = _RECTS[name](-(-m // block), -(-n // block), platform)
+            pieces = _PIECES[name](-(-m // block), -(-n // block), platform)
         except InfeasibleError:  # fewer blocks than workers: slices do, or there is nothing to divide
             if method != "auto":
                 raise
             continue
-        plans.append(_with_times(name, rects * block, (m, n, k), platform, itemsize, flops_per_update, shared))
+        plans.append(_with_times(name, _in_elements(pieces, block), (m, n, k), platform, itemsize, flops_per_update, shared))
     return min(plans, key=lambda plan: plan.makespan)
 
 
@@ -161,8 +162,12 @@ def plan_of_partition(
     block = -(-m // rows)
     if -(-m // block) != rows or -(-n // block) != cols:
         raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
-    rects = given.rects.astype(np.int64) * block
-    return _with_times(given.method, rects, (m, n, k), platform, itemsize, flops_per_update, False)
+    return _with_times(given.method, _in_elements(given.pieces, block), (m, n, k), platform, itemsize, flops_per_update, False)
+
+
+def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
+    elements: NDArray[np.int64] = pieces.astype(np.int64) * np.array([1, block, block, block, block])
+    return elements
 
 
 def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -172,26 +177,26 @@ def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int
 
 def _columns(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
     start, width, height = _slices(cols, rows, platform)
-    return np.stack((np.zeros_like(start), start, height, width), axis=1)
+    return np.stack((np.arange(len(platform)), np.zeros_like(start), start, height, width), axis=1)
 
 
 def _rows(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
     start, height, width = _slices(rows, cols, platform)
-    return np.stack((start, np.zeros_like(start), height, width), axis=1)
+    return np.stack((np.arange(len(platform)), start, np.zeros_like(start), height, width), axis=1)
 
 
 def _rectangles(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
     if rows * cols < len(platform):
         raise InfeasibleError(f"{rows} x {cols} blocks are fewer than the {len(platform)} workers of the platform")
-    return partition(platform, "columns", (rows, cols)).rects.astype(np.int64)
+    return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
 
 
-_RECTS = {"columns": _columns, "rows": _rows, "rectangles": _rectangles}
+_PIECES = {"columns": _columns, "rows": _rows, "rectangles": _rectangles}
 
 
 def _with_times(
     method: str,
-    rects: NDArray[np.int64],
+    pieces: NDArray[np.int64],
     shape: tuple[int, int, int],
     platform: Platform,
     itemsize: int,
@@ -199,18 +204,19 @@ def _with_times(
     shared: bool,
 ) -> ProductPlan:
     m, n, k = shape
-    row, col = rects[:, 0], rects[:, 1]
-    height = np.clip(m - row, 0, rects[:, 2])  # the last blocks may stick out
-    width = np.clip(n - col, 0, rects[:, 3])
-    empty = (height == 0) | (width == 0)
-    height, width = np.where(empty, 0, height), np.where(empty, 0, width)
-    flops = flops_per_update * height.astype(np.float64) * width * k
-    received = itemsize * (height.astype(np.float64) + width) * k
-    zero = np.zeros_like(row)
-    boxes = np.stack((np.arange(len(rects)), row, col, zero, height, width, zero + k), axis=1)[~empty]
+    p = len(platform)
+    worker, row, col = pieces[:, 0], pieces[:, 1], pieces[:, 2]
+    height = np.clip(m - row, 0, pieces[:, 3])  # the last blocks may stick out
+    width = np.clip(n - col, 0, pieces[:, 4])
+    inside = (height > 0) & (width > 0)
+    own = np.stack((worker, row, col, height, width), axis=1)[inside]
+    flops = flops_per_update * k * np.bincount(own[:, 0], own[:, 3].astype(np.float64) * own[:, 4], p)
+    received = itemsize * k * zones(own, p).sum(axis=1)
+    zero = np.zeros(len(own), np.int64)
+    boxes = np.stack((*own[:, :3].T, zero, *own[:, 3:].T, zero + k), axis=1)
     times, costs = platform.cycle_times, platform.link_costs
     ends = np.cumsum(received * costs / UNIT) + flops * times / UNIT
-    makespan = float(ends[~empty].max(initial=0.0))
+    makespan = float(ends[flops > 0].max(initial=0.0))
     bound = float(flops.sum() / platform.speeds.sum() / UNIT)
     return ProductPlan(
         method=method,

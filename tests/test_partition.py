@@ -78,7 +78,7 @@ def structure_cost(areas: list[float], order: np.ndarray, starts: np.ndarray) ->
 
 
 def test_papers_example():
-    plan = hs.partition(PAPER)
+    plan = hs.partition(PAPER, "columns")
     assert plan.cost == pytest.approx(5.5, rel=1e-14)
     assert plan.columns == ((0, 1, 2), (3, 4, 5), (6, 7))
     assert plan.lower_bound == pytest.approx(5.4077, abs=5e-5)
@@ -103,7 +103,7 @@ def test_papers_example():
     ],
 )
 def test_known_values(areas, cost, sizes):
-    plan = hs.partition(areas)
+    plan = hs.partition(areas, "columns")
     assert plan.cost == pytest.approx(cost, rel=1e-14)
     assert [len(column) for column in plan.columns] == sizes
     assert plan.optimal
@@ -116,7 +116,7 @@ def test_known_values(areas, cost, sizes):
 @example([1.0] * 9)
 @example([1e-16] * 8 + [1.0])
 def test_least_cost_among_columns(areas):
-    plan = hs.partition(areas)
+    plan = hs.partition(areas, "columns")
     assert plan.cost == pytest.approx(float(column_cost(areas)), rel=1e-12)
 
 
@@ -138,7 +138,10 @@ def test_tiles_the_unit_square(areas, method):
     check_unit_square(plan, areas)
     assert plan.rects.dtype == np.float64
     assert plan.cost == pytest.approx(math.fsum(plan.rects[:, 2:].ravel().tolist()), rel=1e-14)
-    assert plan.lower_bound == pytest.approx(min(plan.cost, 2 * sum(math.sqrt(s) for s in shares(areas))), rel=1e-12)
+    squares = 2 * sum(math.sqrt(s) for s in shares(areas))
+    assert plan.lower_bound >= min(plan.cost, squares) * (1 - 1e-12)
+    if sum(area > 0 for area in areas) > 3:  # few zones cannot all be squares: the corners of the square are in some
+        assert plan.lower_bound == pytest.approx(min(plan.cost, squares), rel=1e-12)
     assert plan.lower_bound <= plan.cost
     assert plan.gap >= 0
     assert plan.imbalance == pytest.approx(1, rel=1e-12)
@@ -156,10 +159,10 @@ def test_tiles_the_unit_square(areas, method):
 @settings(deadline=None)
 @given(areas_lists(9), st.randoms(use_true_random=False), st.integers(-60, 60))
 def test_order_and_unit_of_the_areas_do_not_matter(areas, random, exponent):
-    plan = hs.partition(areas)
+    plan = hs.partition(areas, "columns")
     shuffled = random.sample(areas, len(areas))
-    assert hs.partition(shuffled).cost == pytest.approx(plan.cost, rel=1e-12)
-    assert hs.partition([math.ldexp(area, exponent) for area in areas]).rects.tolist() == plan.rects.tolist()
+    assert hs.partition(shuffled, "columns").cost == pytest.approx(plan.cost, rel=1e-12)
+    assert hs.partition([math.ldexp(area, exponent) for area in areas], "columns").rects.tolist() == plan.rects.tolist()
 
 
 @settings(deadline=None)
@@ -171,33 +174,33 @@ def test_rows_cost_one_more_than_the_workers(areas):
     assert plan.columns == (tuple(i for i, area in enumerate(areas) if area > 0),)
     assert plan.method == "rows"
     assert plan.scope == ""
-    assert plan.optimal == (enrolled == 1)
+    assert not (plan.optimal and enrolled > 2)
 
 
 def test_equal_areas_stay_in_index_order():
-    plan = hs.partition([2, 1, 2, 1, 1, 2])
+    plan = hs.partition([2, 1, 2, 1, 1, 2], "columns")
     assert list(itertools.chain(*plan.columns)) == [1, 3, 4, 0, 2, 5]
 
 
 def test_results_are_read_only_and_inputs_untouched():
     areas = np.array(PAPER)
-    plan = hs.partition(areas)
+    plan = hs.partition(areas, "columns")
     assert areas.tolist() == PAPER
     assert areas.flags.writeable
     assert not any(a.flags.writeable for a in (plan.rects, plan.areas, plan.cycle_times))
-    assert plan.rects.tolist() == hs.partition(PAPER).rects.tolist()
+    assert plan.rects.tolist() == hs.partition(PAPER, "columns").rects.tolist()
     with pytest.raises(AttributeError):
         plan.cost = 0.0
 
 
 def test_certificate_and_dict():
-    plan = hs.partition(PAPER, shape=(20, 20))
+    plan = hs.partition(PAPER, "columns", shape=(20, 20))
     assert plan.scope == ""
     assert "not proven optimal (columns)" in plan.certificate()
     content = json.loads(json.dumps(plan.to_dict()))
     assert content["shape"] == [20, 20]
     assert content["rects"] == plan.rects.tolist()
-    assert "optimal among partitions into full columns (columns)" in hs.partition(PAPER).certificate()
+    assert "optimal among partitions into full columns (columns)" in hs.partition(PAPER, "columns").certificate()
 
 
 # ---- many areas ------------------------------------------------------------------------------------------------------
@@ -219,7 +222,7 @@ def many_areas(kind: str, p: int) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["uniform", "equal", "few values", "harmonic", "geometric", "far apart", "two heaps"])
 def test_cost_of_2000_areas_is_the_plain_recurrences(kind):
     areas = many_areas(kind, 2000)
-    assert hs.partition(areas).cost == pytest.approx(plain_recurrence(areas, len(areas)), rel=1e-12)
+    assert hs.partition(areas, "columns").cost == pytest.approx(plain_recurrence(areas, len(areas)), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "equal", "few values"])
@@ -228,7 +231,7 @@ def test_100000_areas(kind):
     areas = many_areas(kind, 100_000)
     widest = math.isqrt(int(2 * areas.sum() / areas.min())) + 2
     start = time.perf_counter()
-    plan = hs.partition(areas)
+    plan = hs.partition(areas, "columns")
     assert time.perf_counter() - start < 5.0  # O(p log p)
     assert plan.cost == pytest.approx(plain_recurrence(areas, widest), rel=1e-11)
     assert plan.lower_bound <= plan.cost
@@ -256,7 +259,7 @@ def limited(draw, max_size):
 @example(([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0, 100.0, 100.0], 2, 5))
 def test_least_cost_within_limits(case):
     areas, max_columns, max_rows = case
-    order, starts = _engine.partition_columns(np.array(areas), max_columns, max_rows)
+    order, starts = _engine.partition_columns(np.array(areas), 1.0, max_columns, max_rows)
     assert len(starts) - 1 <= max_columns
     assert np.diff(starts).max() <= max_rows
     assert np.diff(starts).min() >= 1
@@ -277,19 +280,25 @@ def test_least_cost_within_limits(case):
 def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
     """Where a later cut wins only because the earlier one has too many rows: a search by cost alone misses it."""
     assert float(column_cost(areas, max_columns, max_rows)) == pytest.approx(cost)
-    order, starts = _engine.partition_columns(np.array(areas, float), max_columns, max_rows)
+    order, starts = _engine.partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
 
 
 def test_limits_that_leave_no_structure():
     with pytest.raises(hs.InfeasibleError):
-        _engine.partition_columns(np.ones(7), 2, 3)
+        _engine.partition_columns(np.ones(7), 1.0, 2, 3)
 
 
 def test_shape_limits_the_columns():
-    assert [len(column) for column in hs.partition([1] * 12, shape=(2, 100)).columns] == [2] * 6
-    assert [len(column) for column in hs.partition([1] * 12, shape=(100, 2)).columns] == [6, 6]
-    assert [len(column) for column in hs.partition([1] * 12, shape=(12, 1)).columns] == [12]
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(3, 4)).columns] == [3] * 4
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(12, 1)).columns] == [12]
+
+
+def test_columns_follow_the_shape_of_the_matrix():
+    """12 equal workers on 2 x 100 cells: 12 columns of 2 x 8.33 cost 124, 6 columns of two 1 x 16.67 cost 212."""
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(2, 100)).columns] == [1] * 12
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(100, 2)).columns] == [12]
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(300, 400)).columns] == [3] * 4
 
 
 # ---- matrices --------------------------------------------------------------------------------------------------------
@@ -325,9 +334,9 @@ def test_tiles_a_matrix_exactly(case, method):
             assert rect == [0, 0, 0, 0]
     assert plan.cost == sum(h + w for _, _, h, w in rects)
     squares = sum(2 * math.sqrt(h * w) for _, _, h, w in rects)
-    assert plan.lower_bound == pytest.approx(squares, rel=1e-12)
-    assert plan.lower_bound <= plan.cost
-    assert plan.optimal == all(h == w for _, _, h, w in rects)
+    assert squares * (1 - 1e-12) <= plan.lower_bound <= plan.cost
+    if enrolled > 3:
+        assert plan.optimal == all(h == w for _, _, h, w in rects) or sum(h > 0 for _, _, h, _ in rects) < 4
 
     assert len(plan.columns) <= n
     assert sorted(itertools.chain(*plan.columns)) == [i for i, rect in enumerate(rects) if rect[2]]
@@ -348,22 +357,22 @@ def test_tiles_a_matrix_exactly(case, method):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 12), (12, 1), (3, 4), (5, 5), (7, 2)])
 def test_as_many_equal_workers_as_cells(shape):
     p = shape[0] * shape[1]
-    plan = hs.partition([0.3] * p, shape=shape)
+    plan = hs.partition([0.3] * p, "columns", shape=shape)
     assert plan.rects[:, 2:].tolist() == [[1, 1]] * p
     assert plan.optimal
     assert plan.imbalance == pytest.approx(1)
     with pytest.raises(hs.InfeasibleError, match=f"{p} cells, fewer than the {p + 1} workers"):
-        hs.partition([0.3] * (p + 1), shape=shape)
-    assert covers_exactly(shape, hs.partition([0.3] * p + [0.0], shape=shape).rects.tolist())
+        hs.partition([0.3] * (p + 1), "columns", shape=shape)
+    assert covers_exactly(shape, hs.partition([0.3] * p + [0.0], "columns", shape=shape).rects.tolist())
 
 
 def test_infeasible_is_a_value_error():
     with pytest.raises(ValueError, match=r"shape \(1, 2\) has 2 cells"):
-        hs.partition([1, 1, 1], shape=(1, 2))
+        hs.partition([1, 1, 1], "columns", shape=(1, 2))
 
 
 def test_papers_example_on_blocks():
-    plan = hs.partition(PAPER, shape=(10, 10))
+    plan = hs.partition(PAPER, "columns", shape=(10, 10))
     heights_and_widths = [[3, 2], [3, 2], [4, 2], [3, 3], [3, 3], [4, 3], [4, 5], [6, 5]]
     assert plan.rects[:, 2:].tolist() == heights_and_widths
     assert plan.cost == 55
@@ -371,16 +380,16 @@ def test_papers_example_on_blocks():
 
 @pytest.mark.parametrize(("areas", "shape"), [([1, 1e-9, 1e-9, 1e-9], (10, 10)), ([1, 2, 4, 8, 16, 32], (3, 3))])
 def test_no_column_is_empty(areas, shape):
-    assert all(hs.partition(areas, shape=shape).columns)
+    assert all(hs.partition(areas, "columns", shape=shape).columns)
 
 
 def test_the_largest_matrix():
     side = 2**53
-    plan = hs.partition([1, 2, 1], shape=(side, side))
+    plan = hs.partition([1, 2, 1], "columns", shape=(side, side))
     assert sum(h * w for _, _, h, w in plan.rects.tolist()) == side * side
     assert plan.imbalance == pytest.approx(1)
     with pytest.raises(ValueError, match=r"shape\[0\] must be in"):
-        hs.partition([1, 1], shape=(side + 1, 1))
+        hs.partition([1, 1], "columns", shape=(side + 1, 1))
 
 
 # ---- platforms and simulation ----------------------------------------------------------------------------------------
@@ -390,8 +399,8 @@ def test_the_largest_matrix():
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=9))
 def test_areas_of_a_platform_are_its_speeds(times):
     platform = hs.Platform.star(times)
-    plan = hs.partition(platform)
-    assert plan.rects.tolist() == hs.partition(1 / np.array(times)).rects.tolist()
+    plan = hs.partition(platform, "columns")
+    assert plan.rects.tolist() == hs.partition(1 / np.array(times), "columns").rects.tolist()
     assert plan.cycle_times.tolist() == times
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(1 / math.fsum(1 / t for t in times), rel=1e-12)
@@ -399,7 +408,7 @@ def test_areas_of_a_platform_are_its_speeds(times):
 
 
 def test_simulated_matrix():
-    plan = hs.partition(hs.Platform.star([1, 2, 4]), shape=(7, 4))
+    plan = hs.partition(hs.Platform.star([1, 2, 4]), "columns", shape=(7, 4))
     cells = (plan.rects[:, 2] * plan.rects[:, 3]).tolist()
     trace = hs.simulate(plan)
     assert trace.finish == pytest.approx([c * t for c, t in zip(cells, [1, 2, 4], strict=True)])
@@ -410,17 +419,17 @@ def test_simulated_matrix():
 @settings(deadline=None)
 @given(areas_lists(9))
 def test_without_cycle_times_all_end_together(areas):
-    trace = hs.simulate(hs.partition(areas))
+    trace = hs.simulate(hs.partition(areas, "columns"))
     assert trace.makespan == pytest.approx(1, rel=1e-12)
     assert [end for end, area in zip(trace.finish, areas, strict=True) if area == 0] == [0.0] * areas.count(0.0)
 
 
 def test_simulated_sliver():
-    assert hs.simulate(hs.partition([1, 1e-310])).makespan == pytest.approx(1)
+    assert hs.simulate(hs.partition([1, 1e-310], "columns")).makespan == pytest.approx(1)
 
 
 def test_platform_of_extreme_speeds():
-    plan = hs.partition(hs.Platform.star([1e-310, 1.0]), shape=(4, 4))
+    plan = hs.partition(hs.Platform.star([1e-310, 1.0]), "columns", shape=(4, 4))
     assert plan.rects.tolist() == [[0, 0, 4, 4], [0, 0, 0, 0]]
 
 
@@ -449,12 +458,12 @@ def test_platform_of_extreme_speeds():
 )
 def test_bad_areas(areas, error, message):
     with pytest.raises(error, match=message):
-        hs.partition(areas)
+        hs.partition(areas, "columns")
 
 
 @pytest.mark.parametrize("method", ["", "COLUMNS", "nope", None, 3, ["columns"]])
 def test_bad_method(method):
-    with pytest.raises(ValueError, match="method must be one of columns, rows"):
+    with pytest.raises(ValueError, match="method must be one of best, columns"):
         hs.partition([1, 2], method)
 
 
@@ -474,7 +483,7 @@ def test_bad_method(method):
 )
 def test_bad_shape(shape, error, message):
     with pytest.raises(error, match=message):
-        hs.partition([1, 2], shape=shape)
+        hs.partition([1, 2], "columns", shape=shape)
 
 
 def test_covers_exactly_sees_what_is_wrong():

@@ -51,27 +51,92 @@ hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t
 
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
-/* Both partitions tile the unit square with rectangles of the given areas (scaled to sum 1), full columns side by side.
- *   areas         [p] > 0 or 0, finite, at least one positive; a zero area belongs to no column
+/* A partition is a floorplan: who lies where, in postfix notation. An entry >= 0 is a worker; an operator takes the results
+ * of the entries before it:
+ *   HS_BESIDE  two, the first to the left of the second (a vertical cut)
+ *   HS_ABOVE   two, the first above the second (a horizontal cut)
+ *   HS_WHEEL   five: top left, right, bottom, left, and the centre that they turn around (no straight cut divides it)
+ *   HS_AROUND  two, the second a worker: the first in the lower right corner of its zone, an L. The corner has the sides
+ *              that are best for what is in it.
+ * p workers need at most 2 p - 1 entries; a worker of area zero does not occur. Areas and the box determine the lengths.
+ *
+ * Common parameters
+ *   areas    [p] > 0 or 0, finite, at least one positive; scaled to sum 1
+ *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
+ *   aspect   width / height of the box, which has area 1; 1 for the unit square
+ *   plan     [2 p] out: the floorplan;  length  out: its entries
+ *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L
+ *   cancel   NULL, or what another thread sets to non-zero to make a long search end with HS_ERROR_CANCELLED */
+enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
+
+/* The zones of a floorplan. The cost of a set in a box of fixed area is linear in the box's sides whatever its floorplan, as
+ * stretching keeps all ratios of areas.
+ *   workers  [2 p] out: the worker of each piece, in the order of the floorplan; an L has two pieces, one after the other
+ *   rects    [8 p] out: row, col, height, width of each piece in a box of height 1 and width 1 (stretched from `aspect`)
+ *   pieces   out: their number
+ *   cost     out or NULL
+ * HS_ERROR_VALUE if plan is no floorplan of the workers with positive area. Time O(p). */
+hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost);
+
+/* Integer zones for an m x n matrix: an exact tiling. The cuts are chosen on the tree, each among the few integers around its
+ * place, so that the largest (cells given / cells asked for) is smallest, then the sum of (given - asked)^2 / asked. Workers may get
+ * nothing.
+ *   rects  [8 p] out: row, col, height, width of each piece, in cells */
+hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
+                            int32_t *workers, int64_t *rects, int32_t *pieces);
+
+/* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
+ * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
+ *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none); with fewer than
+ *                           p columns allowed and a binding limit the time is O(columns * p log p).
  *   order         [p] out: the workers with positive area, column by column from the left, top to bottom
  *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] - 1]
  *   columns       out: number of columns
- *   cost          out: sum of half perimeters */
-
-/* The column-based partition of least cost, 2001 paper section 3.2.1 (Algorithm 3), optimal among full-column partitions.
- * The cost of a column is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
- *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none); with fewer than
- *                           p columns allowed and a binding limit the time is O(columns * p log p).
  * HS_ERROR_INFEASIBLE if max_columns * max_rows is less than the number of positive areas. */
-hs_status hs_partition_columns(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int32_t *order,
-                               int32_t *column_start, int32_t *columns, double *cost);
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+                               int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
-/* Integer tiling of an m x n matrix with the structure (order, column_start) of a column partition. Cuts come from
- * hs_distribute, on the columns first and then inside each column: the rectangles tile the matrix exactly.
- *   rects   [4 p] out: row, col, height, width of each worker; all zero for a worker that gets nothing
- * Time O(p log p). */
-hs_status hs_tile_columns(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *order,
-                          const int32_t *column_start, int32_t columns, int64_t *rects);
+/* The best guillotine partition in which every sub-box holds an interval of `order` (NULL: by ascending area). Per interval the
+ * lower left hull of the costs (per width, per height) is kept, so every aspect ratio is exact. With `groups` every group of
+ * workers stays together in a rectangle of its own, which costs group_weight * its half perimeter more (two-level schemes,
+ * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
+ *   order   [size] the workers of positive area, or NULL
+ *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL
+ * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED.
+ * Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
+hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
+                                double *cost);
+
+/* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
+ * partition into rectangles for up to 6 workers.
+ * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8). Time O(3^p) hull merges (6^p with wheels). */
+hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
+                                  const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* As hs_partition_interval, where the last of an interval may also own the box minus a corner for the others (HS_AROUND). Every
+ * sub-box is optimised for a grid of aspect ratios, so this is a heuristic. */
+hs_status hs_partition_around(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
+ * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
+ * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
+ * ranges: a heuristic, O(p^3) unions per step. At most 256 positive areas.
+ *   cost  out: the largest */
+hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* Local search (annealing) over guillotine floorplans: sub-boxes change places, cuts turn, sub-boxes move elsewhere. The best
+ * found is never worse than what it starts from. Call again to go on.
+ *   evaluations  floorplans tried, >= 0
+ *   temperature  at the start, falling to 0 at the end; relative to the cost, 0 for descent alone. 0.001 is usual
+ *   plan         [length] in and out
+ *   state        in and out: of the random numbers, any value
+ * HS_ERROR_UNSUPPORTED for a floorplan with HS_WHEEL or HS_AROUND. Time O(p) per evaluation. */
+hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
+                              double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost);
 
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 

@@ -2,19 +2,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "hetsched.h"
-
-typedef struct {
-    double area;
-    int32_t worker;
-} part;
-
-static int by_area_then_index(const void *x, const void *y)
-{
-    const part *a = x, *b = y;
-    if (a->area != b->area) return a->area < b->area ? -1 : 1;
-    return a->worker < b->worker ? -1 : a->worker > b->worker;
-}
+#include "../core/sort.h"
+#include "floorplan.h"
 
 /* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <= max_rows, of
  * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge (spread of an inner and an
@@ -82,41 +71,32 @@ static int32_t solve(column_problem *s, double fee)
     return columns;
 }
 
-hs_status hs_partition_columns(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int32_t *order,
-                               int32_t *column_start, int32_t *columns, double *cost)
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+                               int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
-    if (p < 1 || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;
-    double total = 0.0;
-    int32_t size = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(areas[i] >= 0.0) || isinf(areas[i])) return HS_ERROR_VALUE;
-        total += areas[i];
-        size += areas[i] > 0.0;
-    }
-    if (size == 0 || isinf(total)) return HS_ERROR_VALUE;
+    int32_t size;
+    const double total = hs__partition_total(p, areas, NULL, aspect, &size);
+    if (!(total > 0.0) || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;
     if ((int64_t)max_columns * max_rows < size) return HS_ERROR_INFEASIBLE;
 
     size_t length = (size_t)size + 1;
-    part *parts = malloc(length * sizeof *parts);
     double *numbers = malloc(2 * length * sizeof *numbers);
-    int32_t *indices = malloc(3 * length * sizeof *indices);
-    if (!parts || !numbers || !indices) {
-        free(parts), free(numbers), free(indices);
-        return HS_ERROR_MEMORY;
+    int32_t *indices = malloc(3 * length * sizeof *indices), *sorted = malloc((size_t)p * sizeof *sorted);
+    hs_status status = numbers && indices && sorted ? hs__sort_positive(p, areas, sorted, &size) : HS_ERROR_MEMORY;
+    if (status) {
+        free(numbers), free(indices), free(sorted);
+        return status;
     }
-    size = 0;
-    for (int32_t i = 0; i < p; i++)
-        if (areas[i] > 0.0) parts[size++] = (part){areas[i] / total, i};
-    qsort(parts, (size_t)size, sizeof *parts, by_area_then_index);
-
     column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
-                .queue_cut = indices + length, .queue_from = indices + 2 * length};
+                        .queue_cut = indices + length, .queue_from = indices + 2 * length};
     numbers[0] = 0.0;
-    for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + parts[q].area;
+    for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + areas[sorted[q]] / total;
 
-    int32_t used = solve(&s, 1.0);
+    /* In units of the box's width: a column costs its height. */
+    const double fee = 1.0 / aspect;
+    int32_t used = solve(&s, fee);
     if (used > max_columns) { /* the least cost is convex in the number of columns: the right fee per column buys few enough */
-        double low = 1.0, high = 2.0 * size + 2.0;
+        double low = fee, high = fee + size + 1.0;
         while (high - low > 1e-12 * high) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;
@@ -126,14 +106,15 @@ hs_status hs_partition_columns(int32_t p, const double *areas, int32_t max_colum
         used = solve(&s, high);
     }
 
-    *columns = used;
-    *cost = (double)used;
+    double across = 0.0;
     column_start[used] = size;
     for (int32_t q = size, j = used; q > 0; q = s.cut[q]) {
         column_start[--j] = s.cut[q];
-        *cost += (s.prefix[q] - s.prefix[s.cut[q]]) * (double)(q - s.cut[q]);
+        across += (s.prefix[q] - s.prefix[s.cut[q]]) * (double)(q - s.cut[q]);
     }
-    for (int32_t q = 0; q < size; q++) order[q] = parts[q].worker;
-    free(parts), free(numbers), free(indices);
+    for (int32_t q = 0; q < size; q++) order[q] = sorted[q];
+    *columns = used;
+    *cost = across * sqrt(aspect) + used / sqrt(aspect);
+    free(numbers), free(indices), free(sorted);
     return HS_OK;
 }

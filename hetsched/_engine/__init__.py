@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn
@@ -60,36 +61,139 @@ def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int
     return counts, makespan[0]
 
 
-def partition_columns(areas: NDArray[np.float64], max_columns: int, max_rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) -> Any:
+    return ffi.NULL if array is None else view(array)
+
+
+def _cancellable(call: Callable[[Any], int], long: bool) -> None:
+    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once."""
+    if not long or threading.current_thread() is not threading.main_thread():
+        check_status(call(ffi.NULL))
+        return
+    cancel = ffi.new("int *")
+    status = [lib.HS_ERROR_THREAD]
+
+    def run() -> None:
+        status[0] = call(cancel)
+
+    worker = threading.Thread(target=run)
+    worker.start()
+    try:
+        worker.join()
+    except BaseException:
+        cancel[0] = 1
+        worker.join()
+        raise
+    check_status(status[0])
+
+
+def partition_columns(
+    areas: NDArray[np.float64], aspect: float, max_columns: int, max_rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """order and column_start of hs_partition_columns."""
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
     check_status(
-        lib.hs_partition_columns(p, _doubles(areas), max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost)
+        lib.hs_partition_columns(
+            p, _doubles(areas), aspect, max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost
+        )
     )
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
 
 
-def tile_columns(
-    m: int, n: int, areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """(p, 4) rectangles of hs_tile_columns."""
-    rects = np.empty((len(areas), 4), np.int64)
+def floorplan_rects(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, plan: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:
+    """Workers, rectangles (q, 4) and cost of hs_floorplan_rects."""
+    p = len(areas)
+    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4))
+    pieces, cost = ffi.new("int32_t *"), ffi.new("double *")
     check_status(
-        lib.hs_tile_columns(
-            m,
-            n,
-            len(areas),
-            _doubles(areas),
-            _int32s(order),
-            _int32s(starts),
-            len(starts) - 1,
-            _int64s(rects.reshape(-1)),
+        lib.hs_floorplan_rects(
+            p, _doubles(areas), _or_null(weights, _doubles), aspect, _int32s(plan), len(plan),
+            _int32s(workers), _doubles(rects.reshape(-1)), pieces, cost,
+        )
+    )  # fmt: skip
+    return workers[: pieces[0]], rects[: pieces[0]], cost[0]
+
+
+def floorplan_tile(
+    m: int, n: int, areas: NDArray[np.float64], plan: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Workers and integer rectangles (q, 4) of hs_floorplan_tile."""
+    p = len(areas)
+    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4), np.int64)
+    pieces = ffi.new("int32_t *")
+    check_status(
+        lib.hs_floorplan_tile(
+            m, n, p, _doubles(areas), _int32s(plan), len(plan), _int32s(workers), _int64s(rects.reshape(-1)), pieces
         )
     )
-    return rects
+    return workers[: pieces[0]], rects[: pieces[0]]
+
+
+def _floorplan(
+    function: Any, areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, *rest: Any, long: bool
+) -> tuple[NDArray[np.int32], float]:
+    p = len(areas)
+    plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given = p, _doubles(areas), _or_null(weights, _doubles), aspect, *rest
+    _cancellable(lambda cancel: function(*given, cancel, _int32s(plan), length, cost), long)
+    return plan[: length[0]].copy(), cost[0]
+
+
+def partition_interval(
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    order: NDArray[np.int32] | None = None,
+    groups: NDArray[np.int32] | None = None,
+    group_weight: float = 0.0,
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_interval."""
+    rest = _or_null(order, _int32s), _or_null(groups, _int32s), group_weight
+    return _floorplan(lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60)
+
+
+def partition_guillotine(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, wheels: bool
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_guillotine."""
+    return _floorplan(lib.hs_partition_guillotine, areas, weights, aspect, wheels, long=len(areas) > (7 if wheels else 11))
+
+
+def partition_around(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_around."""
+    rest = _or_null(order, _int32s)
+    return _floorplan(lib.hs_partition_around, areas, weights, aspect, rest, long=len(areas) > 40)
+
+
+def partition_narrow(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and largest half perimeter of hs_partition_narrow."""
+    rest = _or_null(order, _int32s)
+    return _floorplan(lib.hs_partition_narrow, areas, weights, aspect, rest, long=len(areas) > 9)
+
+
+def partition_search(
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    plan: NDArray[np.int32],
+    seed: int,
+    evaluations: int,
+    temperature: float,
+) -> tuple[NDArray[np.int32], int, float]:
+    """Floorplan, state of the random numbers and cost that hs_partition_search found from a guillotine plan."""
+    plan, state, cost = plan.copy(), ffi.new("uint64_t *", seed), ffi.new("double *")
+    given = len(areas), _doubles(areas), _or_null(weights, _doubles), aspect, evaluations, temperature
+    _cancellable(lambda cancel: lib.hs_partition_search(*given, cancel, _int32s(plan), len(plan), state, cost), True)
+    return plan, state[0], cost[0]
 
 
 def clock() -> float:

@@ -1,0 +1,239 @@
+#include "floorplan.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+int32_t hs__operands(int32_t op)
+{
+    switch (op) {
+    case HS_BESIDE:
+    case HS_ABOVE:
+    case HS_AROUND: return 2;
+    case HS_WHEEL: return 5;
+    default: return 0;
+    }
+}
+
+int32_t hs__children(const hs__node *nodes, int32_t i, int32_t children[5])
+{
+    int32_t count = hs__operands(nodes[i].op), at = i - 1;
+    for (int32_t c = count; c-- > 0; at -= nodes[at].size) children[c] = at;
+    return count;
+}
+
+/* sum + low grows by x exactly, but for the rounding of low. */
+static void add_exactly(double *sum, double *low, double x)
+{
+    const double old = *sum, grown = old + x, part = grown - old;
+    *low += (old - (grown - part)) + (x - part);
+    *sum = grown;
+}
+
+double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size)
+{
+    double total = 0.0, low = 0.0;
+    *size = 0;
+    if (p < 1 || !(aspect > 0.0) || isinf(aspect)) return 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(areas[i] >= 0.0) || (weights && !(weights[i] > 0.0 && isfinite(weights[i])))) return 0.0;
+        add_exactly(&total, &low, areas[i]);
+        *size += areas[i] > 0.0;
+    }
+    return isfinite(total) ? total + low : 0.0;
+}
+
+bool hs__is_order(int32_t p, const double *areas, const int32_t *order, int32_t size)
+{
+    bool *seen = calloc((size_t)p, sizeof *seen), fine = seen != NULL;
+    for (int32_t k = 0; k < size && fine; k++) {
+        fine = order[k] >= 0 && order[k] < p && !seen[order[k]] && areas[order[k]] > 0.0;
+        if (fine) seen[order[k]] = true;
+    }
+    free(seen);
+    return fine;
+}
+
+/* A wheel is found from x1 alone: y1 leaves the top its area, x0 the left, y0 the bottom. What is then left for the right one
+ * falls from its area plus the centre's, at x0 = x1, to nothing at x1 = 1. */
+hs__wheel hs__wheel_of(const double area[5])
+{
+    const double top = area[0], right = area[1], bottom = area[2], left = area[3];
+    double low = top + left, high = 1.0;
+    hs__wheel w = {0};
+    for (int step = 0; step < 200; step++) {
+        double middle = low + (high - low) / 2.0;
+        if (middle <= low || middle >= high) break;
+        w.x1 = middle;
+        w.y0 = top / w.x1;
+        w.x0 = left / (1.0 - w.y0);
+        w.y1 = 1.0 - bottom / (1.0 - w.x0);
+        if ((1.0 - w.x1) * w.y1 > right) low = middle;
+        else high = middle;
+    }
+    return w;
+}
+
+void hs__wheel_shares(const hs__wheel *wheel, double width[5], double height[5])
+{
+    width[0] = wheel->x1, height[0] = wheel->y0;
+    width[1] = 1.0 - wheel->x1, height[1] = wheel->y1;
+    width[2] = 1.0 - wheel->x0, height[2] = 1.0 - wheel->y1;
+    width[3] = wheel->x0, height[3] = 1.0 - wheel->y0;
+    width[4] = wheel->x1 - wheel->x0, height[4] = wheel->y1 - wheel->y0;
+}
+
+double hs__corner_width(const hs__node *corner) { return sqrt(corner->area * corner->down / corner->across); }
+
+/* area, across and down of an operator's node from those of its operands. */
+static void add_up(hs__node *nodes, int32_t i, double owner_weight)
+{
+    hs__node *self = &nodes[i];
+    int32_t child[5], count = hs__children(nodes, i, child);
+    self->area = self->area_low = self->across = self->down = 0.0;
+    for (int32_t c = 0; c < count; c++) {
+        add_exactly(&self->area, &self->area_low, nodes[child[c]].area);
+        self->area_low += nodes[child[c]].area_low;
+    }
+    double width[5] = {1.0, 1.0}, height[5] = {1.0, 1.0};
+    if (self->op == HS_AROUND) { /* the corner costs the same in every box: 2 sqrt(across * down * area) */
+        self->across = self->down = owner_weight;
+        return;
+    }
+    if (self->op == HS_WHEEL) {
+        double area[5];
+        for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
+        hs__wheel wheel = hs__wheel_of(area);
+        hs__wheel_shares(&wheel, width, height);
+    } else
+        for (int c = 0; c < 2; c++) *(self->op == HS_BESIDE ? &width[c] : &height[c]) = nodes[child[c]].area / self->area;
+    for (int32_t c = 0; c < count; c++) {
+        self->across += nodes[child[c]].across * width[c];
+        self->down += nodes[child[c]].down * height[c];
+    }
+}
+
+hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weights, const int32_t *plan, int32_t length, hs__node *nodes)
+{
+    int32_t size;
+    double total = hs__partition_total(p, areas, weights, 1.0, &size);
+    if (!(total > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
+    bool *seen = calloc((size_t)p, sizeof *seen);
+    if (!seen) return HS_ERROR_MEMORY;
+    hs_status status = HS_OK;
+    for (int32_t i = 0; i < length && !status; i++) {
+        int32_t op = plan[i];
+        hs__node *self = &nodes[i];
+        *self = (hs__node){.op = op, .size = 1};
+        status = HS_ERROR_VALUE;
+        if (op >= 0) {
+            if (op >= p || seen[op] || !(areas[op] > 0.0)) break;
+            seen[op] = true, size--;
+            self->area = areas[op] / total;
+            self->across = self->down = weights ? weights[op] : 1.0;
+            status = HS_OK;
+            continue;
+        }
+        int32_t count = hs__operands(op), at = i - 1;
+        if (count == 0 || (op == HS_AROUND && (i == 0 || plan[i - 1] < 0))) break;
+        for (; count > 0 && at >= 0; count--, at -= nodes[at].size) self->size += nodes[at].size;
+        if (count > 0) break;
+        add_up(nodes, i, op == HS_AROUND && weights ? weights[plan[i - 1]] : 1.0);
+        status = HS_OK;
+    }
+    if (!status && (size != 0 || nodes[length - 1].size != length)) status = HS_ERROR_VALUE;
+    free(seen);
+    return status;
+}
+
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double row, col, height, width;
+    double corner_height, corner_width; /* taken from a worker's zone at its lower right */
+} box;
+
+/* The boxes of node i's operands. A side is the operand's area over the side that it shares with its box: errors do not add up
+ * along a chain of cuts. */
+static void divide(const hs__node *nodes, int32_t i, box *boxes)
+{
+    const hs__node *self = &nodes[i];
+    const box all = boxes[i];
+    int32_t child[5];
+    hs__children(nodes, i, child);
+    const hs__node *first = &nodes[child[0]], *second = &nodes[child[1]];
+    switch (self->op) {
+    case HS_BESIDE: {
+        double left = fmin((first->area + first->area_low) / all.height, all.width);
+        double right = fmin((second->area + second->area_low) / all.height, all.width);
+        boxes[child[0]] = (box){.row = all.row, .col = all.col, .height = all.height, .width = left};
+        boxes[child[1]] = (box){.row = all.row, .col = all.col + left, .height = all.height, .width = right};
+        break;
+    }
+    case HS_ABOVE: {
+        double upper = fmin((first->area + first->area_low) / all.width, all.height);
+        double lower = fmin((second->area + second->area_low) / all.width, all.height);
+        boxes[child[0]] = (box){.row = all.row, .col = all.col, .height = upper, .width = all.width};
+        boxes[child[1]] = (box){.row = all.row + upper, .col = all.col, .height = lower, .width = all.width};
+        break;
+    }
+    case HS_WHEEL: {
+        double area[5], w[5], h[5];
+        for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
+        hs__wheel wheel = hs__wheel_of(area);
+        hs__wheel_shares(&wheel, w, h);
+        const double top[5] = {0.0, 0.0, wheel.y1, wheel.y0, wheel.y0}, left[5] = {0.0, wheel.x1, wheel.x0, 0.0, wheel.x0};
+        for (int c = 0; c < 5; c++)
+            boxes[child[c]] = (box){.row = all.row + top[c] * all.height, .col = all.col + left[c] * all.width,
+                                    .height = h[c] * all.height, .width = w[c] * all.width};
+        break;
+    }
+    default: { /* HS_AROUND */
+        double width = fmin(fmax(hs__corner_width(first), first->area / all.height), all.width);
+        double height = fmin(first->area / width, all.height);
+        boxes[child[0]] = (box){.row = all.row + (all.height - height), .col = all.col + (all.width - width), .height = height, .width = width};
+        boxes[child[1]] = all;
+        boxes[child[1]].corner_height = height, boxes[child[1]].corner_width = width;
+    }
+    }
+}
+
+hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost)
+{
+    int32_t size;
+    if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
+    hs__node *nodes = malloc((size_t)length * sizeof *nodes);
+    box *boxes = malloc((size_t)length * sizeof *boxes);
+    hs_status status = nodes && boxes ? hs__floorplan_parse(p, areas, weights, plan, length, nodes) : HS_ERROR_MEMORY;
+    if (status) {
+        free(nodes), free(boxes);
+        return status;
+    }
+    const double width = sqrt(aspect), height = 1.0 / width;
+    boxes[length - 1] = (box){.height = height, .width = width};
+    for (int32_t i = length - 1; i >= 0; i--)
+        if (nodes[i].op < 0) divide(nodes, i, boxes);
+
+    double sum = 0.0;
+    int32_t count = 0;
+    for (int32_t i = 0; i < length; i++) {
+        if (nodes[i].op < 0) continue;
+        const box b = boxes[i];
+        const bool full_width = b.corner_width >= b.width, full_height = b.corner_height >= b.height;
+        const double upper = b.height - b.corner_height, left = b.width - b.corner_width;
+        const double parts[2][4] = {{b.row, b.col, upper, b.width}, {b.row + upper, b.col, b.corner_height, left}};
+        for (int k = 0; k < 2; k++) {
+            if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;
+            double *rect = rects + 4 * (size_t)count;
+            for (int side = 0; side < 4; side++) rect[side] = parts[k][side] / (side % 2 ? width : height);
+            workers[count++] = nodes[i].op;
+        }
+        sum += (weights ? weights[nodes[i].op] : 1.0) * ((b.corner_height > 0.0 && full_width ? upper : b.height) +
+                                                         (b.corner_width > 0.0 && full_height ? left : b.width));
+    }
+    *pieces = count;
+    if (cost) *cost = sum;
+    free(nodes), free(boxes);
+    return HS_OK;
+}

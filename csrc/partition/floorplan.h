@@ -1,0 +1,46 @@
+/* Floorplans in postfix notation, read as a tree. Entry i of the plan is node i; its last operand is node i - 1, the one before
+ * it starts where that one's entries end. */
+#ifndef HS_PARTITION_FLOORPLAN_H
+#define HS_PARTITION_FLOORPLAN_H
+
+#include <stdbool.h>
+
+#include "hetsched.h"
+
+typedef struct {
+    int32_t op;      /* a worker, or an operator */
+    int32_t size;    /* entries of the subtree, this one included */
+    double area;     /* of the workers in it, all together 1; with what rounding took from it */
+    double area_low;
+    double across, down; /* its cost in a box of its area: across * width + down * height, and a constant for corners */
+} hs__node;
+
+/* Operands of an operator; 0 for a worker. */
+int32_t hs__operands(int32_t op);
+
+/* Children of node i, first to last; returns their number. */
+int32_t hs__children(const hs__node *nodes, int32_t i, int32_t children[5]);
+
+/* nodes [length] out. HS_ERROR_VALUE if it is no floorplan of exactly the workers with positive area. */
+hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weights, const int32_t *plan, int32_t length, hs__node *nodes);
+
+/* The lines of a wheel of five areas (sum 1, > 0) in the unit square, top left, right, bottom, left, centre: x0 < x1, y0 < y1,
+ * y downwards. Any five areas have exactly one such wheel. */
+typedef struct {
+    double x0, x1, y0, y1;
+} hs__wheel;
+hs__wheel hs__wheel_of(const double area[5]);
+
+/* Width and height shares of the five. */
+void hs__wheel_shares(const hs__wheel *wheel, double width[5], double height[5]);
+
+/* The width of the least cost for the contents of a corner, if nothing limits it. */
+double hs__corner_width(const hs__node *corner);
+
+/* Sum of the areas; 0 if one of them, the weights or the aspect ratio is invalid. size: positive areas. */
+double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size);
+
+/* Whether order [size] names every worker of positive area once; size is their number. */
+bool hs__is_order(int32_t p, const double *areas, const int32_t *order, int32_t size);
+
+#endif

@@ -1,0 +1,125 @@
+#include "hull.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hs__hull_free(hs__hull *hull) { free(hull->points); }
+
+hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
+{
+    if (count <= hull->capacity) return HS_OK;
+    hs__point *grown = realloc(hull->points, 2 * (size_t)count * sizeof *grown);
+    if (!grown) return HS_ERROR_MEMORY;
+    hull->points = grown;
+    hull->capacity = 2 * count;
+    return HS_OK;
+}
+
+/* Whether q lies below the line from p to r (across rises from p to q to r), by more than the tolerance. */
+static bool below(const hs__point *p, const hs__point *q, const hs__point *r, double tolerance)
+{
+    double left = (q->down - p->down) * (r->across - p->across), right = (r->down - p->down) * (q->across - p->across);
+    return left < right - tolerance * q->down * (r->across - p->across);
+}
+
+/* Whether any point of the chain lies below the hull. */
+static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count)
+{
+    const hs__point *points = hull->points, *last = points + hull->count - 1;
+    if (hull->count == 0) return true;
+    if (chain[0].across < points[0].across || chain[count - 1].down < last->down) return true;
+    int32_t k = 0;
+    for (int32_t i = 0; i < count; i++) {
+        while (k + 1 < hull->count && points[k + 1].across <= chain[i].across) k++;
+        if (k + 1 == hull->count) return false; /* right of the last one and not lower */
+        if (below(&points[k], &chain[i], &points[k + 1], hull->tolerance)) return true;
+    }
+    return false;
+}
+
+hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count)
+{
+    if (!improves(hull, chain, count)) return HS_OK;
+    if (hs__hull_reserve(spare, hull->count + count)) return HS_ERROR_MEMORY;
+    hs__point *out = spare->points;
+    int32_t size = 0, i = 0, k = 0;
+    while (i < hull->count || k < count) { /* merged by across, a monotone chain over it */
+        bool old = k == count || (i < hull->count && (hull->points[i].across < chain[k].across ||
+                                                      (hull->points[i].across == chain[k].across && hull->points[i].down <= chain[k].down)));
+        hs__point next = old ? hull->points[i++] : chain[k++];
+        if (size > 0 && next.down >= out[size - 1].down) continue;
+        while (size > 0 && out[size - 1].across >= next.across) size--;
+        while (size > 1 && !below(&out[size - 2], &out[size - 1], &next, hull->tolerance)) size--;
+        out[size++] = next;
+    }
+    spare->count = size, spare->tolerance = hull->tolerance;
+    hs__hull swap = *hull;
+    *hull = *spare;
+    *spare = swap;
+    return HS_OK;
+}
+
+static double cost_in(const hs__point *q, double width, double height) { return q->across * width + q->down * height; }
+
+void hs__hull_trim(hs__hull *hull, double area, double width, double height)
+{
+    hs__point *points = hull->points;
+    int32_t first = 0, last = hull->count - 1;
+    const double low = area / width, narrow = area / height;
+    while (first < last && cost_in(&points[first + 1], width, low) <= cost_in(&points[first], width, low)) first++;
+    while (first < last && cost_in(&points[last - 1], narrow, height) <= cost_in(&points[last], narrow, height)) last--;
+    hull->count = last - first + 1;
+    memmove(points, points + first, (size_t)hull->count * sizeof *points);
+}
+
+int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, const hs__point *b, int32_t b_count, double xb,
+                     double yb, uint64_t how, hs__point *chain)
+{
+    int32_t i = 0, k = 0, size = 0;
+    for (;;) {
+        chain[size++] = (hs__point){a[i].across * xa + b[k].across * xb, a[i].down * ya + b[k].down * yb, how};
+        bool more_a = i + 1 < a_count, more_b = k + 1 < b_count;
+        if (!more_a && !more_b) return size;
+        if (more_a && more_b) { /* the steeper of the two next edges */
+            double dx = (a[i + 1].across - a[i].across) * xa, dy = (a[i + 1].down - a[i].down) * ya;
+            double ex = (b[k + 1].across - b[k].across) * xb, ey = (b[k + 1].down - b[k].down) * yb;
+            more_a = dy * ex <= ey * dx;
+        }
+        if (more_a) i++;
+        else k++;
+    }
+}
+
+const hs__point *hs__hull_best(const hs__point *points, int32_t count, double width, double height)
+{
+    const hs__point *best = points;
+    for (const hs__point *q = points + 1; q < points + count; q++)
+        if (cost_in(q, width, height) < cost_in(best, width, height)) best = q;
+    return best;
+}
+
+hs_status hs__hull_table_init(hs__hull_table *table, int64_t sets)
+{
+    *table = (hs__hull_table){.start = malloc((size_t)sets * sizeof *table->start), .count = calloc((size_t)sets, sizeof *table->count)};
+    return table->start && table->count ? HS_OK : HS_ERROR_MEMORY;
+}
+
+void hs__hull_table_free(hs__hull_table *table)
+{
+    free(table->points), free(table->start), free(table->count);
+}
+
+hs_status hs__hull_table_add(hs__hull_table *table, int64_t set, const hs__hull *hull)
+{
+    if (table->used + hull->count > table->capacity) {
+        int64_t capacity = 2 * (table->used + hull->count) + 64;
+        hs__point *grown = realloc(table->points, (size_t)capacity * sizeof *grown);
+        if (!grown) return HS_ERROR_MEMORY;
+        table->points = grown, table->capacity = capacity;
+    }
+    memcpy(table->points + table->used, hull->points, (size_t)hull->count * sizeof *hull->points);
+    table->start[set] = table->used, table->count[set] = hull->count;
+    table->used += hull->count;
+    return HS_OK;
+}

@@ -1,0 +1,213 @@
+#include "interval.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/sort.h"
+#include "floorplan.h"
+
+hs_status hs__intervals_init(hs__intervals *t, int32_t size, double aspect)
+{
+    *t = (hs__intervals){.size = size, .width = sqrt(aspect), .height = 1.0 / sqrt(aspect)};
+    int64_t sets = hs__interval(0, size + 1);
+    t->area = malloc((size_t)sets * sizeof *t->area);
+    hs_status status = hs__hull_table_init(&t->hulls, sets);
+    return t->area ? status : HS_ERROR_MEMORY;
+}
+
+void hs__intervals_free(hs__intervals *t)
+{
+    free(t->area);
+    hs__hull_table_free(&t->hulls);
+    hs__hull_free(&t->best), hs__hull_free(&t->spare), hs__hull_free(&t->chain);
+}
+
+void hs__intervals_reset(hs__intervals *t, const double *areas)
+{
+    t->hulls.used = 0;
+    for (int32_t i = 0; i < t->size; i++) {
+        double sum = 0.0; /* not by prefix sums: small areas beside large ones would drown */
+        for (int32_t j = i + 1; j <= t->size; j++) t->area[hs__interval(i, j)] = sum += areas[j - 1];
+    }
+}
+
+/* Cuts of i..j before leaf `cut`, both ways. */
+static hs_status lower_by_cut(hs__intervals *t, int32_t i, int32_t cut, int32_t j)
+{
+    const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j), all = hs__interval(i, j);
+    const hs__point *a = t->hulls.points + t->hulls.start[left], *b = t->hulls.points + t->hulls.start[right];
+    const int32_t a_count = t->hulls.count[left], b_count = t->hulls.count[right];
+    const double share = t->area[all] > 0.0 ? t->area[left] / t->area[all] : 0.5, rest = t->area[all] > 0.0 ? t->area[right] / t->area[all] : 0.5;
+    if (hs__hull_reserve(&t->chain, a_count + b_count)) return HS_ERROR_MEMORY;
+    hs__point *chain = t->chain.points;
+    int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, 2 * (uint64_t)cut, chain);
+    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count);
+    if (status) return status;
+    count = hs__hull_sum(a, a_count, 1.0, share, b, b_count, 1.0, rest, 2 * (uint64_t)cut + 1, chain);
+    return hs__hull_lower(&t->best, &t->spare, chain, count);
+}
+
+hs_status hs__intervals_fill(hs__intervals *t, const int *cancel)
+{
+    for (int32_t j = 2; j <= t->size; j++)
+        for (int32_t i = j - 2; i >= 0; i--) {
+            if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+            t->best.count = 0;
+            hs_status status = HS_OK;
+            for (int32_t cut = i + 1; cut < j && !status; cut++) status = lower_by_cut(t, i, cut, j);
+            if (!status) hs__hull_trim(&t->best, t->area[hs__interval(i, j)], t->width, t->height);
+            if (!status) status = hs__hull_table_add(&t->hulls, hs__interval(i, j), &t->best);
+            if (status) return status;
+        }
+    return HS_OK;
+}
+
+/* ---- groups, and the floorplan back from the hulls ----------------------------------------------------------------- */
+
+/* The workers in lists: one for each group in a table of its own, or all in one. */
+typedef struct {
+    const int32_t *worker; /* of each leaf */
+    hs__intervals table;
+} list;
+
+typedef struct {
+    list *lists;       /* [groups] or one */
+    hs__intervals *outer; /* over the lists, or NULL */
+    int32_t *plan, length;
+} writer;
+
+static void write(writer *s, const hs__intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height)
+{
+    if (j == i + 1) {
+        if (worker) s->plan[s->length++] = worker[i];
+        else {
+            const list *inner = &s->lists[i];
+            write(s, &inner->table, inner->worker, 0, inner->table.size, width, height);
+        }
+        return;
+    }
+    const int64_t all = hs__interval(i, j);
+    const hs__point *point = hs__hull_best(t->hulls.points + t->hulls.start[all], t->hulls.count[all], width, height);
+    const int32_t cut = (int32_t)(point->how / 2);
+    const double share = t->area[all] > 0.0 ? t->area[hs__interval(i, cut)] / t->area[all] : 0.5;
+    const bool above = point->how % 2;
+    write(s, t, worker, i, cut, above ? width : width * share, above ? height * share : height);
+    write(s, t, worker, cut, j, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height);
+    s->plan[s->length++] = above ? HS_ABOVE : HS_BESIDE;
+}
+
+static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double aspect, const int *cancel)
+{
+    double *own = malloc((size_t)size * sizeof *own);
+    hs_status status = hs__intervals_init(&l->table, size, aspect);
+    if (!own) status = HS_ERROR_MEMORY;
+    if (!status) {
+        for (int32_t k = 0; k < size; k++) own[k] = areas[l->worker[k]] / total;
+        hs__intervals_reset(&l->table, own);
+    }
+    for (int32_t k = 0; k < size && !status; k++) {
+        const double weight = weights ? weights[l->worker[k]] : 1.0;
+        hs__point leaf = {weight, weight, 0};
+        status = hs__hull_table_add(&l->table.hulls, hs__interval(k, k + 1), &(hs__hull){.points = &leaf, .count = 1});
+    }
+    if (!status) status = hs__intervals_fill(&l->table, cancel);
+    free(own);
+    return status;
+}
+
+/* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on top. */
+static hs_status fill_outer(hs__intervals *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
+{
+    double *areas = malloc((size_t)count * sizeof *areas);
+    hs_status status = hs__intervals_init(outer, count, aspect);
+    if (!areas) status = HS_ERROR_MEMORY;
+    if (!status) {
+        for (int32_t g = 0; g < count; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].table.size)];
+        hs__intervals_reset(outer, areas);
+    }
+    for (int32_t g = 0; g < count && !status; g++) {
+        const hs__hull_table *hulls = &lists[g].table.hulls;
+        const int64_t all = hs__interval(0, lists[g].table.size);
+        hs__hull leaf = {0};
+        status = hs__hull_reserve(&leaf, hulls->count[all]);
+        for (int32_t k = 0; k < hulls->count[all] && !status; k++) {
+            const hs__point *q = &hulls->points[hulls->start[all] + k];
+            leaf.points[leaf.count++] = (hs__point){q->across + group_weight, q->down + group_weight, 0};
+        }
+        if (!status) status = hs__hull_table_add(&outer->hulls, hs__interval(g, g + 1), &leaf);
+        hs__hull_free(&leaf);
+    }
+    if (!status) status = hs__intervals_fill(outer, cancel);
+    free(areas);
+    return status;
+}
+
+/* Brings the workers of a group together, groups by ascending area; first[g] is where list g starts. Keeps the order inside. */
+static hs_status by_group(int32_t p, const double *areas, const int32_t *groups, int32_t size, int32_t *order, int32_t *first, int32_t *lists)
+{
+    double *sums = calloc((size_t)p, sizeof *sums);
+    int32_t *rank = malloc(3 * (size_t)p * sizeof *rank);
+    hs_status status = sums && rank ? HS_OK : HS_ERROR_MEMORY;
+    for (int32_t k = 0; k < size && !status; k++) {
+        if (groups[order[k]] < 0 || groups[order[k]] >= p) status = HS_ERROR_VALUE;
+        else sums[groups[order[k]]] += areas[order[k]];
+    }
+    if (!status) status = hs__sort_positive(p, sums, rank, lists);
+    if (!status) {
+        int32_t *place = rank + p, *old = rank + 2 * p;
+        for (int32_t k = 0; k < size; k++) old[k] = order[k];
+        for (int32_t g = 0; g < *lists; g++) place[rank[g]] = g;
+        for (int32_t g = 0; g <= *lists; g++) first[g] = 0;
+        for (int32_t k = 0; k < size; k++) first[place[groups[old[k]]] + 1]++;
+        for (int32_t g = 0; g < *lists; g++) first[g + 1] += first[g];
+        for (int32_t k = 0; k < size; k++) order[first[place[groups[old[k]]]]++] = old[k];
+        for (int32_t g = *lists; g > 0; g--) first[g] = first[g - 1];
+        first[0] = 0;
+    }
+    free(sums), free(rank);
+    return status;
+}
+
+hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
+                                double *cost)
+{
+    int32_t size;
+    const double total = hs__partition_total(p, areas, weights, aspect, &size);
+    if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight)))) return HS_ERROR_VALUE;
+    if (size > HS__MOST_INTERVALS) return HS_ERROR_UNSUPPORTED;
+
+    int32_t *own = malloc((2 * (size_t)p + 1) * sizeof *own), *first = own + p;
+    list *lists = calloc((size_t)p, sizeof *lists);
+    hs__intervals outer = {0};
+    hs_status status = own && lists ? HS_OK : HS_ERROR_MEMORY;
+    int32_t listed = 1;
+    if (!status && !order) status = hs__sort_positive(p, areas, own, &size);
+    if (!status && order) {
+        if (!hs__is_order(p, areas, order, size)) status = HS_ERROR_VALUE;
+        else memcpy(own, order, (size_t)size * sizeof *own);
+    }
+    if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);
+    else if (!status) first[0] = 0, first[1] = size;
+    for (int32_t g = 0; g < listed && !status; g++) {
+        lists[g].worker = own + first[g];
+        status = fill_list(&lists[g], first[g + 1] - first[g], areas, weights, total, aspect, cancel);
+    }
+    if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight, aspect, cancel);
+    if (!status) {
+        const hs__intervals *top = groups ? &outer : &lists[0].table;
+        const int64_t all = hs__interval(0, top->size);
+        const double width = top->width, height = top->height;
+        const hs__point *best = hs__hull_best(top->hulls.points + top->hulls.start[all], top->hulls.count[all], width, height);
+        writer s = {.lists = lists, .plan = plan};
+        write(&s, top, groups ? NULL : lists[0].worker, 0, top->size, width, height);
+        *length = s.length;
+        *cost = best->across * width + best->down * height;
+    }
+    for (int32_t g = 0; lists && g < p; g++) hs__intervals_free(&lists[g].table);
+    hs__intervals_free(&outer);
+    free(own), free(lists);
+    return status;
+}

@@ -1,0 +1,258 @@
+"""Methods of `partition`: from areas to a floorplan, and from a floorplan to zones."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _engine
+from .errors import InfeasibleError
+
+BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
+
+#: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
+_WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
+#: Of all orders of the workers, "best" tries zones around others for so few.
+_ALL_ORDERS = 5
+#: Floorplans that "best" tries without a budget, and workers times floorplans.
+_EVALUATIONS, _EFFORT = 3_000_000, 200_000_000
+
+Plan = NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """What is asked of a method; `areas` sum to 1, `sides` are the rows and columns of a matrix or None."""
+
+    areas: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    groups: NDArray[np.int32] | None
+    group_cost: float
+    objective: str
+    sides: tuple[int, int] | None
+    seed: int
+    budget: float | None
+
+    @property
+    def aspect(self) -> float:
+        return 1.0 if self.sides is None else self.sides[1] / self.sides[0]
+
+    @property
+    def size(self) -> int:
+        """Workers of positive area."""
+        return int((self.areas > 0).sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Floorplan:
+    """A floorplan in postfix notation with its zones: pieces (q, 5) of worker, row, col, height, width."""
+
+    plan: Plan
+    pieces: NDArray[np.float64] | NDArray[np.int64]
+    columns: tuple[tuple[int, ...], ...]
+    cost: float
+    scope: str
+
+
+def plan_floorplan(method: str, request: Request) -> Floorplan:
+    """What a method of METHODS finds."""
+    return METHODS[method](request)
+
+
+def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
+    """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
+    if request.sides is None:
+        workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
+        pieces: NDArray[np.float64] | NDArray[np.int64] = np.column_stack((workers.astype(np.float64), rects))
+    else:
+        workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
+        pieces = np.column_stack((workers.astype(np.int64), cells))
+        scope = ""
+    return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
+
+
+def cost_of(pieces: NDArray[np.float64] | NDArray[np.int64], request: Request) -> float:
+    """The objective for given zones."""
+    costs = zones(pieces, len(request.areas)).sum(axis=1)
+    if request.weights is not None:
+        costs *= request.weights
+    if request.objective == "max":
+        return float(costs.max())
+    total = float(costs.sum())
+    if request.groups is not None:
+        own = np.column_stack((request.groups[pieces[:, 0].astype(np.int64)], pieces[:, 1:]))
+        total += request.group_cost * float(zones(own, int(request.groups.max()) + 1).sum())
+    return total
+
+
+def zones(pieces: NDArray[np.float64] | NDArray[np.int64], p: int) -> NDArray[np.float64]:
+    """(p, 2) how many rows and columns the pieces of each worker span."""
+    owners = pieces[:, 0].astype(np.int64)
+    spans = np.zeros((p, 2))
+    counts = np.bincount(owners, minlength=p)
+    single = counts[owners] == 1
+    spans[owners[single]] = pieces[single, 3:]
+    for worker in np.flatnonzero(counts > 1):
+        own = pieces[owners == worker]
+        for axis in (0, 1):
+            spans[worker, axis] = _union(own[:, 1 + axis], own[:, 3 + axis])
+    return spans
+
+
+def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
+    total, reached = 0.0, -np.inf
+    for start, length in sorted(zip(starts.tolist(), lengths.tolist(), strict=True)):
+        total += max(0.0, start + length - max(reached, start))
+        reached = max(reached, start + length)
+    return total
+
+
+def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
+    """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]], top to bottom."""
+    sizes = np.diff(starts)
+    plan = np.full(2 * len(order) - 1, ABOVE, np.int32)
+    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)  # every column but the first ends with a cut beside
+    place = np.arange(len(order)) - np.repeat(starts[:-1], sizes)
+    plan[np.repeat(first, sizes) + np.maximum(2 * place - 1, 0)] = order
+    plan[(first + 2 * sizes - 1)[1:]] = BESIDE
+    return plan
+
+
+def _members(order: NDArray[np.int32], starts: NDArray[np.int32]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(order[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
+
+
+# ---- methods -----------------------------------------------------------------------------------------------------
+
+
+def _columns(request: Request) -> Floorplan:
+    p = len(request.areas)
+    m, n = request.sides or (p, p)
+    order, starts = _engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
+    plain = request.weights is None and request.objective == "sum"
+    return laid_out(of_columns(order, starts), request, _members(order, starts), "partitions into full columns" if plain else "")
+
+
+def _rows(request: Request) -> Floorplan:
+    order = np.flatnonzero(request.areas > 0).astype(np.int32)
+    starts = np.array([0, len(order)], np.int32)
+    return laid_out(of_columns(order, starts), request, _members(order, starts))
+
+
+def _interval(request: Request) -> Floorplan:
+    if request.objective == "max":
+        return laid_out(
+            _engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
+        )
+    group_cost = request.group_cost if request.groups is not None else 0.0
+    plan, _ = _engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
+    within = "" if request.groups is None else " of each group and of the groups"
+    return laid_out(plan, request, scope=f"guillotine partitions of the list{within} sorted by area")
+
+
+def _guillotine(request: Request) -> Floorplan:
+    size = request.size
+    if request.objective == "max":
+        if size > 7:
+            raise InfeasibleError(f'method "guillotine" with objective "max" is for up to 7 workers, areas has {size}')
+        plan, _ = _engine.partition_narrow(request.areas, request.weights, request.aspect)
+        return laid_out(plan, request, scope="guillotine partitions")
+    if size > 16:
+        raise InfeasibleError(f'method "guillotine" is for up to 16 workers, areas has {size}')
+    plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
+    scope = (
+        "partitions into rectangles"
+        if size <= 6
+        else "guillotine and pinwheel partitions"
+        if size <= _WHEELS
+        else "guillotine partitions"
+    )
+    return laid_out(plan, request, scope=scope)
+
+
+def _nonrectangular(request: Request) -> Floorplan:
+    return _least([laid_out(plan, request) for plan in _around_plans(request)], request)
+
+
+def _around_plans(request: Request) -> Iterator[Plan]:
+    yield _engine.partition_around(request.areas, request.weights, request.aspect)[0]
+    if 2 < request.size <= _ALL_ORDERS:
+        for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
+            yield _engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
+
+
+def _best(request: Request) -> Floorplan:
+    size = request.size
+    if request.groups is not None:
+        return _interval(request)
+    found = [_columns(request), _rows(request)]
+    if request.objective == "max":
+        if size <= 7:
+            found.append(_guillotine(request))
+        if size <= _INTERVAL:
+            found.append(_interval(request))
+            found += [laid_out(f.plan, request) for f in (_best(replace(request, objective="sum")),)]
+        return _least(found, request)
+    if size <= _ALL_CUTS:
+        found.append(_guillotine(request))
+    if size <= _INTERVAL:
+        found.append(_interval(request))
+    if size > _ALL_CUTS or request.budget is not None:
+        found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
+    if 1 < size <= _AROUND:
+        found.append(_nonrectangular(request))
+    return _least(found, request)
+
+
+def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
+    """Floorplans of a search from the given one: one of a fixed length, or as many as the budget allows."""
+    if (plan < ABOVE).any():
+        return
+    size, seed = request.size, request.seed
+    evaluations = min(_EVALUATIONS, _EFFORT // size)
+    end = None if request.budget is None else time.monotonic() + request.budget
+    while True:
+        start = time.monotonic()
+        plan, seed, _ = _engine.partition_search(
+            request.areas, request.weights, request.aspect, plan, seed, evaluations, 0.5 / size**2
+        )
+        yield plan
+        took = time.monotonic() - start
+        if end is None or time.monotonic() >= end:
+            return
+        evaluations = max(1000, min(evaluations, int(evaluations * (end - time.monotonic()) / max(took, 1e-6))))
+
+
+def _least(found: list[Floorplan], request: Request) -> Floorplan:
+    """The least cost, the first of equals; in a matrix among those whose load is within 5 % of the best balanced one's."""
+    if request.sides is not None:
+        loads = [_load(f, request) for f in found]
+        found = [f for f, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
+    return min(found, key=lambda f: f.cost)
+
+
+def _load(found: Floorplan, request: Request) -> float:
+    """The largest cells given / cells asked for."""
+    owners, cells = found.pieces[:, 0].astype(np.int64), found.pieces[:, 3].astype(np.float64) * found.pieces[:, 4]
+    given = np.bincount(owners, cells, len(request.areas)) / cells.sum()
+    return float((given / np.where(request.areas > 0, request.areas, np.inf)).max())
+
+
+def _sorted(areas: NDArray[np.float64]) -> NDArray[np.int32]:
+    order = np.argsort(areas, kind="stable").astype(np.int32)
+    return order[areas[order] > 0]
+
+
+METHODS: dict[str, Callable[[Request], Floorplan]] = {
+    "best": _best,
+    "columns": _columns,
+    "interval": _interval,
+    "guillotine": _guillotine,
+    "nonrectangular": _nonrectangular,
+    "rows": _rows,
+}
