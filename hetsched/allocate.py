@@ -96,7 +96,8 @@ class DistributionStack(Plan):
 
     def __getitem__(self, index: Any) -> Distribution | DistributionStack:
         makespan = self.makespan[index]
-        parts = {name: _check.frozen(getattr(self, name)[index]) for name in ("counts", "displs", "cycle_times")}
+        rows = (*index, slice(None)) if isinstance(index, tuple) else (index, slice(None))
+        parts = {name: _check.frozen(getattr(self, name)[rows]) for name in ("counts", "displs", "cycle_times")}
         if np.ndim(makespan) == 0:
             return Distribution(
                 method=self.method,

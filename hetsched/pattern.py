@@ -59,7 +59,8 @@ class LuPattern(Plan):
         """The updates, each step's when the one before has ended; panels and messages take no time."""
         steps = []
         left = self.counts.tolist()
-        starts = np.concatenate(([0.0], np.cumsum(self.step_costs)))[:-1].tolist()
+        with np.errstate(over="ignore"):
+            starts = np.concatenate(([0.0], np.cumsum(self.step_costs)))[:-1].tolist()
         times = self.cycle_times.tolist()
         for k, (start, pivot) in enumerate(zip(starts, self.owner.tolist(), strict=False)):
             left[pivot] -= 1
@@ -141,7 +142,7 @@ def lu_pattern(
     else:
         owner = np.resize(dealt[:period], n)[::-1].copy()
     step_costs = _step_costs(owner, times)
-    cost, bound = (float(np.cumsum(costs)[-1]) if n > 1 else 0.0 for costs in (step_costs, makespans[: n - 1][::-1]))
+    cost, bound = _sum(step_costs), _sum(makespans[: n - 1][::-1])
     optimal = proven(cost, bound)
     return LuPattern(
         method=method,
@@ -156,6 +157,12 @@ def lu_pattern(
         cycle_times=_check.frozen(times),
         names=names_of(cycle_times, len(times)),
     )
+
+
+def _sum(costs: NDArray[np.float64]) -> float:
+    """In the order of the steps, as the schedule adds them up."""
+    with np.errstate(over="ignore"):
+        return float(np.cumsum(costs)[-1]) if len(costs) else 0.0
 
 
 def _step_costs(owner: NDArray[np.int32], times: NDArray[np.float64]) -> NDArray[np.float64]:

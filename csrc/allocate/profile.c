@@ -20,10 +20,11 @@ typedef struct {
     uint64_t *spread;    /* [levels] sets: one set plus 0 .. 2^j - 1 */
 } search;
 
-static size_t levels_of(int64_t n)
+/* One for each power of two up to the longest run, all bits of a set. */
+static size_t levels_of(size_t words)
 {
     size_t levels = 1;
-    while (n >> levels) levels++;
+    while (words * WORD >> levels) levels++;
     return levels;
 }
 
@@ -210,7 +211,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64
             if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;
 
     search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1};
-    size_t sets = (size_t)p + levels_of(n) + 3;
+    size_t sets = (size_t)p + 2 + levels_of(s.words);
     if (s.words > SIZE_MAX / sizeof *s.own / sets) return HS_ERROR_MEMORY;
     uint64_t *bits = malloc(sets * s.words * sizeof *bits);
     int64_t *limits = malloc(2 * (size_t)p * sizeof *limits);
