@@ -13,9 +13,10 @@ typedef struct {
     int32_t p;
     const double *times; /* [p (n + 1)] */
     size_t words;
-    int64_t *top;        /* [p] no count above this is needed: it takes longer than a makespan known to be feasible */
-    int64_t *last;       /* [p] largest count within the time tried last */
-    uint64_t *own;       /* the counts of one worker within that time */
+    int64_t *top;        /* [p] no count above this is needed: it takes longer than a limit known to be enough */
+    int64_t *last;       /* [p] largest count within the limit tried last */
+    int64_t most;        /* their sum */
+    uint64_t *own;       /* the counts of one worker within that limit */
     uint64_t *reach;     /* [p + 1] sets: the sums that the first i workers can have */
     uint64_t *spread;    /* [levels] sets: one set plus 0 .. 2^j - 1 */
 } search;
@@ -56,12 +57,11 @@ static int64_t runs_of(const uint64_t *set, size_t words)
     return runs;
 }
 
-/* out |= in + shift; the arrays are different. */
+/* out |= in + shift, shift within the set; the arrays are different. */
 static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words, int64_t shift)
 {
     size_t skip = (size_t)shift / WORD;
     unsigned bits = (unsigned)(shift % WORD);
-    if (skip >= words) return;
     if (bits == 0) {
         for (size_t w = skip; w < words; w++) out[w] |= in[w - skip];
         return;
@@ -98,13 +98,29 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
     }
 }
 
-/* The counts of worker i that take no longer than limit; zero chunks take no time. */
+/* Finds last and most for a limit: whether n chunks could be done within it if every smaller count could be done, too. */
+static bool has_room(search *s, double limit)
+{
+    s->most = 0;
+    for (int32_t i = 0; i < s->p; i++) {
+        const double *times = times_of(s, i);
+        int64_t x = s->top[i];
+        while (x > 0 && !(times[x] <= limit)) x--;
+        s->last[i] = x;
+        s->most += x; /* at most p n, the size of the table */
+    }
+    return s->most >= s->n;
+}
+
+/* The counts of worker i that take no longer than limit, zero included, but for whole words of counts that are too few: the
+ * others cannot do the rest. */
 static void counts_within(const search *s, int32_t i, double limit)
 {
     const double *times = times_of(s, i);
-    int64_t last = s->last[i];
+    int64_t last = s->last[i], least = s->n - (s->most - last);
+    if (least < 0) least = 0;
     memset(s->own, 0, s->words * sizeof *s->own);
-    for (int64_t x = 0; x <= last; x += WORD) {
+    for (int64_t x = least / WORD * WORD; x <= last; x += WORD) {
         uint64_t bits = 0;
         int64_t size = last - x < WORD ? last - x + 1 : WORD;
         for (int64_t b = 0; b < size; b++) bits |= (uint64_t)(times[x + b] <= limit) << b;
@@ -113,18 +129,10 @@ static void counts_within(const search *s, int32_t i, double limit)
     s->own[0] |= 1;
 }
 
-/* Whether n chunks can be done within limit. With `all`, reach is filled for every worker. */
-static bool feasible(const search *s, double limit, bool all)
+/* Fills reach; stops early when n is reached, unless `all`. */
+static bool reaches(search *s, double limit, bool all)
 {
-    int64_t most = 0;
-    for (int32_t i = 0; i < s->p; i++) {
-        const double *times = times_of(s, i);
-        int64_t x = s->top[i];
-        while (x > 0 && !(times[x] <= limit)) x--;
-        s->last[i] = x;
-        most = most > s->n - x ? s->n : most + x;
-    }
-    if (most < s->n) return false;
+    if (!has_room(s, limit)) return false;
     memset(s->reach, 0, s->words * sizeof *s->reach);
     s->reach[0] = 1;
     bool done = false;
@@ -134,9 +142,10 @@ static bool feasible(const search *s, double limit, bool all)
         add_sets(s, before, s->own, before + s->words);
         done = has(before + s->words, s->n);
     }
-    if (done) memcpy(s->top, s->last, (size_t)s->p * sizeof *s->top);
     return done;
 }
+
+static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
 
 static int by_value(const void *x, const void *y)
 {
@@ -165,25 +174,35 @@ static int32_t sample_between(const search *s, double low, double high, double *
     return size;
 }
 
-/* The least time within which n chunks can be done; infinite if there is none. Bisection of a sample of the times, then of
- * those between the two neighbours found, until none is left out. */
-static double least_makespan(const search *s, double *sample)
+/* The least of the times above low that passes a monotone test, infinite if none does. Bisection of a sample of the times,
+ * then of those between the two neighbours found, until none is left out; with `gallop` in growing steps from below. */
+static double least_time(search *s, double *sample, double low, bool (*test)(search *, double), bool gallop)
 {
-    double low = 0.0, high = INFINITY; /* low is too short, high is enough unless infinite */
+    double high = INFINITY;
     for (bool complete = false; !complete;) {
         int32_t size = sample_between(s, low, high, sample, &complete);
-        int32_t first = 0, end = size; /* the first feasible one is in [first, end] */
-        while (first < end) {
-            int32_t middle = first + (end - first) / 2;
-            if (feasible(s, sample[middle], false))
-                end = middle;
-            else
-                first = middle + 1;
+        int32_t first = 0, end = size; /* the first to pass is in [first, end] */
+        for (int32_t step = gallop; first < end;) {
+            int32_t probe = step && first + step <= end ? first + step - 1 : first + (end - first) / 2;
+            if (test(s, sample[probe])) {
+                memcpy(s->top, s->last, (size_t)s->p * sizeof *s->top);
+                end = probe, step = 0;
+            } else {
+                first = probe + 1, step *= 2;
+            }
         }
         if (first < size) high = sample[first];
         if (first > 0) low = sample[first - 1];
     }
     return high;
+}
+
+/* The least makespan is seldom far above the least limit that has room. Close to that, few counts are possible. */
+static double least_makespan(search *s, double *sample)
+{
+    double bound = least_time(s, sample, 0.0, has_room, false);
+    for (int32_t i = 0; i < s->p; i++) s->top[i] = s->n;
+    return isinf(bound) || feasible(s, bound) ? bound : least_time(s, sample, bound, feasible, true);
 }
 
 /* From the last worker to the first: as many chunks as it can do in less than the makespan if the others can do the rest,
@@ -225,7 +244,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64
         if (isinf(least)) {
             status = HS_ERROR_INFEASIBLE;
         } else {
-            feasible(&s, least, true);
+            reaches(&s, least, true);
             choose_counts(&s, least, counts);
             if (makespan) *makespan = least;
         }

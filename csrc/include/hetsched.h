@@ -66,7 +66,7 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
  *             the rest feasible, else the largest that takes just the makespan. So ties go to the lowest index.
  *   makespan  out, may be NULL
  * Bisection over the times; the sums that the workers can reach are bitsets. Time O(p n log(p n)) plus, for each of the
- * O(log(p n)) makespans tried and each worker, n / 64 times the number of runs of feasible counts; memory O(p n) bits.
+ * O(log(p n)) makespans tried and each worker, n / 64 times the number of runs of possible counts; memory O(p n) bits.
  * HS_ERROR_INFEASIBLE if no possible counts sum to n. */
 hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64_t *counts, double *makespan);
 

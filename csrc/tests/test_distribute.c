@@ -165,6 +165,8 @@ static void batches(void)
     CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
     times[ROWS * P - 1] = 1, n[ROWS - 1] = LARGEST + 1;
     CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    n[ROWS - 1] = -1;
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
     n[ROWS - 1] = 1;
     for (int i = 0; i < P; i++) times[ROWS * P - 1 - i] = INFINITY;
     CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);

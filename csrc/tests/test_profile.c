@@ -93,6 +93,24 @@ static void constant_times(void)
     free(times);
 }
 
+/* One worker, more times below or above the makespan than one sample holds, or as many that are equal to it. */
+static void many_times(void)
+{
+    enum { N = 20000 };
+    double *times = malloc((N + 1) * sizeof *times), makespan;
+    if (!CHECK(times)) return;
+    int64_t count;
+    for (int64_t x = 0; x <= N; x++) times[x] = (double)x;
+    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == N);
+    for (int64_t x = 0; x <= N; x++) times[x] = (double)(N + 1 - x);
+    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == 1);
+    for (int64_t x = 0; x <= N; x++) times[x] = x < N ? 1 + x % 2 : 2;
+    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == 2);
+    times[N] = INFINITY;
+    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_ERROR_INFEASIBLE);
+    free(times);
+}
+
 static void refused(int64_t n, int32_t p, const double *times, int line)
 {
     int64_t counts[2] = {-7, -7};
@@ -126,6 +144,7 @@ int main(void)
     random_tables();
     word_boundaries();
     constant_times();
+    many_times();
     refusals();
     return check_result();
 }
