@@ -1,12 +1,14 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
-from .allocate import Distribution, distribute
+from .allocate import Distribution, DistributionStack, distribute
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
+from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
 from .pool import Pool, matmul
 from .product import ProductPlan
 from .remap import Recut, RentOrBuy
+from .profile import ProfileDistribution, distribute_profile
 from .simulate import simulate
 from .trace import Trace
 
@@ -14,17 +16,22 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Distribution",
+    "DistributionStack",
     "EmulationWarning",
     "InfeasibleError",
+    "LuPattern",
     "Partition",
     "Platform",
     "Pool",
     "ProductPlan",
     "Recut",
     "RentOrBuy",
+    "ProfileDistribution",
     "Trace",
     "Worker",
     "distribute",
+    "distribute_profile",
+    "lu_pattern",
     "matmul",
     "partition",
     "simulate",

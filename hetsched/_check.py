@@ -62,49 +62,73 @@ def reals(message: str, values: Any) -> NDArray[np.float64]:
         raise TypeError(message) from None
 
 
-def vector(name: str, values: Any) -> NDArray[np.float64]:
-    """A non-empty 1-D float64 array without NaN."""
+def vector(name: str, values: Any, *, stacked: bool = False) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN; with `stacked` also a stack of them."""
     array = reals(f"{name} must be a sequence of real numbers, got {values!r}", values)
-    if array.ndim != 1:
+    if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
-    if array.size == 0:
+    if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty: at least one worker is needed")
-    if np.isnan(array).any():
-        raise ValueError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
+    if (nan := np.isnan(array)).any():
+        raise ValueError(f"{name}{_first(nan)[1]} is NaN")
     return np.ascontiguousarray(array)
+
+
+def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
+    """The index of the first True, and the same in brackets; "" for an array without dimensions."""
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    return index, f"[{', '.join(map(str, index))}]" if index else ""
 
 
 def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
     bad = ~(array > 0)
     if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"{name}[{i}] must be positive, got {array[i]:g}")
+        i, where = _first(bad)
+        raise ValueError(f"{name}{where} must be positive, got {array[i]:g}")
     return array
 
 
 def cycle_times(
-    given: Platform | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times"
+    given: Platform | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times", stacked: bool = False
 ) -> NDArray[np.float64]:
     """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed 0."""
     if (given is None) == (speeds is None):
         raise TypeError(f"give either {name} or speeds")
     if speeds is not None:
-        rates = vector("speeds", speeds)
+        rates = vector("speeds", speeds, stacked=stacked)
         bad = ~((rates >= 0) & np.isfinite(rates))
         if bad.any():
-            i = int(np.argmax(bad))
-            raise ValueError(f"speeds[{i}] must be finite and not negative, got {rates[i]:g}")
-        if not (rates > 0).any():
-            raise ValueError("speeds are all zero: nobody can work")
+            i, where = _first(bad)
+            raise ValueError(f"speeds{where} must be finite and not negative, got {rates[i]:g}")
+        if (idle := ~(rates > 0).any(-1)).any():
+            raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
             times = 1.0 / rates
-        if np.isinf(times).all():
-            raise ValueError("speeds are too small: their cycle-times overflow")
+        if (idle := np.isinf(times).all(-1)).any():
+            raise ValueError(f"speeds{_first(idle)[1]} are too small: their cycle-times overflow")
         return times
-    array = positive(name, vector(name, getattr(given, "cycle_times", given)))
-    if np.isinf(array).all():
-        raise ValueError(f"{name} are all infinite: nobody can work")
+    array = positive(name, vector(name, getattr(given, "cycle_times", given), stacked=stacked))
+    if (idle := np.isinf(array).all(-1)).any():
+        raise ValueError(f"{name}{_first(idle)[1]} are all infinite: nobody can work")
     return array
+
+
+def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[np.int64]:
+    """An int64 array of any shape with entries in [low, high]; floats with integral values will do."""
+    if _is_real(values):
+        return np.array(integer(name, values, low=low, high=high), np.int64)
+    message = f"{name} must be an integer or an array of integers, got {values!r}"
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise TypeError(message) from None
+    if array.dtype.kind not in "iuf":
+        raise TypeError(message)
+    bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
+    if bad.any():
+        i, where = _first(bad)
+        raise ValueError(f"{name}{where} must be an integer in [{low}, {high}], got {array[i]}")
+    return array.astype(np.int64)
 
 
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .allocate import Distribution
     from .partition import Partition
+    from .profile import ProfileDistribution
     from .trace import Trace
 
 # Okabe and Ito's blue and orange; waiting should look like nothing.
@@ -100,12 +101,12 @@ def plot_trace(trace: Trace, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_distribution(distribution: Distribution, ax: Axes | None = None) -> Axes:
+def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes | None = None) -> Axes:
     """Bar per worker: the time it computes, with its number of chunks.
 
     Parameters
     ----------
-    distribution : Distribution
+    distribution : Distribution or ProfileDistribution
     ax : matplotlib Axes, optional
         Default: a new pyplot figure, as high as the workers need.
 
@@ -126,7 +127,9 @@ def plot_distribution(distribution: Distribution, ax: Axes | None = None) -> Axe
     ax.set_xlim(0, makespan * 1.01 if makespan > 0 else 1.0)
     row = _rows(ax, heading, distribution.worker_names, True)
     _line(ax, makespan, f"makespan {makespan:.6g}")
-    times = counts * np.where(counts > 0, distribution.cycle_times, 0.0)  # which may be infinite
+    times = np.zeros(p)
+    for step in distribution.steps():
+        times[step.worker] = step.end
     ax.barh(np.arange(p), times, height=_bar(row), color=_COLOURS["compute"])
     every, size = _thinned(row)
     unit = _points(ax)[0]

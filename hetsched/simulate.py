@@ -12,7 +12,8 @@ def simulate(plan: Plan) -> Trace:
     Parameters
     ----------
     plan : Plan
-        Any plan with cycle-times: of `distribute`, of `partition` with a Platform, of `Pool.plan`.
+        Any plan with cycle-times: of `distribute`, `distribute_profile`, `lu_pattern`, of `partition` with a Platform, of
+        `Pool.plan`.
 
     Returns
     -------

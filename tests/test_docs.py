@@ -12,11 +12,13 @@ import pytest
 
 import hetsched as hs
 from hetsched import cli
+from hetsched.plan import Plan
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
 SHOWN = re.compile(r"# -> (.*)$", re.M)  # what a print of the block must say
+PLANS = [name for name in hs.__all__ if inspect.isclass(kind := getattr(hs, name)) and issubclass(kind, Plan)]
 NOT_IMPORTED = {"hetsched._engine.emit_wrapper"}  # runs in the build only
 
 
@@ -86,7 +88,7 @@ class TestReference:
         true = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
         assert given == re.sub(r"<class '(.*?)'>", r"\1", true)
 
-    @pytest.mark.parametrize("name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "ProductPlan", "Worker"])
+    @pytest.mark.parametrize("name", ["Platform", "Pool", "Trace", "Worker", *PLANS])
     def test_members(self, name):
         """Every public method, property and field of a class is named on the page."""
         kind = getattr(hs, name)

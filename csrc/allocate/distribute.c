@@ -1,56 +1,13 @@
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "hetsched.h"
+#include "load.h"
 
-/* The time of k chunks as an unevaluated sum high + low, exact: two such times compare as the real numbers do. */
-typedef struct {
-    double high, low;
-    int32_t worker;
-} load;
-
-static load exact_load(int64_t chunks, double cycle_time, int32_t worker)
+/* One distribution; the heap is room for p loads. */
+static void distribute(int64_t n, int32_t p, const double *cycle_times, load *heap, int64_t *counts)
 {
-    double k = (double)chunks; /* exact: chunks <= 2^53 */
-    double high = k * cycle_time;
-    return (load){high, isinf(high) ? 0.0 : fma(k, cycle_time, -high), worker};
-}
-
-static bool before(const load *x, const load *y)
-{
-    if (x->high != y->high) return x->high < y->high;
-    if (x->low != y->low) return x->low < y->low;
-    return x->worker < y->worker;
-}
-
-static void sift_down(load *heap, int32_t size, int32_t i)
-{
-    load moved = heap[i];
-    for (int32_t child; (child = 2 * i + 1) < size; i = child) {
-        if (child + 1 < size && before(&heap[child + 1], &heap[child])) child++;
-        if (!before(&heap[child], &moved)) break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moved;
-}
-
-hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan)
-{
-    if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
-    double fastest = INFINITY;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
-        fastest = fmin(fastest, cycle_times[i]);
-    }
-    if (isinf(fastest)) return HS_ERROR_VALUE;
-
-    load *heap = malloc((size_t)p * sizeof *heap);
-    if (!heap) return HS_ERROR_MEMORY;
-
-    /* A power of two as the unit of time: no product overflows or loses bits for workers that could get a chunk. */
-    int exponent;
-    frexp(fastest, &exponent);
+    double fastest = fastest_of(p, cycle_times);
+    int unit = unit_of(fastest);
 
     double total_speed = 0.0, carry = 0.0; /* Neumaier's sum: the error does not grow with p */
     for (int32_t i = 0; i < p; i++) {
@@ -69,21 +26,37 @@ hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t
         counts[i] = share > 0.0 ? (int64_t)share : 0;
         left -= counts[i];
     }
+    start_heap(heap, p, cycle_times, unit, counts);
+    for (; left > 0; left--) deal_one(heap, p, cycle_times, unit, counts);
+}
 
-    for (int32_t i = 0; i < p; i++) heap[i] = exact_load(counts[i] + 1, ldexp(cycle_times[i], -exponent), i);
-    for (int32_t i = p / 2; i-- > 0;) sift_down(heap, p, i);
-    for (; left > 0; left--) {
-        int32_t i = heap[0].worker;
-        counts[i]++;
-        heap[0] = exact_load(counts[i] + 1, ldexp(cycle_times[i], -exponent), i);
-        sift_down(heap, p, 0);
+static double makespan_of(int32_t p, const double *cycle_times, const int64_t *counts)
+{
+    double makespan = 0.0;
+    for (int32_t i = 0; i < p; i++)
+        if (counts[i] > 0) makespan = fmax(makespan, (double)counts[i] * cycle_times[i]);
+    return makespan;
+}
+
+hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan)
+{
+    return hs_distribute_batch(1, &n, p, cycle_times, counts, makespan);
+}
+
+hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, int64_t *counts,
+                              double *makespans)
+{
+    if (rows < 0 || p < 1) return HS_ERROR_VALUE;
+    for (int64_t row = 0; row < rows; row++) {
+        if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
+        if (isnan(fastest_of(p, cycle_times + row * p))) return HS_ERROR_VALUE;
+    }
+    load *heap = malloc((size_t)p * sizeof *heap);
+    if (!heap) return HS_ERROR_MEMORY;
+    for (int64_t row = 0; row < rows; row++) {
+        distribute(n[row], p, cycle_times + row * p, heap, counts + row * p);
+        if (makespans) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }
     free(heap);
-
-    if (makespan) {
-        *makespan = 0.0;
-        for (int32_t i = 0; i < p; i++)
-            if (counts[i] > 0) *makespan = fmax(*makespan, (double)counts[i] * cycle_times[i]);
-    }
     return HS_OK;
 }

@@ -49,6 +49,35 @@ const char *hs_version(void);
  * Time O(p log p), independent of n; memory O(p). */
 hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan);
 
+/* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
+ *   n            [rows] chunks of each row; rows >= 0
+ *   cycle_times  [rows * p] row by row; at least one finite in each
+ *   counts       [rows * p] out
+ *   makespans    [rows] out, may be NULL */
+hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, int64_t *counts,
+                              double *makespans);
+
+/* Optimal counts where time is not proportional to the number of chunks: minimises max_i times[i][counts[i]] with
+ * sum(counts) == n, exactly, for times of any shape (they need not increase).
+ *   n         chunks, 0 <= n <= 2^53
+ *   times     [p * (n + 1)] row i holds the time of worker i for 0 .. n chunks, > 0, not NaN; infinite: not possible. The
+ *             first entry of a row is not read: no chunks take no time.
+ *   counts    [p] out. From the last worker to the first: the largest number that takes less than the makespan and leaves
+ *             the rest feasible, else the largest that takes just the makespan. So ties go to the lowest index.
+ *   makespan  out, may be NULL
+ * Bisection over the times; the sums that the workers can reach are bitsets. Time O(p n log(p n)) plus, for each of the
+ * O(log(p n)) makespans tried and each worker, n / 64 times the number of runs of possible counts; memory O(p n) bits.
+ * HS_ERROR_INFEASIBLE if no possible counts sum to n. */
+hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64_t *counts, double *makespan);
+
+/* Deals n chunks one by one, each to the worker that would end it first: the counts of every prefix are those of
+ * hs_distribute. 2001 paper, section 2.4.1 (the dynamic programming algorithm). Reversed, the list of owners is the best
+ * order of block columns for LU.
+ *   owner      [n] out: the worker of each chunk
+ *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
+ * Time O(p + n log p), memory O(p). */
+hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans);
+
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
 /* A partition is a floorplan: who lies where, in postfix notation. An entry >= 0 is a worker; an operator takes the results

@@ -141,6 +141,38 @@ static void refusals(void)
     refused(0, 1, (const double[]){INFINITY}, __LINE__);
 }
 
+static void batches(void)
+{
+    enum { ROWS = 50, P = 7 };
+    double times[ROWS * P], makespans[ROWS], makespan;
+    int64_t n[ROWS], counts[ROWS * P], wanted[P];
+    for (int k = 0; k < ROWS * P; k++) times[k] = k % P && check_random(6) == 0 ? INFINITY : 1 + check_random(9);
+    for (int row = 0; row < ROWS; row++) n[row] = row % 2 ? check_random(40) : LARGEST - check_random(40);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, makespans) == HS_OK);
+    for (int row = 0; row < ROWS; row++) {
+        CHECK(hs_distribute(n[row], P, times + row * P, wanted, &makespan) == HS_OK);
+        CHECK(memcmp(counts + row * P, wanted, sizeof wanted) == 0 && makespans[row] == makespan);
+    }
+    memset(counts, -1, sizeof counts);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_OK && counts[ROWS * P - P] >= 0);
+    CHECK(hs_distribute_batch(0, NULL, P, NULL, NULL, NULL) == HS_OK);
+
+    /* one bad row: nothing is written */
+    memset(counts, -1, sizeof counts);
+    CHECK(hs_distribute_batch(-1, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, 0, times, counts, NULL) == HS_ERROR_VALUE);
+    times[ROWS * P - 1] = NAN;
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    times[ROWS * P - 1] = 1, n[ROWS - 1] = LARGEST + 1;
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    n[ROWS - 1] = -1;
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    n[ROWS - 1] = 1;
+    for (int i = 0; i < P; i++) times[ROWS * P - 1 - i] = INFINITY;
+    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    for (int k = 0; k < ROWS * P; k++) CHECK(counts[k] == -1);
+}
+
 static void statuses(void)
 {
     for (int i = -1; i <= 100; i++) CHECK(hs_status_string(i) && hs_status_string(i)[0]);
@@ -159,6 +191,7 @@ int main(void)
     ends_of_the_range();
     random_integers();
     refusals();
+    batches();
     statuses();
     return check_result();
 }

@@ -196,6 +196,31 @@ def partition_search(
     return plan, state[0], cost[0]
 
 
+def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(rows, p) counts and (rows,) makespans of hs_distribute_batch."""
+    rows, p = cycle_times.shape
+    counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
+    times = _doubles(cycle_times.reshape(-1))
+    check_status(lib.hs_distribute_batch(rows, _int64s(n), p, times, _int64s(counts.reshape(-1)), _doubles(makespans)))
+    return counts, makespans
+
+
+def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
+    counts = np.empty(len(times), np.int64)
+    makespan = ffi.new("double *")
+    check_status(lib.hs_distribute_profile(n, len(times), _doubles(times.reshape(-1)), _int64s(counts), makespan))
+    return counts, makespan[0]
+
+
+def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """owner and makespans of hs_distribute_prefix."""
+    owner, makespans = np.empty(n, np.int32), np.empty(n)
+    p = len(cycle_times)
+    check_status(lib.hs_distribute_prefix(n, p, _doubles(cycle_times), _int32s(owner), _doubles(makespans)))
+    return owner, makespans
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]

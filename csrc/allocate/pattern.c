@@ -1,0 +1,25 @@
+#include <stdlib.h>
+
+#include "hetsched.h"
+#include "load.h"
+
+hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans)
+{
+    if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
+    double fastest = fastest_of(p, cycle_times);
+    if (isnan(fastest)) return HS_ERROR_VALUE;
+    load *heap = malloc((size_t)p * sizeof *heap);
+    int64_t *counts = calloc((size_t)p, sizeof *counts);
+    hs_status status = heap && counts ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        int unit = unit_of(fastest);
+        start_heap(heap, p, cycle_times, unit, counts);
+        for (int64_t k = 0; k < n; k++) {
+            int32_t i = owner[k] = deal_one(heap, p, cycle_times, unit, counts);
+            /* The multiples of the cycle-times are dealt in ascending order, so the last one is the makespan. */
+            if (makespans) makespans[k] = (double)counts[i] * cycle_times[i];
+        }
+    }
+    free(heap), free(counts);
+    return status;
+}

@@ -1,0 +1,254 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetsched.h"
+
+/* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for larger sums. */
+enum { WORD = 64, SAMPLE = 4096 };
+
+typedef struct {
+    int64_t n;
+    int32_t p;
+    const double *times; /* [p (n + 1)] */
+    size_t words;
+    int64_t *top;        /* [p] no count above this is needed: it takes longer than a limit known to be enough */
+    int64_t *last;       /* [p] largest count within the limit tried last */
+    int64_t most;        /* their sum */
+    uint64_t *own;       /* the counts of one worker within that limit */
+    uint64_t *reach;     /* [p + 1] sets: the sums that the first i workers can have */
+    uint64_t *spread;    /* [levels] sets: one set plus 0 .. 2^j - 1 */
+} search;
+
+/* One for each power of two up to the longest run, all bits of a set. */
+static size_t levels_of(size_t words)
+{
+    size_t levels = 1;
+    while (words * WORD >> levels) levels++;
+    return levels;
+}
+
+static const double *times_of(const search *s, int32_t i) { return s->times + (size_t)i * ((size_t)s->n + 1); }
+
+static bool has(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
+
+/* The first position from x on whose bit is `value`, or the end of the set. */
+static int64_t next_bit(const uint64_t *set, size_t words, int64_t x, bool value)
+{
+    size_t w = (size_t)x / WORD;
+    if (w >= words) return (int64_t)words * WORD;
+    uint64_t flip = value ? 0 : ~UINT64_C(0), found = (set[w] ^ flip) >> (x % WORD) << (x % WORD);
+    while (!found) {
+        if (++w == words) return (int64_t)words * WORD;
+        found = set[w] ^ flip;
+    }
+    return (int64_t)w * WORD + __builtin_ctzll(found);
+}
+
+static int64_t runs_of(const uint64_t *set, size_t words)
+{
+    int64_t runs = 0;
+    uint64_t carry = 0;
+    for (size_t w = 0; w < words; w++) {
+        runs += __builtin_popcountll(set[w] & ~(set[w] << 1 | carry));
+        carry = set[w] >> (WORD - 1);
+    }
+    return runs;
+}
+
+/* out |= in + shift, shift within the set; the arrays are different. */
+static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words, int64_t shift)
+{
+    size_t skip = (size_t)shift / WORD;
+    unsigned bits = (unsigned)(shift % WORD);
+    if (bits == 0) {
+        for (size_t w = skip; w < words; w++) out[w] |= in[w - skip];
+        return;
+    }
+    out[skip] |= in[0] << bits;
+    for (size_t w = skip + 1; w < words; w++) out[w] |= in[w - skip] << bits | in[w - skip - 1] >> (WORD - bits);
+}
+
+/* out = {a + b}. Every run of b is the union of two runs whose length is the same power of two, so each run costs two
+ * shifts of a set that was spread by doubling. */
+static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint64_t *out)
+{
+    size_t words = s->words;
+    if (runs_of(a, words) < runs_of(b, words)) {
+        const uint64_t *swap = a;
+        a = b, b = swap;
+    }
+    memset(out, 0, words * sizeof *out);
+    memcpy(s->spread, a, words * sizeof *a);
+    int64_t end = (int64_t)words * WORD;
+    size_t known = 0;
+    for (int64_t first = 0, stop; (first = next_bit(b, words, first, true)) < end; first = stop) {
+        stop = next_bit(b, words, first, false);
+        size_t level = 0;
+        while ((stop - first) >> (level + 1)) level++;
+        for (; known < level; known++) {
+            uint64_t *wide = s->spread + (known + 1) * words;
+            memcpy(wide, wide - words, words * sizeof *wide);
+            add_shifted(wide, wide - words, words, INT64_C(1) << known);
+        }
+        const uint64_t *wide = s->spread + level * words;
+        add_shifted(out, wide, words, first);
+        if ((stop - first) != INT64_C(1) << level) add_shifted(out, wide, words, stop - (INT64_C(1) << level));
+    }
+}
+
+/* Finds last and most for a limit: whether n chunks could be done within it if every smaller count could be done, too. */
+static bool has_room(search *s, double limit)
+{
+    s->most = 0;
+    for (int32_t i = 0; i < s->p; i++) {
+        const double *times = times_of(s, i);
+        int64_t x = s->top[i];
+        while (x > 0 && !(times[x] <= limit)) x--;
+        s->last[i] = x;
+        s->most += x; /* at most p n, the size of the table */
+    }
+    return s->most >= s->n;
+}
+
+/* The counts of worker i that take no longer than limit, zero included, but for whole words of counts that are too few: the
+ * others cannot do the rest. */
+static void counts_within(const search *s, int32_t i, double limit)
+{
+    const double *times = times_of(s, i);
+    int64_t last = s->last[i], least = s->n - (s->most - last);
+    if (least < 0) least = 0;
+    memset(s->own, 0, s->words * sizeof *s->own);
+    for (int64_t x = least / WORD * WORD; x <= last; x += WORD) {
+        uint64_t bits = 0;
+        int64_t size = last - x < WORD ? last - x + 1 : WORD;
+        for (int64_t b = 0; b < size; b++) bits |= (uint64_t)(times[x + b] <= limit) << b;
+        s->own[x / WORD] = bits;
+    }
+    s->own[0] |= 1;
+}
+
+/* Fills reach; stops early when n is reached, unless `all`. */
+static bool reaches(search *s, double limit, bool all)
+{
+    if (!has_room(s, limit)) return false;
+    memset(s->reach, 0, s->words * sizeof *s->reach);
+    s->reach[0] = 1;
+    bool done = false;
+    for (int32_t i = 0; i < s->p && (all || !done); i++) {
+        uint64_t *before = s->reach + (size_t)i * s->words;
+        counts_within(s, i, limit);
+        add_sets(s, before, s->own, before + s->words);
+        done = has(before + s->words, s->n);
+    }
+    return done;
+}
+
+static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Up to SAMPLE of the times strictly between low and high, sorted; *complete says whether these are all of them. */
+static int32_t sample_between(const search *s, double low, double high, double *sample, bool *complete)
+{
+    int32_t size = 0;
+    uint64_t seen = 0, stride = 1; /* a power of two: it keeps every stride-th */
+    for (int32_t i = 0; i < s->p; i++) {
+        const double *times = times_of(s, i);
+        for (int64_t x = 1; x <= s->top[i]; x++) {
+            if (!(times[x] > low && times[x] < high) || seen++ & (stride - 1)) continue;
+            if (size == SAMPLE) {
+                for (size = 0; size < SAMPLE / 2; size++) sample[size] = sample[2 * size];
+                stride *= 2;
+            }
+            sample[size++] = times[x];
+        }
+    }
+    *complete = stride == 1;
+    qsort(sample, (size_t)size, sizeof *sample, by_value);
+    return size;
+}
+
+/* The least of the times above low that passes a monotone test, infinite if none does. Bisection of a sample of the times,
+ * then of those between the two neighbours found, until none is left out; with `gallop` in growing steps from below. */
+static double least_time(search *s, double *sample, double low, bool (*test)(search *, double), bool gallop)
+{
+    double high = INFINITY;
+    for (bool complete = false; !complete;) {
+        int32_t size = sample_between(s, low, high, sample, &complete);
+        int32_t first = 0, end = size; /* the first to pass is in [first, end] */
+        for (int32_t step = gallop; first < end;) {
+            int32_t probe = step && first + step <= end ? first + step - 1 : first + (end - first) / 2;
+            if (test(s, sample[probe])) {
+                memcpy(s->top, s->last, (size_t)s->p * sizeof *s->top);
+                end = probe, step = 0;
+            } else {
+                first = probe + 1, step *= 2;
+            }
+        }
+        if (first < size) high = sample[first];
+        if (first > 0) low = sample[first - 1];
+    }
+    return high;
+}
+
+/* The least makespan is seldom far above the least limit that has room. Close to that, few counts are possible. */
+static double least_makespan(search *s, double *sample)
+{
+    double bound = least_time(s, sample, 0.0, has_room, false);
+    for (int32_t i = 0; i < s->p; i++) s->top[i] = s->n;
+    return isinf(bound) || feasible(s, bound) ? bound : least_time(s, sample, bound, feasible, true);
+}
+
+/* From the last worker to the first: as many chunks as it can do in less than the makespan if the others can do the rest,
+ * else as many as it can do in exactly that time. For non-decreasing times these are the counts of hs_distribute. */
+static void choose_counts(const search *s, double makespan, int64_t *counts)
+{
+    int64_t rest = s->n;
+    for (int32_t i = s->p; i-- > 0;) {
+        const double *times = times_of(s, i);
+        const uint64_t *before = s->reach + (size_t)i * s->words;
+        int64_t most = s->last[i] < rest ? s->last[i] : rest, x = most;
+        while (x >= 0 && !((x == 0 || times[x] < makespan) && has(before, rest - x))) x--;
+        if (x < 0)
+            for (x = most; !(times[x] == makespan && has(before, rest - x));) x--;
+        counts[i] = x;
+        rest -= x;
+    }
+}
+
+hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64_t *counts, double *makespan)
+{
+    if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++)
+        for (int64_t x = 1; x <= n; x++)
+            if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;
+
+    search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1};
+    size_t sets = (size_t)p + 2 + levels_of(s.words);
+    if (s.words > SIZE_MAX / sizeof *s.own / sets) return HS_ERROR_MEMORY;
+    uint64_t *bits = malloc(sets * s.words * sizeof *bits);
+    int64_t *limits = malloc(2 * (size_t)p * sizeof *limits);
+    double *sample = malloc(SAMPLE * sizeof *sample);
+    hs_status status = bits && limits && sample ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        s.own = bits, s.reach = bits + s.words, s.spread = s.reach + ((size_t)p + 1) * s.words;
+        s.top = limits, s.last = limits + p;
+        for (int32_t i = 0; i < p; i++) s.top[i] = n;
+        double least = n ? least_makespan(&s, sample) : 0.0;
+        if (isinf(least)) {
+            status = HS_ERROR_INFEASIBLE;
+        } else {
+            reaches(&s, least, true);
+            choose_counts(&s, least, counts);
+            if (makespan) *makespan = least;
+        }
+    }
+    free(bits), free(limits), free(sample);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* hs_distribute_prefix: the paper's pattern, every prefix as hs_distribute has it, the ends of the range, every refusal. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+static void paper_values(void)
+{
+    const double three[] = {3, 5, 8};
+    const int32_t selected[] = {0, 1, 0, 2, 0, 1, 0, 0, 1, 2};
+    const double costs[] = {3, 5, 6, 8, 9, 10, 12, 15, 15, 16};
+    int32_t owner[10], again[10];
+    double makespans[10];
+    CHECK(hs_distribute_prefix(10, 3, three, owner, makespans) == HS_OK);
+    CHECK(memcmp(owner, selected, sizeof owner) == 0);
+    for (int k = 0; k < 10; k++) CHECK(makespans[k] == costs[k]);
+    CHECK(hs_distribute_prefix(10, 3, three, again, NULL) == HS_OK);
+    CHECK(memcmp(owner, again, sizeof owner) == 0);
+    CHECK(hs_distribute_prefix(0, 3, three, NULL, NULL) == HS_OK);
+}
+
+static void every_prefix_is_a_distribution(void)
+{
+    enum { N = 60, P = 6 };
+    for (int round = 0; round < 200; round++) {
+        int32_t p = 1 + (int32_t)check_random(P), owner[N];
+        double times[P], makespans[N], makespan;
+        int64_t counts[P] = {0}, wanted[P];
+        for (int32_t i = 0; i < p; i++) {
+            double t = 1 + check_random(round % 2 ? 4 : 100);
+            times[i] = i && check_random(8) == 0 ? INFINITY : round % 3 ? t : ldexp(t, 1000 - (int)check_random(10)) / 3;
+        }
+        CHECK(hs_distribute_prefix(N, p, times, owner, makespans) == HS_OK);
+        for (int k = 0; k < N; k++) {
+            if (!CHECK(owner[k] >= 0 && owner[k] < p)) return;
+            counts[owner[k]]++;
+            CHECK(hs_distribute(k + 1, p, times, wanted, &makespan) == HS_OK);
+            CHECK(memcmp(counts, wanted, (size_t)p * sizeof *counts) == 0);
+            CHECK(makespans[k] == makespan);
+        }
+    }
+}
+
+static void ends_of_the_range(void)
+{
+    int32_t owner[4];
+    double makespans[4];
+    CHECK(hs_distribute_prefix(3, 2, (const double[]){DBL_TRUE_MIN, 2 * DBL_TRUE_MIN}, owner, makespans) == HS_OK);
+    CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && makespans[2] == 2 * DBL_TRUE_MIN);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){DBL_MAX, DBL_MAX}, owner, makespans) == HS_OK);
+    CHECK(owner[0] == 0 && owner[1] == 1 && owner[2] == 0 && owner[3] == 1);
+    CHECK(makespans[1] == DBL_MAX && isinf(makespans[2]));
+    /* the real 3 * 0.1 is above the double 0.3; 3 t rounds to 1, the real product is above */
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){0.1, 0.3}, owner, makespans) == HS_OK);
+    CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, owner, makespans) == HS_OK);
+    CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
+}
+
+static void refused(int64_t n, int32_t p, const double *times, int line)
+{
+    int32_t owner = -7;
+    double makespan = -7;
+    hs_status status = hs_distribute_prefix(n, p, times, &owner, &makespan);
+    check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
+    check_that(owner == -7 && makespan == -7, "outputs untouched", __FILE__, line);
+}
+
+static void refusals(void)
+{
+    const double good[] = {1, 2}, bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
+    refused(-1, 2, good, __LINE__);
+    refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
+    refused(1, 0, good, __LINE__);
+    refused(1, -1, good, __LINE__);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
+        refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
+    }
+    refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
+}
+
+int main(void)
+{
+    paper_values();
+    every_prefix_is_a_distribution();
+    ends_of_the_range();
+    refusals();
+    return check_result();
+}
