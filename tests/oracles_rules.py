@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 BESIDE, ABOVE, AROUND = -1, -2, -4
-TIE = Fraction(1, 10**12)  # what is nearer than this is equal
+TIE = Fraction(1, 2**40)  # what is nearer than this is equal
 
 Tree = Any
 Rect = tuple[float, float, float, float]  # row, col, height, width
@@ -115,16 +115,16 @@ def rows(areas: Sequence[float], aspect: float) -> Tree:
 
 
 def kalinov_lastovetsky(areas: Sequence[float], aspect: float) -> Tree:
-    """Of all places for the j-th cut the one with the area before it nearest to j / columns, from left to right."""
+    """Before the j-th cut are the workers with more than half of their area in the first j / columns of the whole."""
     given = [(i, Fraction(area)) for i, area in enumerate(areas) if area > 0]
     total = sum(area for _, area in given)
     squares = len(given) * Fraction(aspect)
     columns = min(len(given), max(1, math.isqrt(squares.numerator // squares.denominator)))
     cuts = [0]
+    middles = [(sum(area for _, area in given[:q]) + given[q][1] / 2) / total for q in range(len(given))]
     for j in range(1, columns):
-        places = range(cuts[-1] + 1, len(given) - (columns - j) + 1)
-        away = [abs(sum(area for _, area in given[:q]) / total - Fraction(j, columns)) for q in places]
-        cuts.append(next(q for q, distance in zip(places, away, strict=True) if distance <= min(away) + TIE))
+        before = sum(middle < Fraction(j, columns) - TIE for middle in middles)
+        cuts.append(min(max(before, cuts[-1] + 1), len(given) - (columns - j)))
     cuts.append(len(given))
     runs = [[worker for worker, _ in given[a:b]] for a, b in zip(cuts, cuts[1:], strict=False)]
     return chain(BESIDE, [chain(ABOVE, run) for run in runs])

@@ -134,6 +134,8 @@ def test_corners_as_wide_as_the_box(operator):
 @example("nagamochi-abe", [2.0, 1.0, 1.0, 1.0, 1.0], 1.0)
 @example("recursive", [1.0] * 9, 1.0)
 @example("kalinov-lastovetsky", [1.0] * 7, 1.0)
+@example("kalinov-lastovetsky", [1e-14, 1e-14, 1e-14, 1.0, 1.0, 1e-14, 1.0], 1.0)
+@example("kalinov-lastovetsky", [1.0, 1.0, 1e12, 1.0], 1.0)
 @example("kalinov-lastovetsky", [100.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 1.0)
 @example("kalinov-lastovetsky", [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0], 1.0)
 @example("kalinov-lastovetsky", [1.0, 1.0], 20.0)

@@ -91,13 +91,13 @@ hs_status hs_tile_columns(int64_t m, int64_t n, int32_t p, const double *areas, 
 enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
 
 /* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
- * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 1e-12 is a tie.
+ * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
  *
  *   HS_RULE_ROWS                 Horizontal slices in worker order. Cost size * width + height.
  *   HS_RULE_KALINOV_LASTOVETSKY  2001 paper, section 3.2.6: a fixed layout in columns, balanced inside each column, then the
  *                                columns balanced. The paper does not say how to lay out; this reproduces its figure 17
  *                                (columns of six and two workers, 0.5 each, cost 6): runs of workers in worker order, cut
- *                                where the area so far is nearest to j / columns of the whole, none empty;
+ *                                where the area so far is nearest to j / columns of the whole, no run empty;
  *                                floor(sqrt(size * aspect)) columns, as for equal areas that is where columns and rows
  *                                cost the same.
  *   HS_RULE_RECURSIVE            Crandall and Quinn, same section: the ceil(q / 2) largest of q are the first part.

@@ -4,7 +4,7 @@
 
 #include "hetsched.h"
 
-static const double tie = 1e-12;
+static const double tie = 0x1p-40; /* no power of ten: areas like 1 and 1e12 are common */
 
 typedef struct {
     double area;
@@ -65,9 +65,9 @@ static void runs_in_columns(const part *parts, const prefix *sums, int32_t size,
     double all = between(sums, 0, size);
     for (int32_t j = 1, first = 0; j <= columns; j++) {
         int32_t end = first + 1, most = size - (columns - j);
-        double place = (double)j / columns;
+        double place = (double)j / columns - tie;
         if (j == columns) end = most;
-        while (end < most && fabs(between(sums, 0, end + 1) / all - place) < fabs(between(sums, 0, end) / all - place) - tie) end++;
+        while (end < most && (between(sums, 0, end) + between(sums, end, end + 1) / 2.0) / all < place) end++;
         at = stack_up(parts, first, end, plan, at);
         if (j > 1) plan[at++] = HS_BESIDE;
         first = end;
@@ -109,7 +109,7 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
 
 /* SNRPP. With s the area and r >= 1 the ratio of sides of a box: unless the largest has more than s (1 - 1 / (3 r)), the first
  * parts of some number have between s / (3 r) and s (1 - 1 / (3 r)). (A part that leads from below the one to above the other
- * has more than s (1 - 2 / (3 r)) >= s / 3; were there a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is
+ * has more than s (1 - 2 / (3 r)); were there a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is
  * symmetric, so what is nearest to half is in it, and the two boxes have ratios <= max(r, 3).
  * Else the others, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side / sqrt(3). Their owner pays
  * (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r) / (2 sqrt(r)): for 1 <= r <= 3 at most sqrt(3/2), 2 / sqrt(3).
@@ -123,7 +123,8 @@ static bool goes_around(const prefix *sums, const box *b)
 
 /* Writes the plan from its end: an operator, its second part, its first part. The boxes on the stack are disjoint, so that
  * there are never more than parts. */
-static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, box *stack, int32_t *plan)
+static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, box *stack,
+                    int32_t *plan)
 {
     int32_t at = 2 * size - 1, depth = 0;
     stack[depth++] = (box){0, size, aspect};
@@ -231,7 +232,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
         for (int32_t i = 0; i < p; i++)
             if (areas[i] > 0.0) parts[size++] = (part){areas[i], i};
         if (rule == HS_RULE_SNRPP) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index);
-        if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_NAGAMOCHI_ABE) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index_down);
+        else if (rule >= HS_RULE_RECURSIVE) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index_down);
         add_up(parts, size, sums);
 
         if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, plan, 0);

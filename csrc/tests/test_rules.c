@@ -265,7 +265,8 @@ static void contiguous(void)
         memset(owner, -1, sizeof owner);
         for (int32_t k = 0; k < pieces; k++) {
             const int64_t *rect = rects + 4 * k;
-            if (!CHECK(rect[0] >= 0 && rect[1] >= 0 && rect[2] > 0 && rect[3] > 0 && rect[0] + rect[2] <= m && rect[1] + rect[3] <= n)) continue;
+            int inside = rect[0] >= 0 && rect[1] >= 0 && rect[0] + rect[2] <= m && rect[1] + rect[3] <= n;
+            if (!CHECK(inside && rect[2] > 0 && rect[3] > 0)) continue;
             CHECK(++of_worker[workers[k]] <= 3);
             for (int64_t row = rect[0]; row < rect[0] + rect[2]; row++)
                 for (int64_t col = rect[1]; col < rect[1] + rect[3]; col++) {
