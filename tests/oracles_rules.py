@@ -179,10 +179,10 @@ def snrpp(areas: Sequence[float], aspect: float) -> Tree:
         total = sum(value[i] for i in workers)
         low = min(height / width, width / height) / 3
         shares = [(k, sum(value[i] for i in workers[:k]) / total) for k in range(1, len(workers))]
-        within = [(k, share) for k, share in shares if low * (1 - TIE) <= share <= 1 - low * (1 - TIE)]
-        if not within:
-            assert value[workers[-1]] > total * (1 - low)
+        if shares[-1][1] < low * (1 - TIE):
+            assert not any(low <= share <= 1 - low for _, share in shares)
             return (AROUND, divide(workers[:-1], Fraction(1), Fraction(1)), workers[-1])
+        within = [(k, share) for k, share in shares if low - 2 * TIE <= share <= 1 - low + 2 * TIE]
         nearest = min(abs(share - Fraction(1, 2)) for _, share in within)
         k, share = next((k, share) for k, share in within if abs(share - Fraction(1, 2)) <= nearest + TIE)
         operator, sides, others = cut(height, width, share)
