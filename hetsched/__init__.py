@@ -7,8 +7,8 @@ from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
 from .pool import Pool, matmul
 from .product import ProductPlan
-from .remap import Recut, RentOrBuy
 from .profile import ProfileDistribution, distribute_profile
+from .remap import Recut, RentOrBuy
 from .simulate import simulate
 from .trace import Trace
 

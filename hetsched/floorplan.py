@@ -23,6 +23,7 @@ _ALL_ORDERS = 5
 _EVALUATIONS, _EFFORT = 3_000_000, 200_000_000
 
 Plan = NDArray[np.int32]
+Pieces = NDArray[np.float64] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +54,7 @@ class Floorplan:
     """A floorplan in postfix notation with its zones: pieces (q, 5) of worker, row, col, height, width."""
 
     plan: Plan
-    pieces: NDArray[np.float64] | NDArray[np.int64]
+    pieces: Pieces
     columns: tuple[tuple[int, ...], ...]
     cost: float
     scope: str
@@ -68,7 +69,7 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
     """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
     if request.sides is None:
         workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
-        pieces: NDArray[np.float64] | NDArray[np.int64] = np.column_stack((workers.astype(np.float64), rects))
+        pieces: Pieces = np.column_stack((workers.astype(np.float64), rects))
     else:
         workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
         pieces = np.column_stack((workers.astype(np.int64), cells))
@@ -76,7 +77,7 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
     return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
 
 
-def cost_of(pieces: NDArray[np.float64] | NDArray[np.int64], request: Request) -> float:
+def cost_of(pieces: Pieces, request: Request) -> float:
     """The objective for given zones."""
     costs = zones(pieces, len(request.areas)).sum(axis=1)
     if request.weights is not None:
@@ -85,12 +86,13 @@ def cost_of(pieces: NDArray[np.float64] | NDArray[np.int64], request: Request) -
         return float(costs.max())
     total = float(costs.sum())
     if request.groups is not None:
-        own = np.column_stack((request.groups[pieces[:, 0].astype(np.int64)], pieces[:, 1:]))
+        own = pieces.astype(np.float64)
+        own[:, 0] = request.groups[pieces[:, 0].astype(np.int64)]
         total += request.group_cost * float(zones(own, int(request.groups.max()) + 1).sum())
     return total
 
 
-def zones(pieces: NDArray[np.float64] | NDArray[np.int64], p: int) -> NDArray[np.float64]:
+def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
     """(p, 2) how many rows and columns the pieces of each worker span."""
     owners = pieces[:, 0].astype(np.int64)
     spans = np.zeros((p, 2))
@@ -138,10 +140,20 @@ def _columns(request: Request) -> Floorplan:
     return laid_out(of_columns(order, starts), request, _members(order, starts), "partitions into full columns" if plain else "")
 
 
-def _rows(request: Request) -> Floorplan:
-    order = np.flatnonzero(request.areas > 0).astype(np.int32)
-    starts = np.array([0, len(order)], np.int32)
-    return laid_out(of_columns(order, starts), request, _members(order, starts))
+def _rule(name: str) -> Callable[[Request], Floorplan]:
+    def follow(request: Request) -> Floorplan:
+        plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
+        return laid_out(plan, request, (tuple(plan[plan >= 0].tolist()),) if name == "rows" else ())
+
+    return follow
+
+
+def _contiguous(request: Request) -> Floorplan:
+    if request.sides is None:
+        raise ValueError('method "contiguous" deals cells: give shape')
+    workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
+    pieces = np.column_stack((workers.astype(np.int64), cells))
+    return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
 
 
 def _interval(request: Request) -> Floorplan:
@@ -165,13 +177,9 @@ def _guillotine(request: Request) -> Floorplan:
     if size > 16:
         raise InfeasibleError(f'method "guillotine" is for up to 16 workers, areas has {size}')
     plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
-    scope = (
-        "partitions into rectangles"
-        if size <= 6
-        else "guillotine and pinwheel partitions"
-        if size <= _WHEELS
-        else "guillotine partitions"
-    )
+    scope = "guillotine partitions"
+    if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
+        scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
     return laid_out(plan, request, scope=scope)
 
 
@@ -190,7 +198,7 @@ def _best(request: Request) -> Floorplan:
     size = request.size
     if request.groups is not None:
         return _interval(request)
-    found = [_columns(request), _rows(request)]
+    found = [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
     if request.objective == "max":
         if size <= 7:
             found.append(_guillotine(request))
@@ -254,5 +262,6 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
     "interval": _interval,
     "guillotine": _guillotine,
     "nonrectangular": _nonrectangular,
-    "rows": _rows,
+    "contiguous": _contiguous,
+    **{name: _rule(name) for name in _engine.RULES},
 }

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check
 from .errors import InfeasibleError
-from .floorplan import METHODS, Floorplan, Request, plan_floorplan, zones
+from .floorplan import METHODS, Floorplan, Pieces, Request, plan_floorplan, zones
 from .plan import Plan, Step, names_of, plain, proven, relative_speeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .platform import Platform
+    from .remap import Recut
 
 OBJECTIVES = ("sum", "max")
 
@@ -56,7 +57,7 @@ class Partition(Plan):
     group_cost : float
     """
 
-    pieces: NDArray[np.float64] | NDArray[np.int64]
+    pieces: Pieces
     columns: tuple[tuple[int, ...], ...]
     floorplan: NDArray[np.int32]
     cost: float
@@ -76,7 +77,7 @@ class Partition(Plan):
         return self.names
 
     @cached_property
-    def rects(self) -> NDArray[np.float64] | NDArray[np.int64] | tuple[NDArray[np.float64] | NDArray[np.int64], ...]:
+    def rects(self) -> Pieces | tuple[Pieces, ...]:
         """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
         not a rectangle: for each worker the (k, 4) array of its rectangles.
         """
@@ -166,7 +167,7 @@ def partition(
         kind), "interval" (the best guillotine cuts of the sorted list), "guillotine" (the best of all guillotine cuts, up to 16
         workers; with pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "nagamochi-abe", "kalinov-lastovetsky".
         Other zones: "nonrectangular" (as "interval", some worker may lie around the others), "snrpp", "contiguous" (runs of
-        cells, row by row).
+        cells, row by row; needs shape).
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
         to nothing gets nothing.
@@ -300,8 +301,9 @@ def shares(areas: Platform | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
     return scaled, times
 
 
-def _areas(pieces: NDArray[np.float64] | NDArray[np.int64], p: int) -> NDArray[np.float64]:
-    return np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+def _areas(pieces: Pieces, p: int) -> NDArray[np.float64]:
+    cells = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+    return cells.astype(np.float64)
 
 
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:

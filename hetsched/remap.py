@@ -40,7 +40,8 @@ class Recut:
 
     def __repr__(self) -> str:
         return (
-            f"<Recut: moves {self.moved:.2%} of the matrix (at least {self.moved_bound:.2%}; a fresh partition {self.fresh_moved:.2%}), "
+            f"<Recut: moves {self.moved:.2%} of the matrix (at least {self.moved_bound:.2%}; "
+            f"a fresh partition {self.fresh_moved:.2%}), "
             f"cost {self.plan.cost:.6g} (fresh {self.fresh.cost:.6g})>"
         )
 

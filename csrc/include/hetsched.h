@@ -126,6 +126,49 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
                                int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
+/* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
+ * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
+ *
+ *   HS_RULE_ROWS                 Horizontal slices in worker order. Cost size * width + height.
+ *   HS_RULE_KALINOV_LASTOVETSKY  2001 paper, section 3.2.6: a fixed layout in columns, balanced inside each column, then the
+ *                                columns balanced. The paper does not say how to lay out; this reproduces its figure 17
+ *                                (columns of six and two workers, 0.5 each, cost 6): runs of workers in worker order, cut
+ *                                where the area so far is nearest to j / columns of the whole, no run empty;
+ *                                floor(sqrt(size * aspect)) columns, as for equal areas that is where columns and rows
+ *                                cost the same.
+ *   HS_RULE_RECURSIVE            Crandall and Quinn, same section: the ceil(q / 2) largest of q are the first part.
+ *   HS_RULE_NAGAMOCHI_ABE        Nagamochi and Abe 2007: the first part is the fewest largest that reach a third of the sum.
+ *                                Every rectangle has a ratio of sides <= max(that of the box, 3, 1 + max a_i / a_{i+1}) for
+ *                                areas a_1 >= a_2 >= ..., and the cost is at most 1.25 times the least of all partitions
+ *                                into rectangles: not 1.25 times 2 sum(sqrt(area)), as 1 and almost nothing cost 3.
+ *   HS_RULE_SNRPP                Beaumont, Eyraud-Dubois, Lambert 2016; with Becker, DeFlumere, Lastovetsky 2018. In a box
+ *                                whose longer side is r times its shorter one, a worker above 1 - 1 / (3 r) of the area
+ *                                goes around the others (HS_AROUND); else the smallest are the first part, so many that
+ *                                they are nearest to half. For a box with r <= 3 every rectangle has a ratio of sides <= 3
+ *                                before the corners are stretched, and cost <= sqrt(3/2) * 2 sum(sqrt(area)).
+ *
+ * p at most 2^30. Time O(p log p), memory O(p), also where the floorplan is a chain. */
+typedef enum hs_rule {
+    HS_RULE_ROWS = 0,
+    HS_RULE_KALINOV_LASTOVETSKY = 1,
+    HS_RULE_RECURSIVE = 2,
+    HS_RULE_NAGAMOCHI_ABE = 3,
+    HS_RULE_SNRPP = 4
+} hs_rule;
+hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
+                            double *cost);
+
+/* Contiguous blocks (2001 paper, figure 18): the m x n cells in row-major order are dealt in worker order, to each as many as
+ * hs_distribute gives it for the cycle-time 1 / area. It is no floorplan: the run of a worker has up to three rectangles, the
+ * end of a row, whole rows, the start of a row. The finer the grid, the nearer is the cost to that of HS_RULE_ROWS.
+ *   m, n     rows and columns; m n at most 2^53
+ *   p        at most 2^29
+ *   workers  [3 p] out: the worker of each piece;  rects  [12 p] out: row, col, height, width of each piece, in cells
+ *   pieces   out: their number. A worker without cells has none.
+ * Time O(p log p). */
+hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
+                                  int32_t *pieces);
+
 /* The best guillotine partition in which every sub-box holds an interval of `order` (NULL: by ascending area). Per interval the
  * lower left hull of the costs (per width, per height) is kept, so every aspect ratio is exact. With `groups` every group of
  * workers stays together in a rectangle of its own, which costs group_weight * its half perimeter more (two-level schemes,

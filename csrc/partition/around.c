@@ -159,12 +159,7 @@ hs_status hs_partition_around(int32_t p, const double *areas, const double *weig
     if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect));
     free(t.worker), free(t.weight), free(t.area), free(t.count), free(t.shapes);
     if (status) return status;
-
-    /* What the floorplan costs is what its lengths say. */
-    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
-    double *rects = malloc(8 * (size_t)p * sizeof *rects);
-    status = workers && rects ? hs_floorplan_rects(p, areas, weights, aspect, plan, t.length, workers, rects, &pieces, cost) : HS_ERROR_MEMORY;
+    status = hs__floorplan_cost(p, areas, weights, aspect, plan, t.length, cost); /* what its lengths say */
     if (!status) *length = t.length;
-    free(workers), free(rects);
     return status;
 }

@@ -189,8 +189,9 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
         break;
     }
     default: { /* HS_AROUND */
-        double width = fmin(fmax(hs__corner_width(first), first->area / all.height), all.width);
-        double height = fmin(first->area / width, all.height);
+        const bool some = first->area > 0.0;
+        double width = some ? fmin(fmax(hs__corner_width(first), first->area / all.height), all.width) : 0.0;
+        double height = some ? fmin(first->area / width, all.height) : 0.0;
         boxes[child[0]] = (box){.row = all.row + (all.height - height), .col = all.col + (all.width - width), .height = height, .width = width};
         boxes[child[1]] = all;
         boxes[child[1]].corner_height = height, boxes[child[1]].corner_width = width;
@@ -198,8 +199,9 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
     }
 }
 
-hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
-                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost)
+/* workers, rects and pieces may be NULL, all three. */
+static hs_status lay_out(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
+                         int32_t *workers, double *rects, int32_t *pieces, double *cost)
 {
     int32_t size;
     if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
@@ -223,7 +225,7 @@ hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weigh
         const bool full_width = b.corner_width >= b.width, full_height = b.corner_height >= b.height;
         const double upper = b.height - b.corner_height, left = b.width - b.corner_width;
         const double parts[2][4] = {{b.row, b.col, upper, b.width}, {b.row + upper, b.col, b.corner_height, left}};
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;
             double *rect = rects + 4 * (size_t)count;
             for (int side = 0; side < 4; side++) rect[side] = parts[k][side] / (side % 2 ? width : height);
@@ -232,8 +234,19 @@ hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weigh
         sum += (weights ? weights[nodes[i].op] : 1.0) * ((b.corner_height > 0.0 && full_width ? upper : b.height) +
                                                          (b.corner_width > 0.0 && full_height ? left : b.width));
     }
-    *pieces = count;
+    if (pieces) *pieces = count;
     if (cost) *cost = sum;
     free(nodes), free(boxes);
     return HS_OK;
+}
+
+hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost)
+{
+    return lay_out(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
+}
+
+hs_status hs__floorplan_cost(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length, double *cost)
+{
+    return lay_out(p, areas, weights, aspect, plan, length, NULL, NULL, NULL, cost);
 }

@@ -24,6 +24,9 @@ int32_t hs__children(const hs__node *nodes, int32_t i, int32_t children[5]);
 /* nodes [length] out. HS_ERROR_VALUE if it is no floorplan of exactly the workers with positive area. */
 hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weights, const int32_t *plan, int32_t length, hs__node *nodes);
 
+/* The cost of hs_floorplan_rects alone. */
+hs_status hs__floorplan_cost(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length, double *cost);
+
 /* The lines of a wheel of five areas (sum 1, > 0) in the unit square, top left, right, bottom, left, centre: x0 < x1, y0 < y1,
  * y downwards. Any five areas have exactly one such wheel. */
 typedef struct {

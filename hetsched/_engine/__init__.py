@@ -221,6 +221,27 @@ def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray
     return owner, makespans
 
 
+# The numbers of hs_rule, by the names that `partition` gives them.
+RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp")
+
+
+def partition_rule(rule: str, areas: NDArray[np.float64], aspect: float = 1.0) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
+    plan = np.empty(2 * len(areas), np.int32)
+    length, cost = ffi.new("int32_t *"), ffi.new("double *")
+    check_status(lib.hs_partition_rule(RULES.index(rule), len(areas), _doubles(areas), aspect, _int32s(plan), length, cost))
+    return plan[: length[0]].copy(), cost[0]
+
+
+def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The worker and the (row, col, height, width) of each piece of hs_partition_contiguous."""
+    p = len(areas)
+    workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
+    pieces = ffi.new("int32_t *")
+    check_status(lib.hs_partition_contiguous(m, n, p, _doubles(areas), _int32s(workers), _int64s(rects.reshape(-1)), pieces))
+    return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]

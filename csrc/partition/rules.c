@@ -1,0 +1,212 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "floorplan.h"
+
+static const double tie = 0x1p-40; /* no power of ten: areas like 1 and 1e12 are common */
+
+typedef struct {
+    double area;
+    int32_t worker;
+} part;
+
+static int by_area_then_index(const void *x, const void *y)
+{
+    const part *a = x, *b = y;
+    if (a->area != b->area) return a->area < b->area ? -1 : 1;
+    return a->worker < b->worker ? -1 : a->worker > b->worker;
+}
+
+/* For the rules that take the largest first: read from its end, this order has ties by index too. */
+static int by_area_then_index_down(const void *x, const void *y)
+{
+    const part *a = x, *b = y;
+    if (a->area != b->area) return a->area < b->area ? -1 : 1;
+    return a->worker > b->worker ? -1 : a->worker < b->worker;
+}
+
+/* Sum of the first q parts, as high + low: the sum of an interval is right also where much stands before it. */
+typedef struct {
+    double high, low;
+} prefix;
+
+static void add_up(const part *parts, int32_t size, prefix *sums)
+{
+    sums[0] = (prefix){0.0, 0.0};
+    for (int32_t q = 0; q < size; q++) {
+        double old = sums[q].high, added = parts[q].area, sum = old + added, part_in = sum - old;
+        sums[q + 1].high = sum;
+        sums[q + 1].low = sums[q].low + ((old - (sum - part_in)) + (added - part_in));
+    }
+}
+
+static double between(const prefix *sums, int32_t first, int32_t end)
+{
+    return (sums[end].high - sums[first].high) + (sums[end].low - sums[first].low);
+}
+
+/* ---- layouts in worker order ------------------------------------------------------------------------------------- */
+
+/* Appends the parts first .. end - 1 one above the other; returns the new length of the plan. */
+static int32_t stack_up(const part *parts, int32_t first, int32_t end, int32_t *plan, int32_t at)
+{
+    for (int32_t q = first; q < end; q++) {
+        plan[at++] = parts[q].worker;
+        if (q > first) plan[at++] = HS_ABOVE;
+    }
+    return at;
+}
+
+static void runs_in_columns(const part *parts, const prefix *sums, int32_t size, double aspect, int32_t *plan)
+{
+    double wanted = sqrt(size * aspect);
+    int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted, at = 0;
+    double all = between(sums, 0, size);
+    for (int32_t j = 1, first = 0; j <= columns; j++) {
+        int32_t end = first + 1, most = size - (columns - j);
+        double place = (double)j / columns - tie;
+        if (j == columns) end = most;
+        while (end < most && (between(sums, 0, end) + between(sums, end, end + 1) / 2.0) / all < place) end++;
+        at = stack_up(parts, first, end, plan, at);
+        if (j > 1) plan[at++] = HS_BESIDE;
+        first = end;
+    }
+}
+
+/* ---- recursive rules --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int32_t first, end; /* of the sorted parts */
+    double shape;       /* width / height */
+} box;
+
+/* Where to cut the sorted parts of a box: those from the middle on are the larger ones. */
+static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
+{
+    if (rule == HS_RULE_RECURSIVE) return b->end - (b->end - b->first + 1) / 2;
+    double all = between(sums, b->first, b->end);
+    int32_t low = b->first + 1, high = b->end - 1;
+    if (rule == HS_RULE_NAGAMOCHI_ABE) {
+        while (low < high) { /* the last place from which on there is a third */
+            int32_t middle = low + (high - low + 1) / 2;
+            if (between(sums, middle, b->end) / all >= (1.0 - tie) / 3.0) low = middle;
+            else high = middle - 1;
+        }
+        return low;
+    }
+    while (low < high) { /* the first place up to which there is a half */
+        int32_t middle = low + (high - low) / 2;
+        if (between(sums, b->first, middle) / all >= 0.5) high = middle;
+        else low = middle + 1;
+    }
+    if (low - 1 > b->first) {
+        double over = between(sums, b->first, low) / all - 0.5, under = 0.5 - between(sums, b->first, low - 1) / all;
+        if (under <= over + tie) low--;
+    }
+    return low;
+}
+
+/* SNRPP. With s the area and r >= 1 the ratio of sides of a box: unless the largest has more than s (1 - 1 / (3 r)), the first
+ * parts of some number have between s / (3 r) and s (1 - 1 / (3 r)). (A part that leads from below the one to above the other
+ * has more than s (1 - 2 / (3 r)); were there a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is
+ * symmetric, so what is nearest to half is in it, and the two boxes have ratios <= max(r, 3).
+ * Else the others, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side / sqrt(3). Their owner pays
+ * (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r) / (2 sqrt(r)): for 1 <= r <= 3 at most sqrt(3/2), 2 / sqrt(3).
+ * Stretching a corner to its best sides makes nothing dearer: its contents have widths and heights whose ratios, hence also
+ * the ratio of the sums, are between 1/3 and 3. So it is stretched by at most sqrt(3), and squares inside it still fit. */
+static bool goes_around(const prefix *sums, const box *b)
+{
+    double others = between(sums, b->first, b->end - 1) / between(sums, b->first, b->end);
+    return others < fmin(b->shape, 1.0 / b->shape) / 3.0 * (1.0 - tie);
+}
+
+/* Writes the plan from its end: an operator, its second part, its first part. The boxes on the stack are disjoint, so that
+ * there are never more than parts. */
+static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, box *stack,
+                    int32_t *plan)
+{
+    int32_t at = 2 * size - 1, depth = 0;
+    stack[depth++] = (box){0, size, aspect};
+    while (depth > 0) {
+        box b = stack[--depth];
+        if (b.end - b.first == 1) {
+            plan[--at] = parts[b.first].worker;
+        } else if (rule == HS_RULE_SNRPP && goes_around(sums, &b)) {
+            plan[--at] = HS_AROUND;
+            plan[--at] = parts[b.end - 1].worker;
+            stack[depth++] = (box){b.first, b.end - 1, 1.0};
+        } else {
+            int32_t middle = middle_of(rule, sums, &b);
+            bool wide = b.shape > 1.0 - tie;
+            double all = between(sums, b.first, b.end);
+            double small = between(sums, b.first, middle) / all, large = between(sums, middle, b.end) / all;
+            box of_small = {b.first, middle, wide ? b.shape * small : b.shape / small};
+            box of_large = {middle, b.end, wide ? b.shape * large : b.shape / large};
+            plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+            stack[depth++] = rule == HS_RULE_SNRPP ? of_small : of_large;
+            stack[depth++] = rule == HS_RULE_SNRPP ? of_large : of_small;
+        }
+    }
+}
+
+hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
+                            double *cost)
+{
+    if ((unsigned)rule > HS_RULE_SNRPP || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
+    int32_t size;
+    if (!(hs__partition_total(p, areas, NULL, aspect, &size) > 0.0)) return HS_ERROR_VALUE;
+
+    part *parts = malloc((size_t)size * sizeof *parts);
+    prefix *sums = malloc(((size_t)size + 1) * sizeof *sums);
+    box *stack = malloc((size_t)size * sizeof *stack);
+    hs_status status = parts && sums && stack ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        size = 0;
+        for (int32_t i = 0; i < p; i++)
+            if (areas[i] > 0.0) parts[size++] = (part){areas[i], i};
+        if (rule == HS_RULE_SNRPP) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index);
+        else if (rule >= HS_RULE_RECURSIVE) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index_down);
+        add_up(parts, size, sums);
+
+        if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, plan, 0);
+        else if (rule == HS_RULE_KALINOV_LASTOVETSKY) runs_in_columns(parts, sums, size, aspect, plan);
+        else recurse(rule, parts, sums, size, aspect, stack, plan);
+        *length = 2 * size - 1;
+        status = hs__floorplan_cost(p, areas, NULL, aspect, plan, *length, cost);
+    }
+    free(parts), free(sums), free(stack);
+    return status;
+}
+
+/* ---- contiguous blocks ------------------------------------------------------------------------------------------- */
+
+hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
+                                  int32_t *pieces)
+{
+    if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29) return HS_ERROR_VALUE;
+    int32_t size;
+    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
+    double *time = malloc((size_t)p * sizeof *time);
+    int64_t *counts = malloc((size_t)p * sizeof *counts);
+    hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
+    for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i]; /* relative: 1 / area could overflow */
+    if (!status) status = hs_distribute(m * n, p, time, counts, NULL);
+    if (!status) {
+        int64_t cell = 0;
+        *pieces = 0;
+        for (int32_t i = 0; i < p; i++)
+            for (int64_t end = cell + counts[i]; cell < end; (*pieces)++) {
+                int64_t row = cell / n, col = cell % n, height = 1, width = n - col;
+                if (width > end - cell) width = end - cell;
+                if (width == n) height = (end - cell) / n;
+                int64_t *rect = rects + 4 * (size_t)*pieces;
+                rect[0] = row, rect[1] = col, rect[2] = height, rect[3] = width;
+                workers[*pieces] = i;
+                cell += height * width;
+            }
+    }
+    free(time), free(counts);
+    return status;
+}
