@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -195,6 +196,8 @@ def test_bound_is_below_all_colourings(shape, data):
     weights = data.draw(st.lists(st.integers(1, 4), min_size=len(counts), max_size=len(counts)))
     least = oracle.least_projections(*shape, counts, weights)
     assert oracle.bound(counts, shape, weights) <= least * (1 + 1e-12)
+    if len(counts) == 3:
+        assert oracle.bound_of_three(counts, shape) <= oracle.least_projections(*shape, counts) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("small", [0.01, 0.1, 0.25, 0.3, 0.5])
@@ -205,6 +208,17 @@ def test_two_zones(small):
     plan = hs.partition([small, 1 - small], "nonrectangular")
     check(plan, [small, 1 - small])
     assert plan.cost == pytest.approx(best, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sampled_from([(4, 4), (5, 5), (6, 6), (2, 9)]), st.data())
+def test_bound_is_below_any_zones(shape, data):
+    """The engine's bound is for zones of any form, so no colouring may beat it."""
+    cells = shape[0] * shape[1]
+    cuts = sorted(data.draw(st.sets(st.integers(1, cells - 1), min_size=1, max_size=2)))
+    counts = [b - a for a, b in itertools.pairwise([0, *cuts, cells])]
+    plan = hs.partition(counts, "nonrectangular", shape=(shape[0] * 10**6, shape[1] * 10**6))
+    assert plan.lower_bound <= oracle.least_projections(*shape, counts) * 1e6 * (1 + 1e-9)
 
 
 # ---- every method ----------------------------------------------------------------------------------------------------
