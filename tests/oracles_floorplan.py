@@ -100,15 +100,19 @@ def place(node: Any, size: Sequence[Number], box: Piece, weights: Sequence[Numbe
     else:  # AROUND: the corner with the sides that cost least for what is in it
         area = height * width * one / (one + two)
 
-        def corner(w: float) -> Piece:
-            return Piece(-1, row + height - area / w, col + width - w, area / w, w)
+        def corner(h: Number, w: Number) -> Piece:
+            return Piece(-1, row + height - h, col + width - w, h, w)
 
         def of_width(w: float) -> float:
-            return float(cost(place(first, size, corner(w), weights), weights))
+            return float(cost(place(first, size, corner(area / w, w), weights), weights))
 
-        least, most = float(area / height), float(width)
-        found = minimize_scalar(of_width, bounds=(least, most), method="bounded", options={"xatol": 1e-12})
-        inner = corner(float(found.x))
+        limits = float(area / height), float(width)
+        found = minimize_scalar(of_width, bounds=limits, method="bounded", options={"xatol": 1e-12})
+        inner = corner(area / float(found.x), float(found.x))
+        if of_width(limits[0]) <= found.fun:  # all rows, or all columns: what is left is a rectangle
+            inner = corner(height, area / height)
+        elif of_width(limits[1]) <= found.fun:
+            inner = corner(area / width, width)
         top = Piece(second, row, col, height - inner.height, width)
         side = Piece(second, row + height - inner.height, col, inner.height, width - inner.width)
         return [*place(first, size, inner, weights), top, side]
