@@ -90,10 +90,10 @@ def place(node: Any, size: Sequence[Number], box: Piece, weights: Sequence[Numbe
     one, two = (sum(size[worker] for worker in members(operand)) for operand in (first, second))
     if operator == BESIDE:
         cut = width * one / (one + two)
-        parts = [Piece(-1, row, col, height, cut), Piece(-1, row, col + cut, height, width - cut)]
+        parts = [Piece(-1, row, col, height, cut), Piece(-1, row, col + cut, height, width * two / (one + two))]
     elif operator == ABOVE:
         cut = height * one / (one + two)
-        parts = [Piece(-1, row, col, cut, width), Piece(-1, row + cut, col, height - cut, width)]
+        parts = [Piece(-1, row, col, cut, width), Piece(-1, row + cut, col, height * two / (one + two), width)]
     elif operator == WHEEL:
         five = wheel(one, two, *(sum(size[worker] for worker in members(operand)) for operand in others))
         parts = [Piece(-1, row + r * height, col + c * width, h * height, w * width) for r, c, h, w in five]
@@ -420,11 +420,11 @@ def bound(areas: Sequence[Number], box: Box = (1, 1), weights: Sequence[Number] 
     if len(given) == 2:
         (s, v), (t, w) = given
         around = min(v * (height + width) + plain[1], w * (height + width) + plain[0])
-        return min(around, *((v + w) * side + (v * s + w * t) / side for side in (height, width)))
+        return max(total, min(around, *((v + w) * side + (v * s + w * t) / side for side in (height, width))))
     if len(given) == 3:
         light = sorted(w for _, w in given)
         nobody = (light[0] + light[1]) * (height + width)
-        return min(total + min(full - least for full, least in zip(slices, plain, strict=True)), nobody)
+        return max(total, min(total + min(full - least for full, least in zip(slices, plain, strict=True)), nobody))
     return total
 
 

@@ -572,10 +572,10 @@ def test_pinwheel_on_cells():
     plan = hs.partition([20, 20, 20, 20, 1], shape=(9, 9))
     check_matrix(plan, (9, 9))
     assert plan.cost == 38
-    assert plan.imbalance == 1
+    assert plan.imbalance == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("method", "limit"), [("interval", 1.15), ("guillotine", 1.15), ("best", 1.15), ("columns", 1.25)])
+@pytest.mark.parametrize(("method", "limit"), [("interval", 1.15), ("best", 1.15), ("columns", 1.25)])
 def test_loads_on_a_coarse_grid(method, limit):
     """n = 24, p = 16: naive rounding of the cuts gives 1.20 on average."""
     rng = np.random.default_rng(24)
@@ -632,7 +632,7 @@ def test_recut_moves_less_than_a_fresh_plan():
     kept, fresh, costs = [], [], []
     for seed in range(12):
         areas = random_areas("uniform", 8, seed)
-        again = hs.partition(areas).recut(np.array(areas) * rng.uniform(0.95, 1.05, 8))
+        again = hs.partition(areas, "interval").recut(np.array(areas) * rng.uniform(0.95, 1.05, 8))
         kept.append(again.moved)
         fresh.append(again.fresh_moved)
         costs.append(again.plan.cost / again.fresh.cost)
