@@ -89,16 +89,16 @@ def place(node: Any, size: Sequence[Number], box: Piece, weights: Sequence[Numbe
     operator, first, second, *others = node
     one, two = (sum(size[worker] for worker in members(operand)) for operand in (first, second))
     if operator == BESIDE:
-        cut = width * one / (one + two)
-        parts = [Piece(-1, row, col, height, cut), Piece(-1, row, col + cut, height, width * two / (one + two))]
+        cut = width * (one / (one + two))
+        parts = [Piece(-1, row, col, height, cut), Piece(-1, row, col + cut, height, width * (two / (one + two)))]
     elif operator == ABOVE:
-        cut = height * one / (one + two)
-        parts = [Piece(-1, row, col, cut, width), Piece(-1, row + cut, col, height * two / (one + two), width)]
+        cut = height * (one / (one + two))
+        parts = [Piece(-1, row, col, cut, width), Piece(-1, row + cut, col, height * (two / (one + two)), width)]
     elif operator == WHEEL:
         five = wheel(one, two, *(sum(size[worker] for worker in members(operand)) for operand in others))
         parts = [Piece(-1, row + r * height, col + c * width, h * height, w * width) for r, c, h, w in five]
     else:  # AROUND: the corner with the sides that cost least for what is in it
-        area = height * width * one / (one + two)
+        area = height * width * (one / (one + two))
 
         def corner(h: Number, w: Number) -> Piece:
             return Piece(-1, row + height - h, col + width - w, h, w)
