@@ -1,0 +1,778 @@
+"""hetsched.partition: every method against plain geometry, the exact ones against trying everything."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles_floorplan as oracle
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracles_floorplan import ABOVE, AROUND, BESIDE, PINWHEEL, WHEEL, Piece
+
+import hetsched as hs
+
+INF, NAN = math.inf, math.nan
+PAPER = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]  # 2001 paper, Table 2
+STRAIGHT = ("columns", "rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "interval", "guillotine")
+ZONED = (*STRAIGHT, "nonrectangular", "snrpp", "best")
+SEARCHED = ("interval", "guillotine", "nonrectangular", "best")
+
+
+def lists(most: int, *, least: int = 1) -> st.SearchStrategy[list[float]]:
+    """Areas alike, uniform, of two classes, far apart."""
+    kinds = [
+        st.integers(1, 3).map(float),
+        st.floats(0.05, 1.0),
+        st.sampled_from([1.0, 20.0]),
+        st.floats(-2.5, 2.5).map(lambda x: 10.0**x),
+    ]
+    return st.one_of(*(st.lists(kind, min_size=least, max_size=most) for kind in kinds))
+
+
+weighted = lists(5, least=2).flatmap(
+    lambda areas: st.tuples(
+        st.just(areas), st.lists(st.sampled_from([1.0, 2.0, 0.3, 7.0]), min_size=len(areas), max_size=len(areas))
+    )
+)
+
+
+def random_areas(kind: str, p: int, seed: int) -> list[float]:
+    rng = np.random.default_rng([seed, p])
+    drawn = {
+        "uniform": lambda: rng.uniform(0.05, 1, p),
+        "lognormal": lambda: rng.lognormal(0, 1.6, p),
+        "two classes": lambda: np.where(rng.random(p) < 0.5, 1.0, 20.0),
+    }
+    result: list[float] = drawn[kind]().tolist()
+    return result
+
+
+def shares(areas: Sequence[float]) -> list[float]:
+    total = sum(map(Fraction, areas))
+    return [float(Fraction(area) / total) for area in areas]
+
+
+def pieces_of(plan: hs.Partition) -> list[Piece]:
+    return [Piece(int(worker), *rest) for worker, *rest in plan.pieces.tolist()]
+
+
+def value(plan: hs.Partition, weights: Sequence[float] | None = None, objective: str = "sum") -> float:
+    """What the plan's cost must be, from its pieces alone."""
+    p = len(plan.areas)
+    halves = oracle.half_perimeters(pieces_of(plan), p)
+    loads = [w * half for w, half in zip(weights or [1.0] * p, halves, strict=True)]
+    return math.fsum(loads) if objective == "sum" else max(loads)
+
+
+def check(
+    plan: hs.Partition,
+    areas: Sequence[float],
+    weights: Sequence[float] | None = None,
+    objective: str = "sum",
+    group_cost: float | None = None,
+) -> None:
+    """A tiling of the unit square with the right areas, an honest cost and a bound below it."""
+    p, pieces = len(areas), pieces_of(plan)
+    asked = shares(areas)
+    assert plan.shape is None
+    assert oracle.covers(pieces, tolerance=1e-9)
+    assert oracle.area_of(pieces, p) == pytest.approx(asked, rel=1e-9, abs=1e-300)
+    assert plan.actual_areas == pytest.approx(asked, rel=1e-9, abs=1e-300)
+    assert plan.areas == pytest.approx(asked, rel=1e-12, abs=1e-300)
+    assert plan.imbalance == pytest.approx(1, rel=1e-9)
+    if group_cost is None:
+        assert plan.cost == pytest.approx(value(plan, weights, objective), rel=1e-9)
+    check_rects(plan)
+    check_certificate(plan)
+    if objective == "sum" and group_cost is None:
+        plain = 2 * sum((w * math.sqrt(s) for w, s in zip(weights or [1.0] * p, asked, strict=True)), 0.0)
+        assert plan.lower_bound >= plain * (1 - 1e-12)
+    if plan.floorplan:
+        assert len(plan.floorplan) <= 2 * p - 1
+
+        drawn = oracle.zones(plan.floorplan, asked, weights=weights)
+        if AROUND not in plan.floorplan:
+            assert np.array(sorted(drawn)) == pytest.approx(np.array(sorted(pieces)), rel=1e-8, abs=1e-9)
+        if plan.floorplan.count(AROUND) <= 1:  # with an L in an L "the best corner" can be understood in two ways
+            assert oracle.half_perimeters(drawn, p) == pytest.approx(oracle.half_perimeters(pieces, p), rel=1e-6, abs=1e-6)
+
+
+def check_rects(plan: hs.Partition) -> None:
+    """.rects says the same as .pieces."""
+    own: list[list[list[float]]] = [[] for _ in plan.areas]
+    for worker, *rect in plan.pieces.tolist():
+        assert min(rect[2:]) > 0
+        own[int(worker)].append(rect)
+    if max(map(len, own)) <= 1:
+        assert isinstance(plan.rects, np.ndarray)
+        assert plan.rects.tolist() == [rects[0] if rects else [0, 0, 0, 0] for rects in own]
+    else:
+        assert isinstance(plan.rects, tuple)
+        assert [rects.shape for rects in plan.rects] == [(len(rects), 4) for rects in own]
+        assert [rects.tolist() for rects in plan.rects] == own
+
+
+def check_certificate(plan: hs.Partition) -> None:
+    assert 0 < plan.lower_bound <= plan.cost
+    assert plan.gap == pytest.approx(plan.cost / plan.lower_bound - 1, abs=1e-12)
+    if plan.optimal:
+        assert plan.gap <= 1e-9
+
+
+def check_matrix(plan: hs.Partition, shape: tuple[int, int], weights: Sequence[float] | None = None) -> None:
+    """Every cell painted once; cost and areas as counted on the cells."""
+    m, n = shape
+    assert plan.shape == shape
+    assert plan.pieces.dtype == np.int64
+    owner = oracle.painted(m, n, plan.pieces.tolist())
+    assert owner is not None
+    p = len(plan.areas)
+    assert plan.cost == pytest.approx(oracle.painted_cost(owner, weights or [1] * p), rel=1e-12)
+    cells = np.bincount(owner.ravel(), minlength=p)
+    assert plan.actual_areas == pytest.approx(cells / (m * n), rel=1e-12)
+    assert plan.imbalance == pytest.approx(max(cells[i] / (m * n) / s for i, s in enumerate(plan.areas) if s > 0))
+    assert not cells[plan.areas == 0].any()
+    check_rects(plan)
+    check_certificate(plan)
+
+
+# ---- the oracles themselves ------------------------------------------------------------------------------------------
+
+
+def test_oracles_know_the_papers_example_and_the_pinwheel():
+    exact = [Fraction(round(100 * area), 100) for area in PAPER]
+    assert oracle.rows_cost(exact) == 9
+    assert oracle.recursive_cost(exact) == Fraction(556, 100)
+    assert oracle.equal_columns_cost(exact, 2) == 6
+    assert oracle.painted_cost(oracle.contiguous(10, 10, [5, 5, 8, 10, 10, 12, 20, 30]), [1] * 8) == 82
+    assert oracle.bound(exact) == pytest.approx(5.4077, abs=5e-5)
+    assert oracle.best_guillotine(PINWHEEL) == Fraction(365, 81)
+    assert oracle.best_rectangles(PINWHEEL) == pytest.approx(38 / 9, rel=1e-12)
+    assert oracle.floorplans(6) == [1, 2, 6, 22, 92, 422]  # Baxter numbers: no other floorplans of up to 6 rectangles
+
+
+def test_oracles_see_what_is_wrong():
+    whole = [Piece(0, 0, 0, 1, Fraction(1, 3)), Piece(1, 0, Fraction(1, 3), 1, Fraction(2, 3))]
+    assert oracle.covers(whole)
+    assert oracle.cost(whole, [1, 2]) == Fraction(4, 3) + 2 * Fraction(5, 3)
+    assert not oracle.covers(whole[:1])
+    assert not oracle.covers([*whole, Piece(2, 0, 0, Fraction(1, 9), Fraction(1, 9))])
+    assert not oracle.covers([whole[0], whole[1]._replace(col=Fraction(1, 2))])
+    assert oracle.painted(1, 3, [(0, 0, 0, 1, 1), (1, 0, 1, 1, 2)]).tolist() == [[0, 1, 1]]
+    assert oracle.painted(1, 3, [(0, 0, 0, 1, 1), (1, 0, 2, 1, 1)]) is None
+    assert oracle.painted(1, 3, [(0, 0, 0, 1, 2), (1, 0, 1, 1, 2)]) is None
+    assert oracle.painted(1, 3, [(0, 0, 0, 1, 4)]) is None
+    assert oracle.moved(whole, [Piece(1, 0, 0, 1, Fraction(2, 3)), Piece(0, 0, Fraction(2, 3), 1, Fraction(1, 3))]) == Fraction(
+        2, 3
+    )
+    corner = oracle.zones((0, 1, AROUND), [Fraction(1, 4), Fraction(3, 4)])
+    assert oracle.cost(corner, [1, 1]) == pytest.approx(3)
+    corners = [(0.5, 0.5, 0.5, 0.5), (0, 0, 0.5, 1), (0.5, 0, 0.5, 0.5)]
+    assert np.array(corner, float)[:, 1:] == pytest.approx(np.array(corners), abs=1e-6)
+    five = oracle.zones((4, 2, 0, 1, 3, WHEEL), [1, 2, 3, 4, 5])
+    assert oracle.covers(five, tolerance=1e-12)
+    assert oracle.area_of(five, 5) == pytest.approx([1 / 15, 2 / 15, 3 / 15, 4 / 15, 5 / 15])
+
+
+@pytest.mark.parametrize(("m", "n", "cells"), [(3, 3, (1, 8)), (3, 3, (2, 3, 4)), (2, 4, (1, 2, 5)), (3, 3, (1, 2, 2, 4))])
+def test_least_projections_is_that_of_all_colourings(m, n, cells):
+    assert oracle.least_projections(m, n, cells) == oracle.least_projections_plainly(m, n, cells)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from([(3, 3), (4, 4), (5, 5), (2, 8), (7, 3), (1, 6)]), st.data())
+def test_bound_is_below_all_colourings(shape, data):
+    """Zones of any form, even scattered cells, do not beat the arguments for two and for three zones."""
+    cells = shape[0] * shape[1]
+    first = data.draw(st.integers(1, cells - 2))
+    second = data.draw(st.integers(1, cells - 1 - first)) if data.draw(st.booleans()) else cells - first
+    counts = [first, second, cells - first - second][: 2 + (first + second < cells)]
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(counts), max_size=len(counts)))
+    least = oracle.least_projections(*shape, counts, weights)
+    assert oracle.bound(counts, shape, weights) <= least * (1 + 1e-12)
+    if len(counts) == 3:
+        assert oracle.bound_of_three(counts, shape) <= oracle.least_projections(*shape, counts) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("small", [0.01, 0.1, 0.25, 0.3, 0.5])
+def test_two_zones(small):
+    """A square in the corner is the best for a small one, two slices otherwise; and no form is better."""
+    best = min(3, 2 + 2 * math.sqrt(small))
+    assert oracle.bound([small, 1 - small]) == pytest.approx(best)
+    plan = hs.partition([small, 1 - small], "nonrectangular")
+    check(plan, [small, 1 - small])
+    assert plan.cost == pytest.approx(best, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sampled_from([(4, 4), (5, 5), (6, 6), (2, 9)]), st.data())
+def test_bound_is_below_any_zones(shape, data):
+    """The engine's bound is for zones of any form, so no colouring may beat it."""
+    cells = shape[0] * shape[1]
+    cuts = sorted(data.draw(st.sets(st.integers(1, cells - 1), min_size=1, max_size=2)))
+    counts = [b - a for a, b in itertools.pairwise([0, *cuts, cells])]
+    plan = hs.partition(counts, "nonrectangular", shape=(shape[0] * 10**6, shape[1] * 10**6))
+    assert plan.lower_bound <= oracle.least_projections(*shape, counts) * 1e6 * (1 + 1e-9)
+
+
+# ---- every method ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ZONED)
+@settings(deadline=None, max_examples=25)
+@given(lists(7))
+@example([1.0])
+@example([1.0] * 7)
+@example([1e-300, 1.0])
+@example([1e300, 1e-300, 1.0])
+@example([1e-300, 1e-300, 1e-300, 1.0, 1.0])
+@example([0.0, 3.0, 0.0, 1.0, 2.0, 0.0])
+@example([0.0, 5.0])
+@example([1.0, 1.1, 1.2, 1.05, 1e-14])  # in the centre of a wheel
+@example([1.0, 1.0, 1.0, 1.0, 1e-30])
+def test_tiles_the_unit_square(method, areas):
+    plan = hs.partition(areas, method)
+    assert plan.method == method or method == "best"
+    check(plan, areas)
+    if sum(area > 0 for area in areas) == 1:
+        assert plan.cost == pytest.approx(2)
+        assert plan.optimal
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists(7))
+def test_rules_of_others(areas):
+    assert hs.partition(areas, "rows").cost == pytest.approx(oracle.rows_cost(areas), rel=1e-12)
+    assert hs.partition(areas, "recursive").cost == pytest.approx(oracle.recursive_cost(areas), rel=1e-12)
+    assert hs.partition(areas, "columns").cost == pytest.approx(oracle.best_columns(areas), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists(9))
+def test_kalinov_lastovetsky(areas):
+    """floor(sqrt(p)) columns of workers in their order, each as near to an equal share as a worker's area allows."""
+    plan = hs.partition(areas, "kalinov-lastovetsky")
+    assert [worker for column in plan.columns for worker in column] == list(range(len(areas)))
+    assert len(plan.columns) == math.isqrt(len(areas))
+    widths = [sum(shares(areas)[worker] for worker in column) for column in plan.columns]
+    cost = sum(1 + len(column) * width for column, width in zip(plan.columns, widths, strict=True))
+    assert plan.cost == pytest.approx(cost, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists(5))
+def test_proven_ratios(areas):
+    """Nagamochi and Abe: 1.25 of the best rectangles; the recursion around the largest: sqrt(3 / 2) of the bound."""
+    best = oracle.best_rectangles(areas)
+    assert hs.partition(areas, "nagamochi-abe").cost <= 1.25 * best * (1 + 1e-9)
+    assert hs.partition(areas, "interval").cost <= 1.25 * best * (1 + 1e-9)
+    assert hs.partition(areas, "snrpp").cost <= math.sqrt(1.5) * oracle.bound(areas) * (1 + 1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists(7))
+@example(PAPER[:7])
+@example([1.0] * 7)
+def test_interval_is_the_best_of_runs(areas):
+    plan = hs.partition(areas, "interval")
+    assert plan.cost == pytest.approx(oracle.best_interval(areas), rel=1e-11)
+    assert not set(plan.floorplan) & {WHEEL, AROUND}
+    for method in ("columns", "nagamochi-abe"):
+        assert plan.cost <= hs.partition(areas, method).cost * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists(5))
+@example([20.0, 20.0, 20.0, 20.0, 1.0])
+@example([1.0] * 5)
+@example([1.0, 1.0, 1.0, 1.0, 0.001])
+def test_guillotine_is_the_best_of_rectangles(areas):
+    """With wheels, so that for up to 6 areas no partition into rectangles is better."""
+    plan = hs.partition(areas, "guillotine")
+    assert plan.cost <= oracle.best_guillotine(areas) * (1 + 1e-11)
+    assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
+def test_guillotine_of_six(kind):
+    for seed in range(4):
+        areas = random_areas(kind, 6, seed)
+        plan = hs.partition(areas, "guillotine")
+        check(plan, areas)
+        assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
+
+
+def test_guillotine_with_a_wheel_inside():
+    """Six areas: beside the sixth, or with two of them in one of the five places."""
+    beside = [20, 20, 20, 20, 1, 40]
+    within = [20, 20, 20, 10, 10, 1]
+    for areas in (beside, within):
+        plan = hs.partition(areas, "guillotine")
+        check(plan, areas)
+        assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
+@pytest.mark.parametrize("p", [3, 6, 8, 11])
+def test_best_is_the_best(kind, p):
+    for seed in range(3):
+        areas = random_areas(kind, p, seed)
+        best = hs.partition(areas)
+        check(best, areas)
+        costs = {method: hs.partition(areas, method).cost for method in ZONED}
+        assert best.cost <= min(costs.values()) * (1 + 1e-12), costs
+        assert costs["interval"] <= min(costs["columns"], costs["nagamochi-abe"]) * (1 + 1e-12)
+        assert costs["guillotine"] <= min(costs[method] for method in STRAIGHT) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
+def test_many_areas(kind):
+    areas = random_areas(kind, 40, 1)
+    interval, columns = hs.partition(areas, "interval"), hs.partition(areas, "columns")
+    best = hs.partition(areas, budget=50)
+    for plan in (best, interval, columns):
+        check(plan, areas)
+    assert best.cost <= interval.cost * (1 + 1e-12)
+    assert interval.cost <= columns.cost * (1 + 1e-12)
+    assert interval.cost <= {"uniform": 1.02, "lognormal": 1.04, "two classes": 1.01}[kind] * interval.lower_bound
+
+
+# ---- golden values ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "cost"),
+    [
+        ("columns", 5.5),
+        ("rows", 9),
+        ("kalinov-lastovetsky", 6),
+        ("recursive", 5.56),
+        ("guillotine", 5.46),
+        ("interval", 5.496842105263158),
+    ],
+)
+def test_papers_example(method, cost):
+    plan = hs.partition(PAPER, method)
+    check(plan, PAPER)
+    assert plan.cost == pytest.approx(cost, rel=1e-12)
+    assert plan.lower_bound == pytest.approx(5.4077, abs=5e-5)
+
+
+def test_papers_example_in_columns_and_blocks():
+    assert sorted(map(len, hs.partition(PAPER, "columns").columns)) == [2, 3, 3]
+    assert hs.partition(PAPER).cost <= 5.46 * (1 + 1e-12)
+    plan = hs.partition(PAPER, "contiguous", shape=(10, 10))
+    check_matrix(plan, (10, 10))
+    assert plan.cost == 82
+
+
+def test_pinwheel():
+    areas = [20, 20, 20, 20, 1]
+    for method in ("guillotine", "best"):
+        plan = hs.partition(areas, method)
+        check(plan, areas)
+        assert plan.cost == pytest.approx(38 / 9, rel=1e-12)
+        assert WHEEL in plan.floorplan
+        assert plan.floorplan[-2] == 4  # the smallest in the centre
+    assert hs.partition(areas, "interval").cost >= 365 / 81 * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(("areas", "ratio"), [([1, 20], 1.0202), ([1, 1, 1, 100], 1.01146)])
+def test_one_dominant_worker(areas, ratio):
+    plan = hs.partition(areas, "nonrectangular")
+    check(plan, areas)
+    assert plan.cost / (2 * sum(math.sqrt(s) for s in shares(areas))) == pytest.approx(ratio, abs=1e-4)
+    assert AROUND in plan.floorplan
+    assert isinstance(plan.rects, tuple)
+    assert len(plan.rects[-1]) == 2
+
+
+# ---- weights, groups, the largest ------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=40)
+@given(weighted)
+@example(([20.0, 20.0, 20.0, 20.0, 1.0], [1.0, 7.0, 1.0, 2.0, 0.3]))
+def test_link_costs(case):
+    areas, weights = case
+    plan = hs.partition(areas, "guillotine", link_costs=weights)
+    check(plan, areas, weights)
+    assert plan.cost == pytest.approx(oracle.best_rectangles(areas, weights=weights), rel=1e-11)
+    for method in ("interval", "nonrectangular", "best"):
+        check(hs.partition(areas, method, link_costs=weights), areas, weights)
+    assert hs.partition(areas, link_costs=weights).cost <= plan.cost * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)), st.randoms(use_true_random=False))
+def test_link_costs_in_runs(areas, random):
+    weights = [random.choice([0.5, 1.0, 3.0]) for _ in areas]
+    plan = hs.partition(areas, "interval", link_costs=weights)
+    assert plan.cost == pytest.approx(oracle.best_interval(areas, weights=weights), rel=1e-11)
+
+
+def test_equal_link_costs_scale_the_cost():
+    plain = hs.partition(PAPER)
+    doubled = hs.partition(PAPER, link_costs=[2.0] * 8)
+    assert doubled.cost == pytest.approx(2 * plain.cost, rel=1e-9)
+    assert doubled.lower_bound == pytest.approx(2 * plain.lower_bound, rel=1e-9)
+
+
+@st.composite
+def grouped(draw):
+    areas = draw(lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)))
+    groups = draw(st.lists(st.integers(0, 2), min_size=len(areas), max_size=len(areas)))
+    return areas, groups, draw(st.sampled_from([0.5, 1.0, 10.0]))
+
+
+@settings(deadline=None, max_examples=40)
+@given(grouped())
+@example(([1.0, 2.0, 4.0, 8.0], [0, 1, 0, 1], 1.0))
+@example(([1.0, 2.0, 4.0, 8.5], [0, 1, 2, 2], 10.0))
+def test_groups(case):
+    areas, groups, price = case
+    plan = hs.partition(areas, "interval", groups=groups, group_cost=price)
+    check(plan, areas, group_cost=price)
+    pieces = pieces_of(plan)
+    outer = 0.0
+    for group in {*groups}:
+        own = [piece for piece in pieces if groups[piece.worker] == group]
+        height = max(o.row + o.height for o in own) - min(o.row for o in own)
+        width = max(o.col + o.width for o in own) - min(o.col for o in own)
+        assert height * width == pytest.approx(sum(o.height * o.width for o in own), rel=1e-9)  # a rectangle
+        outer += price * (height + width)
+    assert plan.cost == pytest.approx(outer + value(plan), rel=1e-9)
+    sums = [sum(area for area, other in zip(areas, groups, strict=True) if other == group) for group in {*groups}]
+    if len({*sums}) == len(sums):
+        assert plan.cost == pytest.approx(oracle.best_groups(areas, groups, price, intervals=True), rel=1e-11)
+    assert plan.cost >= oracle.best_groups(areas, groups, price) * (1 - 1e-11)
+
+
+@settings(deadline=None, max_examples=25)
+@given(lists(6))
+@example([1.0] * 5)
+@example([20.0, 20.0, 20.0, 20.0, 1.0])
+def test_the_smallest_largest_half_perimeter(areas):
+    plan = hs.partition(areas, "guillotine", objective="max")
+    check(plan, areas, objective="max")
+    assert plan.cost == pytest.approx(oracle.best_peri_max(areas), rel=1e-9)
+    runs = hs.partition(areas, "interval", objective="max")
+    check(runs, areas, objective="max")
+    assert runs.cost == pytest.approx(oracle.best_peri_max(areas, order=oracle.ascending(areas)), rel=1e-9)
+    best = hs.partition(areas, objective="max")
+    check(best, areas, objective="max")
+    assert best.cost <= plan.cost * (1 + 1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(weighted)
+def test_the_largest_weighted(case):
+    areas, weights = case
+    plan = hs.partition(areas, "guillotine", objective="max", link_costs=weights)
+    check(plan, areas, weights, "max")
+    assert plan.cost == pytest.approx(oracle.best_peri_max(areas, weights=weights), rel=1e-9)
+
+
+@pytest.mark.parametrize(("p", "cost"), [(2, 3 / 2), (3, 4 / 3), (4, 1), (5, 14 / 15), (6, 5 / 6), (7, 11 / 14), (9, 2 / 3)])
+def test_the_largest_of_equal_areas(p, cost):
+    """Kong, Mount, Wermann (1987): columns of two neighbouring sizes."""
+    assert hs.partition([1.0] * p, "guillotine", objective="max").cost == pytest.approx(cost, rel=1e-9)
+
+
+@pytest.mark.parametrize("areas", [[1.0, 1.7e308, 1.0, 1.0], [1e-300, 1.0, 1e-300], [1.0, 1.0, 1.0, 1.0, 1e-200]])
+@pytest.mark.parametrize("method", ["interval", "guillotine", "best"])
+def test_the_largest_beside_slivers(areas, method):
+    plan = hs.partition(areas, method, objective="max")
+    check(plan, areas, objective="max")
+    assert plan.cost <= 2
+
+
+def test_sum_and_largest_differ():
+    areas = [1.0] * 5
+    by_sum, by_largest = hs.partition(areas, "guillotine"), hs.partition(areas, "guillotine", objective="max")
+    assert value(by_sum) <= value(by_largest) * (1 + 1e-9)
+    assert value(by_largest, objective="max") <= value(by_sum, objective="max") * (1 + 1e-9)
+
+
+# ---- matrices --------------------------------------------------------------------------------------------------------
+
+LARGE = 10**9
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1, 100), Fraction(1, 3), Fraction(5, 2), Fraction(100)])
+@pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
+def test_the_form_of_the_matrix_counts(kind, ratio):
+    """A large matrix is as good as a box: the exact methods are exact for its proportions."""
+    m, n = (LARGE, int(LARGE * ratio)) if ratio > 1 else (int(LARGE / ratio), LARGE)
+    areas = random_areas(kind, 5, 3)
+    guillotine = hs.partition(areas, "guillotine", shape=(m, n))
+    assert oracle.covers(pieces_of(guillotine), (m, n))
+    assert guillotine.cost == pytest.approx(oracle.best_rectangles(areas, (m, n)), rel=1e-6)
+    assert guillotine.imbalance == pytest.approx(1, abs=1e-6)
+    assert guillotine.lower_bound >= oracle.bound(areas, (m, n)) * (1 - 1e-6)
+    interval = hs.partition(areas, "interval", shape=(m, n))
+    assert interval.cost == pytest.approx(oracle.best_interval(areas, (m, n)), rel=1e-6)
+    recursive = hs.partition(areas, "recursive", shape=(m, n))
+    assert recursive.cost == pytest.approx(oracle.recursive_cost(areas, (m, n)), rel=1e-6)
+    columns = hs.partition(areas, "columns", shape=(m, n))
+    assert columns.cost == pytest.approx(oracle.best_columns(areas, (m, n)), rel=1e-6)
+    largest = hs.partition(areas, "guillotine", shape=(m, n), objective="max")
+    assert largest.cost == pytest.approx(oracle.best_peri_max(areas, (m, n)), rel=1e-6)
+    for method in ("nonrectangular", "best"):
+        plan = hs.partition(areas, method, shape=(m, n))
+        assert oracle.covers(pieces_of(plan), (m, n))
+        assert plan.cost == pytest.approx(value(plan), rel=1e-12)
+        assert plan.cost <= guillotine.cost * (1 + 1e-6)
+
+
+def test_a_long_matrix_is_cut_across():
+    for method in (*SEARCHED, "recursive", "nagamochi-abe"):
+        plan = hs.partition([1, 1, 2], method, shape=(10, 1000))
+        check_matrix(plan, (10, 1000))
+        assert plan.cost == 1030
+        assert sorted(plan.pieces[:, 4].tolist()) == [250, 250, 500]
+
+
+@st.composite
+def matrices(draw):
+    return (draw(st.integers(1, 30)), draw(st.integers(1, 30))), draw(lists(8))
+
+
+@pytest.mark.parametrize("method", [*ZONED, "contiguous"])
+@settings(deadline=None, max_examples=25)
+@given(matrices())
+@example(((1, 1), [3.0]))
+@example(((30, 1), [1.0] * 8))
+@example(((1, 30), [1.0] * 8))
+@example(((2, 4), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]))
+@example(((5, 5), [0.0, 1e-100, 1e100, 0.0, 1.0]))
+@example(((10, 1000), [1.0, 20.0, 1.0, 20.0, 5.0]))
+@example(((9, 9), [20.0, 20.0, 20.0, 20.0, 1.0]))
+def test_tiles_a_matrix(method, case):
+    shape, areas = case
+    enrolled = sum(area > 0 for area in areas)
+    if enrolled > shape[0] * shape[1]:
+        with pytest.raises(hs.InfeasibleError, match=f"fewer than the {enrolled} workers"):
+            hs.partition(areas, method, shape)
+        return
+    check_matrix(hs.partition(areas, method, shape), shape)
+
+
+def test_contiguous_runs():
+    for seed in range(5):
+        areas = random_areas("uniform", 7, seed)
+        plan = hs.partition(areas, "contiguous", shape=(11, 13))
+        owner = oracle.painted(11, 13, plan.pieces.tolist())
+        cells = np.bincount(owner.ravel(), minlength=7).tolist()
+        assert owner.tolist() == oracle.contiguous(11, 13, cells).tolist()
+        assert max(abs(c - 143 * s) for c, s in zip(cells, shares(areas), strict=True)) <= 1 + 1e-9
+        assert plan.cost == oracle.painted_cost(owner, [1] * 7)
+        assert all(1 <= len(rects) <= 3 for rects in plan.rects)
+
+
+def test_pinwheel_on_cells():
+    plan = hs.partition([20, 20, 20, 20, 1], shape=(9, 9))
+    check_matrix(plan, (9, 9))
+    assert plan.cost == 38
+    assert plan.imbalance == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("method", "limit"), [("interval", 1.15), ("best", 1.15), ("columns", 1.25)])
+def test_loads_on_a_coarse_grid(method, limit):
+    """n = 24, p = 16: naive rounding of the cuts gives 1.20 on average."""
+    rng = np.random.default_rng(24)
+    worst = [hs.partition(rng.uniform(0.3, 1, 16), method, (24, 24)).imbalance for _ in range(8)]
+    assert np.mean(worst) < limit
+
+
+# ---- new speeds ------------------------------------------------------------------------------------------------------
+
+
+def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
+    """The worker at the centre of each cell of the unit square."""
+    owner = np.full((cells, cells), -1)
+    centres = (np.arange(cells) + 0.5) / cells
+    for worker, row, col, height, width in pieces:
+        rows, cols = (centres >= row) & (centres < row + height), (centres >= col) & (centres < col + width)
+        owner[np.ix_(rows, cols)] = worker
+    return owner
+
+
+@pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "nonrectangular"])
+@settings(deadline=None, max_examples=15)
+@given(lists(6, least=2), st.integers(0, 2**32))
+@example([20.0, 20.0, 20.0, 20.0, 1.0], 1)
+@example([1.0, 20.0], 2)
+def test_recut(method, areas, seed):
+    plan = hs.partition(areas, method)
+    later = (np.array(areas) * np.random.default_rng(seed).uniform(0.8, 1.25, len(areas))).tolist()
+    again = plan.recut(later)
+    before, after, fresh = map(pieces_of, (plan, again.plan, again.fresh))
+    assert again.plan.floorplan == plan.floorplan
+    check(again.plan, later)
+    check(again.fresh, later)
+    assert again.fresh.cost == hs.partition(later, method).cost
+    change = sum(abs(s - t) for s, t in zip(shares(areas), shares(later), strict=True)) / 2
+    assert again.moved_bound == pytest.approx(change, rel=1e-9, abs=1e-12)
+    assert again.moved >= again.moved_bound - 1e-12
+    assert again.fresh_moved >= again.moved_bound - 1e-12
+    assert again.moved == pytest.approx(oracle.moved(before, after), abs=1e-9)
+    assert again.fresh_moved == pytest.approx(oracle.moved(before, fresh), abs=1e-9)
+    differs = (grid_of(before, 300) != grid_of(after, 300)).mean()
+    assert again.moved == pytest.approx(differs, abs=4 * len(areas) / 300)
+
+
+def test_recut_with_the_same_areas_moves_nothing():
+    again = hs.partition(PAPER).recut(PAPER)
+    assert again.moved == pytest.approx(0, abs=1e-12)
+    assert again.moved_bound == pytest.approx(0, abs=1e-12)
+    assert again.plan.cost == pytest.approx(hs.partition(PAPER).cost, rel=1e-12)
+
+
+def test_recut_moves_less_than_a_fresh_plan():
+    rng = np.random.default_rng(5)
+    kept, fresh, costs = [], [], []
+    for seed in range(12):
+        areas = random_areas("uniform", 8, seed)
+        again = hs.partition(areas, "interval").recut(np.array(areas) * rng.uniform(0.95, 1.05, 8))
+        kept.append(again.moved)
+        fresh.append(again.fresh_moved)
+        costs.append(again.plan.cost / again.fresh.cost)
+    assert np.mean(kept) < 0.06
+    assert np.mean(kept) < np.mean(fresh)
+    assert max(costs) < 1.03
+
+
+def test_recut_of_a_matrix():
+    plan = hs.partition(PAPER, shape=(40, 60))
+    later = [0.06, 0.05, 0.09, 0.1, 0.1, 0.1, 0.2, 0.3]
+    again = plan.recut(later)
+    check_matrix(again.plan, (40, 60))
+    before, after = (oracle.painted(40, 60, p.pieces.tolist()) for p in (plan, again.plan))
+    assert again.moved == pytest.approx((before != after).mean(), rel=1e-12)
+    assert again.plan.floorplan == plan.floorplan
+
+
+@pytest.mark.parametrize(
+    ("areas", "error", "message"),
+    [
+        ([1, 2], ValueError, "new_areas"),
+        ([1] * 9, ValueError, "new_areas"),
+        ([1] * 7 + [NAN], ValueError, r"new_areas\[7\]"),
+        ([1] * 7 + [-1], ValueError, r"new_areas\[7\]"),
+        ([0] * 8, ValueError, "new_areas"),
+        ("abc", TypeError, "new_areas"),
+    ],
+)
+def test_recut_bad_input(areas, error, message):
+    with pytest.raises(error, match=message):
+        hs.partition(PAPER).recut(areas)
+
+
+# ---- the same again --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ZONED)
+def test_deterministic_and_inputs_untouched(method):
+    areas = np.array(random_areas("lognormal", 11, 4))
+    weights, before = np.full(11, 1.0), areas.copy()
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first, second = hs.partition(areas, method), hs.partition(areas, method)
+    assert first.floorplan == second.floorplan
+    assert first.pieces.tolist() == second.pieces.tolist()
+    assert areas.tolist() == before.tolist()
+    assert areas.flags.writeable
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+    assert not first.pieces.flags.writeable
+    assert all(not rects.flags.writeable for rects in (first.rects if isinstance(first.rects, tuple) else [first.rects]))
+    if method in SEARCHED:
+        assert hs.partition(areas, method, link_costs=weights).cost == pytest.approx(first.cost, rel=1e-9)
+        assert weights.tolist() == [1.0] * 11
+
+
+def test_seed_and_budget():
+    areas = random_areas("uniform", 24, 2)
+    plans = [hs.partition(areas, seed=seed, budget=40) for seed in (1, 1, 2)]
+    assert plans[0].floorplan == plans[1].floorplan
+    for plan in plans:
+        check(plan, areas)
+        assert plan.cost <= hs.partition(areas, "interval").cost * (1 + 1e-12)
+    longer = hs.partition(areas, seed=1, budget=200)
+    assert longer.cost <= plans[0].cost * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=20)
+@given(lists(6), st.sampled_from(["interval", "guillotine", "nagamochi-abe", "recursive"]), st.randoms(use_true_random=False))
+def test_order_and_unit_do_not_matter(areas, method, random):
+    cost = hs.partition(areas, method).cost
+    assert hs.partition(random.sample(areas, len(areas)), method).cost == pytest.approx(cost, rel=1e-10)
+    assert hs.partition([area * 2.0**40 for area in areas], method).cost == pytest.approx(cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["best", "nonrectangular", "guillotine"])
+def test_dict_plot_and_simulation(method):
+    platform = hs.Platform.star([1.0, 2.0, 20.0, 25.0, 30.0])
+    for shape in (None, (20, 30)):
+        plan = hs.partition(platform, method, shape)
+        content = json.loads(json.dumps(plan.to_dict()))
+        assert content["floorplan"] == list(plan.floorplan)
+        trace = hs.simulate(plan)
+        cells = 1 if shape is None else shape[0] * shape[1]
+        assert trace.finish == pytest.approx(plan.actual_areas * cells * platform.cycle_times, rel=1e-9)
+        assert plan._repr_html_().startswith("<p>")
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "nope"}, ValueError, "method must be one of .*'nope'"),
+        ({"method": None}, ValueError, "method must be one of"),
+        ({"objective": "min"}, ValueError, "objective must be .*'min'"),
+        ({"objective": None}, ValueError, "objective"),
+        ({"link_costs": [1.0]}, ValueError, "link_costs .*3.*1|link_costs .*1.*3"),
+        ({"link_costs": [1.0, NAN, 1.0]}, ValueError, r"link_costs\[1\]"),
+        ({"link_costs": [1.0, 1.0, -1.0]}, ValueError, r"link_costs\[2\]"),
+        ({"link_costs": [1.0, INF, 1.0]}, ValueError, r"link_costs\[1\]"),
+        ({"link_costs": "abc"}, TypeError, "link_costs"),
+        ({"groups": [0, 1]}, ValueError, "groups"),
+        ({"groups": [0, 1, 2.5]}, (ValueError, TypeError), "groups"),
+        ({"groups": "abc"}, (ValueError, TypeError), "groups"),
+        ({"groups": [0, 1, 1], "group_cost": -1.0}, ValueError, "group_cost"),
+        ({"groups": [0, 1, 1], "group_cost": NAN}, ValueError, "group_cost"),
+        ({"groups": [0, 1, 1], "group_cost": "1"}, TypeError, "group_cost"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"seed": 1.5}, ValueError, "seed"),
+        ({"seed": "1"}, TypeError, "seed"),
+        ({"budget": -1}, ValueError, "budget"),
+        ({"budget": "1"}, TypeError, "budget"),
+        ({"shape": (0, 5)}, ValueError, r"shape\[0\]"),
+        ({"shape": 5}, TypeError, "shape"),
+        ({"shape": (1, 2)}, ValueError, "fewer than the 3 workers"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], error, message):
+    with pytest.raises(error, match=message):
+        hs.partition([1.0, 2.0, 3.0], **options)
+
+
+def test_too_many_for_the_guillotine():
+    with pytest.raises(ValueError, match="guillotine.*16|16.*guillotine"):
+        hs.partition([1.0] * 40, "guillotine")
+
+
+def test_floorplan_operators():
+    """What the postfix form means, read off a plan that has to be of that form."""
+    beside = hs.partition([1, 1], "columns")
+    assert beside.floorplan[-1] in (BESIDE, ABOVE)
+    assert hs.partition([1, 2, 3], "rows").floorplan == (0, 1, ABOVE, 2, ABOVE)
+    assert hs.partition([1], "best").floorplan == (0,)
