@@ -19,8 +19,8 @@ BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
 _WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
 #: Of all orders of the workers, "best" tries zones around others for so few.
 _ALL_ORDERS = 5
-#: Floorplans that "best" tries without a budget, and workers times floorplans.
-_EVALUATIONS, _EFFORT = 3_000_000, 200_000_000
+#: Floorplans per worker that "best" tries without a budget, and at most so many workers times floorplans.
+_EVALUATIONS, _EFFORT = 60_000, 200_000_000
 
 Plan = NDArray[np.int32]
 Pieces = NDArray[np.float64] | NDArray[np.int64]
@@ -129,6 +129,21 @@ def _members(order: NDArray[np.int32], starts: NDArray[np.int32]) -> tuple[tuple
     return tuple(tuple(order[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
 
 
+def _columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
+    """The columns of a floorplan of full columns."""
+    stack: list[list[list[int]]] = []
+    for entry in plan.tolist():
+        if entry >= 0:
+            stack.append([[entry]])
+            continue
+        second = stack.pop()
+        if entry == BESIDE:
+            stack[-1] += second
+        else:
+            stack[-1][-1] += second[0]
+    return tuple(tuple(column) for column in stack[0])
+
+
 # ---- methods -----------------------------------------------------------------------------------------------------
 
 
@@ -143,7 +158,7 @@ def _columns(request: Request) -> Floorplan:
 def _rule(name: str) -> Callable[[Request], Floorplan]:
     def follow(request: Request) -> Floorplan:
         plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
-        return laid_out(plan, request, (tuple(plan[plan >= 0].tolist()),) if name == "rows" else ())
+        return laid_out(plan, request, _columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
 
     return follow
 
@@ -222,7 +237,7 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
     if (plan < ABOVE).any():
         return
     size, seed = request.size, request.seed
-    evaluations = min(_EVALUATIONS, _EFFORT // size)
+    evaluations = min(_EVALUATIONS * size, _EFFORT // size)
     end = None if request.budget is None else time.monotonic() + request.budget
     while True:
         start = time.monotonic()

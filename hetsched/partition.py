@@ -35,7 +35,7 @@ class Partition(Plan):
         is not a rectangle has several, one that gets nothing has none.
     columns : tuple of tuple of int
         The workers of each column, left to right, top to bottom; () for a method without columns.
-    floorplan : (length,) int32 array
+    floorplan : tuple of int
         Who lies where, in postfix notation: workers, and -1 for the two before it side by side, -2 for the first of them above
         the second, -3 for a pinwheel of five (top, right, bottom, left, centre), -4 for the first in the lower right corner of
         the second. Empty for method "contiguous".
@@ -59,7 +59,7 @@ class Partition(Plan):
 
     pieces: Pieces
     columns: tuple[tuple[int, ...], ...]
-    floorplan: NDArray[np.int32]
+    floorplan: tuple[int, ...]
     cost: float
     areas: NDArray[np.float64]
     shape: tuple[int, int] | None
@@ -249,7 +249,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         scope=found.scope,
         pieces=_check.frozen(found.pieces),
         columns=tuple(filter(None, columns)),
-        floorplan=_check.frozen(found.plan),
+        floorplan=tuple(found.plan.tolist()),
         cost=found.cost,
         areas=_check.frozen(request.areas),
         shape=request.sides,

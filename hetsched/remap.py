@@ -48,7 +48,7 @@ class Recut:
 
 def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
     """See `Partition.recut`."""
-    if len(old.floorplan) == 0:
+    if not old.floorplan:
         raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
     scaled, times = shares(areas)
     if len(scaled) != len(old.areas):
@@ -68,7 +68,7 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         budget=None,
     )
     names = old.names if names_of(areas, len(scaled)) == names_of(None, len(scaled)) else names_of(areas, len(scaled))
-    found = laid_out(np.array(old.floorplan), request, old.columns)
+    found = laid_out(np.array(old.floorplan, np.int32), request, old.columns)
     plan = finish(old.method, replace(found, scope=""), request, times, names)
     fresh = partition(
         areas,

@@ -74,13 +74,16 @@ hs__wheel hs__wheel_of(const double area[5])
     return w;
 }
 
-void hs__wheel_shares(const hs__wheel *wheel, double width[5], double height[5])
+void hs__wheel_shares(const hs__wheel *wheel, const double area[5], double width[5], double height[5])
 {
     width[0] = wheel->x1, height[0] = wheel->y0;
     width[1] = 1.0 - wheel->x1, height[1] = wheel->y1;
     width[2] = 1.0 - wheel->x0, height[2] = 1.0 - wheel->y1;
     width[3] = wheel->x0, height[3] = 1.0 - wheel->y0;
     width[4] = wheel->x1 - wheel->x0, height[4] = wheel->y1 - wheel->y0;
+    const double centre = width[4] * height[4]; /* of a small one rounding leaves little */
+    if (!(centre > 0.0)) width[4] = height[4] = sqrt(area[4]);
+    else width[4] *= sqrt(area[4] / centre), height[4] *= sqrt(area[4] / centre);
 }
 
 double hs__corner_width(const hs__node *corner) { return sqrt(corner->area * corner->down / corner->across); }
@@ -104,7 +107,7 @@ static void add_up(hs__node *nodes, int32_t i, double owner_weight)
         double area[5];
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
         hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, width, height);
+        hs__wheel_shares(&wheel, area, width, height);
     } else
         for (int c = 0; c < 2; c++) *(self->op == HS_BESIDE ? &width[c] : &height[c]) = nodes[child[c]].area / self->area;
     for (int32_t c = 0; c < count; c++) {
@@ -181,7 +184,7 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
         double area[5], w[5], h[5];
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
         hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, w, h);
+        hs__wheel_shares(&wheel, area, w, h);
         const double top[5] = {0.0, 0.0, wheel.y1, wheel.y0, wheel.y0}, left[5] = {0.0, wheel.x1, wheel.x0, 0.0, wheel.x0};
         for (int c = 0; c < 5; c++)
             boxes[child[c]] = (box){.row = all.row + top[c] * all.height, .col = all.col + left[c] * all.width,

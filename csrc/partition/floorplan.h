@@ -34,8 +34,8 @@ typedef struct {
 } hs__wheel;
 hs__wheel hs__wheel_of(const double area[5]);
 
-/* Width and height shares of the five. */
-void hs__wheel_shares(const hs__wheel *wheel, double width[5], double height[5]);
+/* Width and height shares of the five areas. */
+void hs__wheel_shares(const hs__wheel *wheel, const double area[5], double width[5], double height[5]);
 
 /* The width of the least cost for the contents of a corner, if nothing limits it. */
 double hs__corner_width(const hs__node *corner);

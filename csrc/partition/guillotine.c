@@ -49,7 +49,7 @@ static hs_status lower_by_wheel(subsets *t, uint32_t all, const uint32_t part[5]
         if (c < 4) how |= (uint64_t)part[c] << (KINDS + MOST_WITH_WHEELS * c);
     }
     hs__wheel wheel = hs__wheel_of(area);
-    hs__wheel_shares(&wheel, width, height);
+    hs__wheel_shares(&wheel, area, width, height);
     if (hs__hull_reserve(&t->chain, capacity) || hs__hull_reserve(&t->chain2, capacity)) return HS_ERROR_MEMORY;
     hs__point *sum = t->chain.points, *next = t->chain2.points;
     int32_t count = hs__hull_sum(points_of(t, part[0]), t->hulls.count[part[0]], width[0], height[0], points_of(t, part[1]),
@@ -120,7 +120,7 @@ static void write(subsets *t, uint32_t set, double width, double height)
         }
         for (int c = 0; c < 5; c++) area[c] = t->area[part[c]] / t->area[set];
         hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, w, h);
+        hs__wheel_shares(&wheel, area, w, h);
         for (int c = 0; c < 5; c++) write(t, part[c], width * w[c], height * h[c]);
         t->plan[t->length++] = HS_WHEEL;
         break;
