@@ -8,6 +8,7 @@ from .pool import Pool, matmul
 from .product import ProductPlan
 from .simulate import simulate
 from .trace import Trace
+from .wavefront import Wavefront, wavefront
 
 __version__ = "0.1.0"
 
@@ -20,9 +21,11 @@ __all__ = [
     "Pool",
     "ProductPlan",
     "Trace",
+    "Wavefront",
     "Worker",
     "distribute",
     "matmul",
     "partition",
     "simulate",
+    "wavefront",
 ]

@@ -49,6 +49,39 @@ const char *hs_version(void);
  * Time O(p log p), independent of n; memory O(p). */
 hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan);
 
+/* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
+ * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
+ * transposed). A chunk is a run of neighbouring columns of one owner; a worker does its chunks from the left, each of them
+ *   HS_ROW_WISE     row by row, skewed by `reach` where that is not 0: the chunks to the right can go on early
+ *   HS_COLUMN_WISE  column by column
+ * All three functions want rows * cols <= 2^53, reach >= 0, and
+ *   cycle_times  [p] time per tile, > 0, not NaN, at least one finite; an infinite one gets nothing */
+typedef enum hs_wavefront_order { HS_ROW_WISE = 0, HS_COLUMN_WISE = 1 } hs_wavefront_order;
+
+/* When every tile starts and ends if nobody waits longer than it must. 2001 paper, sections 2.1 and 2.3.
+ *   owner       [cols] the worker of each column
+ *   makespan    out
+ *   start, end  [rows * cols] out, row by row; or both NULL
+ * Time O(rows * chunks + cols), with start and end O(rows * cols); memory O(rows + cols + p). */
+hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
+                                int32_t order, double *makespan, double *start, double *end);
+
+/* A lower bound on the makespan of every way to deal whole columns, in any order of the tiles: the columns divided by
+ * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
+ * Time O(p log p). */
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound);
+
+/* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
+ * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.
+ *   period         >= 1, or 0: the best of 1 .. cols, the longest of equals
+ *   owner          [cols] out
+ *   chosen         out: the period
+ *   redistributed  out: 1 if the columns left over are distributed anew
+ * For a search, periods are simulated by ascending lower bound until no later one can be better: at worst
+ * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
+hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
+                              int32_t order, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan);
+
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
 /* Both partitions tile the unit square with rectangles of the given areas (scaled to sum 1), full columns side by side.

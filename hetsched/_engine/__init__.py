@@ -92,6 +92,43 @@ def tile_columns(
     return rects
 
 
+def wavefront_makespan(length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int) -> float:
+    """Makespan of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
+    check_status(lib.hs_wavefront_makespan(*problem, makespan, ffi.NULL, ffi.NULL))
+    return makespan[0]  # type: ignore[no-any-return]
+
+
+def wavefront_times(
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(length, lines) starts and ends of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
+    problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
+    check_status(lib.hs_wavefront_makespan(*problem, makespan, _doubles(start), _doubles(end)))
+    return start, end
+
+
+def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: int) -> float:
+    """Lower bound of hs_wavefront_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_wavefront_bound(length, lines, len(times), _doubles(times), reach, bound))
+    return bound[0]  # type: ignore[no-any-return]
+
+
+def wavefront_panels(
+    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: int
+) -> tuple[NDArray[np.int32], int, bool, float]:
+    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0 searches."""
+    owner = np.empty(lines, np.int32)
+    chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
+    problem = (length, lines, len(times), _doubles(times), period, reach, order)
+    check_status(lib.hs_wavefront_panels(*problem, _int32s(owner), chosen, redistributed, makespan))
+    return owner, chosen[0], bool(redistributed[0]), makespan[0]
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
