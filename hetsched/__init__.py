@@ -7,6 +7,7 @@ from .platform import Platform, Worker
 from .pool import Pool, matmul
 from .product import ProductPlan
 from .simulate import simulate
+from .sweep import Stencil
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
@@ -20,6 +21,7 @@ __all__ = [
     "Platform",
     "Pool",
     "ProductPlan",
+    "Stencil",
     "Trace",
     "Wavefront",
     "Worker",
