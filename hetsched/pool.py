@@ -39,7 +39,7 @@ Progress = Callable[[float], object]
 
 
 class Pool:
-    """Persistent worker threads that multiply by a plan.
+    """Persistent worker threads that multiply, or sweep over a matrix, by a plan.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class TestReference:
         assert given == re.sub(r"<class '(.*?)'>", r"\1", true)
 
     @pytest.mark.parametrize(
-        "name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "ProductPlan", "Wavefront", "Worker"]
+        "name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "ProductPlan", "Stencil", "Wavefront", "Worker"]
     )
     def test_members(self, name):
         """Every public method, property and field of a class is named on the page."""
