@@ -32,6 +32,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py
+	$(BIN)/python benchmarks/bench_wavefront.py
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks

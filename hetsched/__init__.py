@@ -10,7 +10,9 @@ from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
 from .simulate import simulate
+from .sweep import Stencil
 from .trace import Trace
+from .wavefront import Wavefront, wavefront
 
 __version__ = "0.1.0"
 
@@ -27,7 +29,9 @@ __all__ = [
     "Recut",
     "RentOrBuy",
     "ProfileDistribution",
+    "Stencil",
     "Trace",
+    "Wavefront",
     "Worker",
     "distribute",
     "distribute_profile",
@@ -35,4 +39,5 @@ __all__ = [
     "matmul",
     "partition",
     "simulate",
+    "wavefront",
 ]

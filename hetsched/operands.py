@@ -28,10 +28,10 @@ def operand(name: str, value: ArrayLike) -> Array:
         raise TypeError(f"{name} has dtype {array.dtype}; supported are {_SUPPORTED}")
     if array.ndim == 0:
         raise ValueError(f"{name} is a scalar; matmul needs at least one dimension")
-    return array if _element_strides(array) else array.copy()
+    return array if element_strides(array) else array.copy()
 
 
-def _element_strides(array: Array) -> bool:
+def element_strides(array: Array) -> bool:
     """Whether the array can be described by strides counted in elements."""
     return array.flags.aligned and all(s % array.itemsize == 0 for s in array.strides)
 
@@ -108,19 +108,25 @@ def _scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
     return complex(value) if dtype.kind == "c" else float(value)
 
 
-def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> Array:
+    """An array that a result can be written to, which is to have the shape and dtype of `what`."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be an array, got {type(out).__name__}")
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, the product has {shape}")
+        raise ValueError(f"out has shape {out.shape}, {what} has {shape}")
     if out.dtype != dtype:
-        raise TypeError(f"out has dtype {out.dtype.str}, the product has {dtype.str}")
+        raise TypeError(f"out has dtype {out.dtype.str}, {what} has {dtype.str}")
     if not out.flags.writeable:
         raise ValueError("out is read-only")
-    if not _element_strides(out):
+    if not element_strides(out):
         raise ValueError("out is not aligned to its elements")
     if _overlaps_itself(out):
         raise ValueError("out overlaps itself: several of its elements share memory")
+    return out
+
+
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
+    writable(out, shape, dtype, "the product")
     for name, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):
             raise ValueError(f"out overlaps {name}; give it memory of its own")

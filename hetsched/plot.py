@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .partition import Partition
     from .profile import ProfileDistribution
     from .trace import Trace
+    from .wavefront import Wavefront
 
 # Okabe and Ito's blue and orange; waiting should look like nothing.
 _COLOURS = {"wait": "#efefef", "compute": "#0072b2", "transfer": "#e69f00"}
@@ -31,6 +32,7 @@ _SMALLEST, _LARGEST = 7.0, 10.0  # points; what does not fit at the smallest is 
 _STRIP = 14.0  # points kept free above the rows for the label of a line
 _LONGEST = 24  # characters of a worker's name
 _MANY = 1000  # bars; beyond this a vector picture would be too large
+_FRONT = 400  # points of a front in each direction
 _OWN = "hetsched figure"  # label of figures that take the size the picture wants
 
 
@@ -221,6 +223,43 @@ def plot_boxes(
             labels[:0] = [(f"{name}\n{share}", 0), (f"{name} {share}", 0), (f"{name} {share}", 90)]
         centre = (left[i] + width[i] / 2, top[i] + height[i] / 2)
         _fit_text(ax, centre, (width[i] * across, height[i] * down), labels, "black", sizes)
+    return ax
+
+
+def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
+    """The chunks of each worker, and lines that join tiles with the same start: the wavefront at equal intervals of time.
+
+    Parameters
+    ----------
+    plan : Wavefront
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    rows, cols = plan.shape
+    ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(plan.shape)))
+    ax.set_box_aspect(_aspect(plan.shape))
+    heading = _title(ax, f"{plan.method}, period {plan.period}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    _settle(ax)
+    _narrow(ax, heading)
+    whole = (lambda first, lines: (0, first, rows, lines)) if plan.axis == 1 else (lambda first, lines: (first, 0, lines, cols))
+    plot_boxes(plan.shape, [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()], plan.names, ax)
+    if min(rows, cols) > 1:
+        step = -(-max(rows, cols) // _FRONT)  # as fine as a picture can be
+        down, along = np.arange(0, rows, step), np.arange(0, cols, step)
+        levels = plan.makespan * np.arange(1, 10) / 10
+        if min(len(down), len(along)) > 1:
+            ax.contour(
+                along + 0.5, down + 0.5, plan.starts[::step, ::step], levels, colors="#222222", linewidths=0.8, linestyles="--"
+            )
     return ax
 
 

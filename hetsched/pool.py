@@ -17,10 +17,13 @@ from .errors import EmulationWarning
 from .machine import machine
 from .operands import Array, Operands, operands
 from .partition import Partition
+from .plan import relative_speeds
 from .platform import Platform
 from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
 from .simulate import simulate
+from .sweep import Kernel, Stencil, checked, stencil_rate
 from .trace import Trace
+from .wavefront import Wavefront
 
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
 _SMALL = 100**3
@@ -36,7 +39,7 @@ Progress = Callable[[float], object]
 
 
 class Pool:
-    """Persistent worker threads that multiply by a plan.
+    """Persistent worker threads that multiply, or sweep over a matrix, by a plan.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ class Pool:
         if self._emulate:
             if self._platform is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
-            self._require_capacity(np.dtype(np.float32))
+            self._require_capacity(_rate(np.dtype(np.float32)), "float32")
         self._cores = None if self._emulate or self._size > len(host.cores) else host.cores[: self._size]
         self._shares = None
         if self._platform is not None and np.ptp(self._platform.speeds) > 0:
@@ -290,7 +293,7 @@ class Pool:
     ) -> Trace:
         pace = receive = None
         if self._emulate:
-            self._require_capacity(c.dtype)
+            self._require_capacity(_rate(c.dtype), str(c.dtype))
             pace = self.platform.cycle_times * self._time_scale / UNIT
             if plan.link_costs.any():
                 receive = plan.receive * self._time_scale
@@ -316,27 +319,98 @@ class Pool:
             cpu=result.busy,
             predicted_finish=[t * self._time_scale for t in simulate(plan).finish],
         )
-        late = max(result.late)
-        if self._emulate and late > max(0.01 * plan.makespan * self._time_scale, 0.005):
-            worker = plan.names[int(np.argmax(result.late))]
-            warnings.warn(
-                f"the host could not keep up: worker {worker} was {late:.3g} s late; use a larger time_scale",
-                EmulationWarning,
-                stacklevel=3,
-            )
+        if self._emulate:
+            _warn_if_late(result.late, plan.names, plan.makespan * self._time_scale, 4)
         return trace
 
-    def _require_capacity(self, dtype: np.dtype[Any]) -> None:
-        """Refuse a platform that this host cannot emulate."""
+    def sweep(
+        self,
+        plan: Wavefront,
+        image: ArrayLike,
+        kernel: Stencil | Kernel,
+        out: Array | None = None,
+        *,
+        flops: float | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A recurrence over a matrix, tile by tile as a `wavefront` plans it.
+
+        Parameters
+        ----------
+        plan : Wavefront
+            For as many workers as the pool has. Its tiles divide the image as evenly as integers allow.
+        image : (m, n) array_like
+            At least one element per tile. With a Stencil float32 or float64, with any strides; else of any dtype.
+        kernel : Stencil, callable, or (int, int)
+            What a tile does: a Stencil; a Python function of (array, row, column, height, width), which changes the array
+            in place and holds the GIL while it does; or the addresses of an hs_tile_function in C and of its context.
+        out : ndarray, optional
+            Where the result goes: of the image's shape and dtype. Give the image itself to sweep it in place. After an
+            interrupted call its content is undefined.
+        flops : float, optional
+            Of the kernel for one element, which says how long an emulated worker takes. Default: those of the Stencil, else 1.
+        trace : bool
+            Also return a Trace, with one event for each tile.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            With a Stencil the same bits as from a sequential sweep: row by row, or column by column where "SW" is in the
+            plan's mask. The trace's prediction is for the pool's cycle-times; on real cores for the Stencil's measured rate.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument. What the kernel raises is raised again.
+        KeyboardInterrupt
+            Ctrl-C is seen between tiles, within 0.2 s and one tile.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> steps = hs.Stencil([[np.inf, 1, np.inf], [1, 0, np.inf], [np.inf] * 3], "min")  # from above and from the left
+        >>> image = np.full((2, 4), np.inf)
+        >>> image[0, 1] = 0.0
+        >>> with hs.Pool(2) as pool:
+        ...     pool.sweep(hs.wavefront(2, 2, [1, 1]), image, steps)
+        array([[inf,  0.,  1.,  2.],
+               [inf,  1.,  2.,  3.]])
+        """
+        threads = self._live()
+        x = checked(plan, image, kernel, flops, self._size)
+        rate = None
+        if isinstance(kernel, Stencil):
+            rate = stencil_rate(x.image.dtype, kernel.rule, kernel.used.tobytes()) * x.flops / kernel.flops
+        times = pace = None
+        if self._emulate:
+            if rate is not None:
+                self._require_capacity(rate, f"this stencil, {x.image.dtype}")
+            times = pace = self.platform.cycle_times * (self._time_scale / UNIT)
+        elif rate is not None:
+            times = 1.0 / (rate * relative_speeds(self.platform.cycle_times))
+        array = x.target(out)
+        result = x.run(threads, array, pace, progress, trace)
+        if self._emulate:
+            _warn_if_late(result.late, plan.names, max(result.finish), 3)
+        if not trace:
+            return array
+        kind = "emulated" if self._emulate else "real"
+        return array, x.trace(result, times, 1.0 / self.platform.cycle_times, kind)
+
+    def _require_capacity(self, rate: float, what: str) -> None:
+        """Refuse a platform that this host, with so many flops per second on a core, cannot emulate."""
         wanted = self.platform.speeds / self._time_scale
-        one = _rate(dtype) / UNIT
+        one = rate / UNIT
         cores = machine().workers
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
         if excess > 1.0:
             raise ValueError(
                 f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
                 f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({dtype}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
+                f"({what}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
             )
 
 
@@ -360,6 +434,17 @@ def _is_plain(A: Any, B: Any, out: Any) -> bool:
         and not np.may_share_memory(out, A)
         and not np.may_share_memory(out, B)
     )
+
+
+def _warn_if_late(late: list[float], names: tuple[str, ...], makespan: float, depth: int) -> None:
+    """Say on whose account an emulated run took longer than it should have; depth: of the calls from the user's."""
+    if max(late) > max(0.01 * makespan, 0.005):
+        worker = names[int(np.argmax(late))]
+        warnings.warn(
+            f"the host could not keep up: worker {worker} was {max(late):.3g} s late; use a larger time_scale",
+            EmulationWarning,
+            stacklevel=depth,
+        )
 
 
 def _by_numpy(x: Operands) -> None:

@@ -2,7 +2,6 @@
 #include "pool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,7 @@ struct hs_pool {
     pthread_cond_t done;
 };
 
-static void condition_init(pthread_cond_t *condition)
+void hs__condition_init(pthread_cond_t *condition)
 {
 #if defined(__APPLE__)
     pthread_cond_init(condition, NULL);
@@ -64,7 +63,7 @@ static void condition_init(pthread_cond_t *condition)
 #endif
 }
 
-static void wait_20_ms(pthread_cond_t *condition, pthread_mutex_t *lock)
+void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
     struct timespec until;
 #if defined(__APPLE__)
@@ -120,10 +119,14 @@ static unsigned next_ticket(helper *self, unsigned seen)
     return ticket;
 }
 
+/* The pool whose helper this thread is, or NULL. */
+static _Thread_local const hs_pool *helper_of;
+
 static void *helper_main(void *argument)
 {
     helper *self = argument;
     hs_pool *pool = self->pool;
+    helper_of = pool;
 #if defined(__linux__)
     char name[16] = "hetsched-worker";
     pthread_setname_np(pthread_self(), name);
@@ -148,13 +151,15 @@ static void start(helper *to)
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
 
+int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
+
 /* An address of its own for every thread. */
 static _Thread_local char this_thread;
 
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
 {
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
-    if (__atomic_load_n(&pool->runner, __ATOMIC_RELAXED) == &this_thread) return HS_ERROR_BUSY;
+    if (__atomic_load_n(&pool->runner, __ATOMIC_RELAXED) == &this_thread || helper_of == pool) return HS_ERROR_BUSY;
     if (!poll) pthread_mutex_lock(&pool->run_lock);
     else
         for (double last = hs_clock(); pthread_mutex_trylock(&pool->run_lock);) {
@@ -231,7 +236,7 @@ void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *j
         }
     while (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&pool->done_lock);
-        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) wait_20_ms(&pool->done, &pool->done_lock);
+        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) hs__condition_wait(&pool->done, &pool->done_lock);
         pthread_mutex_unlock(&pool->done_lock);
         if (idle) idle(job);
     }
@@ -263,7 +268,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pthread_mutex_init(&pool->run_lock, NULL);
     pthread_mutex_init(&pool->done_lock, NULL);
-    condition_init(&pool->done);
+    hs__condition_init(&pool->done);
 
     /* Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
     sigset_t all, before;

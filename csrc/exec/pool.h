@@ -2,6 +2,7 @@
 #ifndef HS_EXEC_POOL_H
 #define HS_EXEC_POOL_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
@@ -12,8 +13,15 @@ typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
 
+/* Whether each worker has a core of its own, so that a short busy-waiting takes time from nobody. */
+int hs__pool_spins(const hs_pool *pool);
+
+/* A condition, and a wait for it that ends after 20 ms at the latest. */
+void hs__condition_init(pthread_cond_t *condition);
+void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+
 /* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
- * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the job that runs is the calling thread's own, HS_ERROR_THREAD in a
+ * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the job that runs, HS_ERROR_THREAD in a
  * forked child. */
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);

@@ -1,117 +1,44 @@
-/* Runs products: boxes to gangs, gangs to the pool's workers; paces emulated workers and records what happened. */
-#define _GNU_SOURCE
+/* Runs products: boxes to gangs, gangs to the pool's workers. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "gang.h"
+#include "member.h"
 #include "pool.h"
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
-typedef struct job job;
-
 typedef struct {
-    job *job;
-    int32_t worker, is_caller;
-    int32_t box;        /* being worked on */
-    int32_t event;      /* index of its last event, -1 for none */
-    double deadline;    /* of a paced worker, seconds from the start */
-} member;
-
-struct job {
+    hs__course course;
     hs_pool *pool;
-    hs_run *run;
     hs__gang *gang; /* [box_count] */
     int32_t workers;
-    double start, last_poll;
-    int32_t event_count; /* atomic */
-    int cancel;          /* atomic */
-    int64_t tiles_done;  /* atomic */
-    int64_t tiles;
-};
+} job;
 
-/* ---- what the run says about itself --------------------------------------------------------------------------- */
-
-static void record(member *self, hs_event_kind kind, double start, double end)
-{
-    hs_run *run = self->job->run;
-    if (!run->events) return;
-    if (self->event >= 0) { /* one event for a box, unless there is a gap */
-        hs_event *last = &run->events[self->event];
-        if (last->kind == (int32_t)kind && last->box == self->box && start - last->end < 20e-6) {
-            last->end = end;
-            return;
-        }
-    }
-    int32_t at = __atomic_fetch_add(&self->job->event_count, 1, __ATOMIC_RELAXED);
-    if (at >= run->event_capacity) return;
-    run->events[at] = (hs_event){.worker = self->worker, .kind = kind, .box = self->box, .start = start, .end = end};
-    self->event = at;
-}
-
-static double since_start(const job *j) { return hs_clock() - j->start; }
-
-static double cpu_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int cancelled(const job *j) { return __atomic_load_n(&j->cancel, __ATOMIC_RELAXED); }
-
-/* Only on the calling thread. */
-static void poll_now(void *context)
-{
-    job *j = context;
-    if (!j->run->poll || cancelled(j)) return;
-    double now = hs_clock();
-    if (now - j->last_poll < 0.05) return;
-    j->last_poll = now;
-    double fraction = j->tiles ? (double)__atomic_load_n(&j->tiles_done, __ATOMIC_RELAXED) / (double)j->tiles : 1.0;
-    if (j->run->poll(j->run->poll_context, fraction)) __atomic_store_n(&j->cancel, 1, __ATOMIC_RELAXED);
-}
-
-/* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
-static void sleep_until(member *self, double until)
-{
-    job *j = self->job;
-    while (!cancelled(j)) {
-        if (self->is_caller) poll_now(j);
-        double left = until - since_start(j);
-        if (left <= 0.0) return;
-        if (left > 0.02) left = 0.02;
-        struct timespec pause = {.tv_nsec = (long)(left * 1e9)};
-        nanosleep(&pause, NULL);
-    }
-}
+static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
 
-static void poll_while_waiting(void *context) { poll_now(((member *)context)->job); }
+static void poll_while_waiting(void *context) { hs__poll(((hs__member *)context)->course); }
 
 static void after_tile(void *context, double flops, double tile_start)
 {
-    member *self = context;
-    job *j = self->job;
-    double start = tile_start - j->start;
-    if (j->run->pace) { /* the emulated worker computes all the time, the host's thread only some of it */
+    hs__member *self = context;
+    const hs_run *run = self->course->run;
+    double start = tile_start - self->course->start;
+    if (run->pace) {
         start = fmin(start, self->deadline);
-        self->deadline += flops * j->run->pace[self->worker];
-        sleep_until(self, self->deadline);
+        hs__keep_pace(self, flops);
     }
-    if (j->run->events) record(self, HS_COMPUTE, start, since_start(j));
-    if (self->is_caller) poll_now(j);
+    if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
+    if (self->is_caller) hs__poll(self->course);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    hs_run *run = j->run;
-    member self = {.job = j, .worker = worker, .is_caller = is_caller, .box = -1, .event = -1};
-    const double cpu_start = run->busy ? cpu_clock() : 0.0;
+    hs_run *run = j->course.run;
+    hs__member self = hs__member_start(&j->course, worker, is_caller);
     const int polls = is_caller && run->poll;
     const hs__member_hooks hooks = {.tile = run->events || run->pace || polls ? after_tile : NULL,
                                     .idle = polls ? poll_while_waiting : NULL,
@@ -119,11 +46,11 @@ static void work(void *context, int32_t worker, int is_caller)
 
     if (run->receive) {
         double from = run->receive[2 * worker], to = run->receive[2 * worker + 1];
-        sleep_until(&self, to);
-        if (to > from) record(&self, HS_TRANSFER, from, to);
+        hs__sleep_until(&self, to);
+        if (to > from) hs__record(&self, HS_TRANSFER, from, to);
         self.deadline = to;
     }
-    for (int32_t box = 0; box < run->box_count && !cancelled(j); box++) {
+    for (int32_t box = 0; box < run->box_count && !hs__cancelled(&j->course); box++) {
         if (!run->cooperative && run->boxes[box].worker != worker) continue;
         if (j->gang[box].panel_count == 0) continue;
         self.box = box;
@@ -131,9 +58,7 @@ static void work(void *context, int32_t worker, int is_caller)
         hs__gang_work(&j->gang[box], run->cooperative ? worker : 0, block, &hooks);
         if (run->cooperative && box + 1 < run->box_count) hs__gang_wait(&j->gang[box], &hooks);
     }
-    if (run->finish) run->finish[worker] = since_start(j);
-    if (run->late) run->late[worker] = run->pace ? since_start(j) - self.deadline : 0.0;
-    if (run->busy) run->busy[worker] = cpu_clock() - cpu_start;
+    hs__member_end(&self);
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
@@ -152,15 +77,7 @@ static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
     }
-    double total_speed = 0.0;
-    for (int32_t i = 0; i < workers; i++) {
-        if (run->speeds) total_speed += run->speeds[i];
-        if (run->speeds && !(run->speeds[i] >= 0.0 && isfinite(run->speeds[i]))) return HS_ERROR_VALUE;
-        if (run->pace && !(run->pace[i] >= 0.0 && isfinite(run->pace[i]))) return HS_ERROR_VALUE;
-        if (run->receive && !(run->receive[2 * i] >= 0.0 && run->receive[2 * i + 1] >= run->receive[2 * i] && isfinite(run->receive[2 * i + 1])))
-            return HS_ERROR_VALUE;
-    }
-    return run->speeds && !(total_speed > 0.0 && isfinite(total_speed)) ? HS_ERROR_VALUE : HS_OK;
+    return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
 }
 
 /* C <- beta C for a box without depth. */
@@ -179,7 +96,7 @@ static size_t panel_buffers(const hs__gang *gang) { return gang->panel_count > 1
 static hs_status prepare(job *j, const hs_product *product)
 {
     const hs__kernel *kernel = hs__kernel_current();
-    hs_run *run = j->run;
+    hs_run *run = j->course.run;
     const int32_t p = j->workers, members = run->cooperative ? p : 1;
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
@@ -191,8 +108,8 @@ static hs_status prepare(job *j, const hs_product *product)
         if (!hs__panel_product_init(&x, kernel, product, &run->boxes[i], members)) continue;
         hs_status status = hs__gang_init(gang, &x, members, run->cooperative ? run->speeds : NULL);
         if (status) return status;
-        gang->cancel = &j->cancel, gang->work_done = &j->tiles_done;
-        j->tiles += hs__gang_tiles(gang);
+        gang->cancel = &j->course.cancel, gang->work_done = &j->course.done;
+        j->course.total += hs__gang_tiles(gang);
 
         int32_t owner = run->boxes[i].worker;
         if (!hs__pool_scratch(j->pool, run->cooperative ? 0 : owner, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
@@ -215,7 +132,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     const int32_t p = hs__pool_size(pool);
     hs_status status = check(product, run, p);
     if (status) return status;
-    job j = {.pool = pool, .run = run, .workers = p};
+    job j = {.course.run = run, .pool = pool, .workers = p};
     j.gang = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j.gang);
     if (!j.gang) return HS_ERROR_MEMORY;
     run->event_count = 0;
@@ -227,11 +144,9 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     }
     status = prepare(&j, product);
     if (!status) {
-        j.start = hs_clock();
-        j.last_poll = j.start;
+        hs__course_start(&j.course, run);
         hs__pool_run(pool, work, &j, poll_now);
-        if (cancelled(&j)) status = HS_ERROR_CANCELLED;
-        run->event_count = j.event_count < run->event_capacity ? j.event_count : run->event_capacity;
+        status = hs__course_end(&j.course);
     }
     hs__pool_unlock(pool);
     for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);

@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * Tiers, read from the top: status - allocation - partition - kernels - pool - product.
+ * Tiers, read from the top: status - allocation - partition - kernels - pool - product - wavefront.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -28,7 +28,7 @@ typedef enum hs_status {
     HS_ERROR_CANCELLED = 4,   /* the poll function asked to stop; outputs hold partial results */
     HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process */
     HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
-    HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function) */
+    HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function or a tile) */
 } hs_status;
 
 /* A static English sentence; never NULL, also for unknown numbers. */
@@ -77,6 +77,38 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64
  *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
  * Time O(p + n log p), memory O(p). */
 hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans);
+/* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
+ * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
+ * transposed). A chunk is a run of neighbouring columns of one owner; a worker does its chunks from the left, each of them
+ *   HS_ROW_WISE     row by row, skewed by `reach` where that is not 0: the chunks to the right can go on early
+ *   HS_COLUMN_WISE  column by column
+ * All three functions want rows * cols <= 2^53, reach >= 0, and
+ *   cycle_times  [p] time per tile, > 0, not NaN, at least one finite; an infinite one gets nothing */
+typedef enum hs_wavefront_order { HS_ROW_WISE = 0, HS_COLUMN_WISE = 1 } hs_wavefront_order;
+
+/* When every tile starts and ends if nobody waits longer than it must. 2001 paper, sections 2.1 and 2.3.
+ *   owner       [cols] the worker of each column
+ *   makespan    out
+ *   start, end  [rows * cols] out, row by row; or both NULL
+ * Time O(rows * chunks + cols), with start and end O(rows * cols); memory O(rows + cols + p). */
+hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
+                                int32_t order, double *makespan, double *start, double *end);
+
+/* A lower bound on the makespan of every way to deal whole columns, in any order of the tiles: the columns divided by
+ * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
+ * Time O(p log p). */
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound);
+
+/* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
+ * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.
+ *   period         >= 1, or 0: the best of 1 .. cols, the longest of equals
+ *   owner          [cols] out
+ *   chosen         out: the period
+ *   redistributed  out: 1 if the columns left over are distributed anew
+ * For a search, periods are simulated by ascending lower bound until no later one can be better: at worst
+ * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
+hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
+                              int32_t order, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan);
 
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
@@ -327,6 +359,57 @@ hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */
 double hs_flops_per_update(int32_t dtype);
+
+/* ---- wavefront ------------------------------------------------------------------------------------------------ */
+
+/* Works on the elements row .. row + height - 1, col .. col + width - 1. Called from the pool's threads, for different tiles
+ * at the same time, but for a tile only after those that it waits for. */
+typedef void (*hs_tile_function)(void *context, int64_t row, int64_t col, int64_t height, int64_t width);
+
+/* A recurrence over m x n elements, cut as evenly as integers allow into rows x cols tiles, whose columns (or rows) are dealt as
+ * a plan says.
+ *   axis          1: columns of tiles are dealt. 0: rows are; then `reach` and `order` are those of the transposed matrix
+ *   owner         [cols], or [rows] with axis 0: the worker of each
+ *   reach, order  as for hs_wavefront_makespan
+ * rows * cols < 2^31. */
+typedef struct hs_wavefront {
+    int64_t m, n;
+    int32_t rows, cols;
+    int32_t axis;
+    const int32_t *owner;
+    int64_t reach;
+    int32_t order; /* hs_wavefront_order */
+    hs_tile_function tile;
+    void *context;
+} hs_wavefront;
+
+/* Runs the recurrence on the pool. Of *run the boxes, cooperative, speeds and receive must be zero; pace is in seconds per
+ * element, and an event's box is row * cols + col of a tile. A paced worker starts a tile, on the clock of the emulated
+ * platform, when the tiles that it waits for have ended there. A cancel is seen between tiles. Extra memory: 64 bytes per chunk,
+ * and with pace 8 bytes per row of each chunk. */
+hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *wavefront, hs_run *run);
+
+/* HS_SUM: the sum of weight * element. HS_MIN: the least element + weight. */
+typedef enum hs_stencil_rule { HS_SUM = 0, HS_MIN = 1 } hs_stencil_rule;
+
+/* a(i, j) <- the sum or the minimum over its 3 x 3 neighbourhood, in place: 2001 paper, Algorithm 1, with f of either kind.
+ * Neighbours outside the matrix do not count. What a tile waits for decides whether a neighbour's value is the old or the new
+ * one; for a tile of several rows and columns that is the order of the rows.
+ *   dtype    HS_FLOAT32 or HS_FLOAT64
+ *   data     m x n elements
+ *   weights  of the neighbours row by row, the element itself in the middle; 0 (HS_SUM) or infinity (HS_MIN): not used */
+typedef struct hs_stencil {
+    int32_t dtype; /* hs_dtype */
+    int32_t rule;  /* hs_stencil_rule */
+    int64_t m, n;
+    void *data;
+    int64_t row_stride, col_stride;
+    double weights[9];
+} hs_stencil;
+
+/* A tile function; the context is an hs_stencil. Terms are added in the order of the weights, and never fused: the result does not
+ * depend on the tiles. */
+void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
 
 /* Monotonic clock in seconds. */
 double hs_clock(void);

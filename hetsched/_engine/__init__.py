@@ -242,6 +242,43 @@ def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[ND
     return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
 
 
+def wavefront_makespan(length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int) -> float:
+    """Makespan of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
+    check_status(lib.hs_wavefront_makespan(*problem, makespan, ffi.NULL, ffi.NULL))
+    return makespan[0]  # type: ignore[no-any-return]
+
+
+def wavefront_times(
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(length, lines) starts and ends of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
+    problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
+    check_status(lib.hs_wavefront_makespan(*problem, makespan, _doubles(start), _doubles(end)))
+    return start, end
+
+
+def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: int) -> float:
+    """Lower bound of hs_wavefront_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_wavefront_bound(length, lines, len(times), _doubles(times), reach, bound))
+    return bound[0]  # type: ignore[no-any-return]
+
+
+def wavefront_panels(
+    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: int
+) -> tuple[NDArray[np.int32], int, bool, float]:
+    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0 searches."""
+    owner = np.empty(lines, np.int32)
+    chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
+    problem = (length, lines, len(times), _doubles(times), period, reach, order)
+    check_status(lib.hs_wavefront_panels(*problem, _int32s(owner), chosen, redistributed, makespan))
+    return owner, chosen[0], bool(redistributed[0]), makespan[0]
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
@@ -328,12 +365,11 @@ class Poll:
 
     def __call__(self, fraction: float) -> int:
         try:
-            if self.progress is not None:
+            if self.progress is not None and self.error is None:
                 self.progress(fraction)
         except BaseException as error:
             self.error = error
-            return 1
-        return 0
+        return int(self.error is not None)
 
 
 def _poll_failed(kind: type[BaseException], error: BaseException, traceback: TracebackType) -> None:
@@ -347,6 +383,34 @@ def _poll_failed(kind: type[BaseException], error: BaseException, traceback: Tra
 @ffi.def_extern(error=1, onerror=_poll_failed)  # type: ignore[untyped-decorator]
 def hs_python_poll(context: Any, fraction: float) -> int:
     return ffi.from_handle(context)(fraction)  # type: ignore[no-any-return]
+
+
+class Tile:
+    """A tile function in Python; what it raises ends the run and is kept by the poll."""
+
+    def __init__(self, function: Callable[[NDArray[Any], int, int, int, int], object], array: NDArray[Any], poll: Poll) -> None:
+        self.function, self.array, self.poll = function, array, poll
+
+    @property
+    def error(self) -> BaseException | None:
+        return self.poll.error
+
+    @error.setter
+    def error(self, error: BaseException) -> None:
+        if self.poll.error is None:
+            self.poll.error = error
+
+    def __call__(self, row: int, col: int, height: int, width: int) -> None:
+        try:
+            if self.error is None:
+                self.function(self.array, row, col, height, width)
+        except BaseException as error:
+            self.error = error
+
+
+@ffi.def_extern(onerror=_poll_failed)  # type: ignore[untyped-decorator]
+def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) -> None:
+    ffi.from_handle(context)(row, col, height, width)
 
 
 class Threads:
@@ -420,23 +484,75 @@ def run_product(
     """hs_run_product with everything recorded."""
     product, alive = _product(a, b, c, alpha, beta)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
-    events = ffi.new("hs_event[]", event_capacity)
-    times = {name: ffi.new("double[]", workers) for name in ("finish", "late", "busy")}
-    handle = ffi.new_handle(poll)
-    run = ffi.new("hs_run *")
-    run.boxes, run.box_count, run.cooperative = box_array, len(boxes), cooperative
     inputs = {"speeds": speeds, "pace": pace, "receive": receive}
-    buffers = {name: _doubles(np.ascontiguousarray(x).reshape(-1)) for name, x in inputs.items() if x is not None}
-    for name, buffer in (*buffers.items(), *times.items()):
-        setattr(run, name, buffer)
-    run.events, run.event_capacity = events, event_capacity
-    run.poll, run.poll_context = lib.hs_python_poll, handle
+    recorder = _Recorder(workers, inputs, poll, event_capacity)
+    run = recorder.run
+    run.boxes, run.box_count, run.cooperative = box_array, len(boxes), cooperative
     status = lib.hs_run_product(threads.handle, product, run)
     del alive
-    if status:
-        _raise(status, poll)
-    recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in events[0 : run.event_count]]
-    return RunResult(recorded, *(list(times[name]) for name in ("finish", "late", "busy")))
+    return recorder.result(status)
+
+
+class _Recorder:
+    """An hs_run with everything recorded, and what must stay alive with it."""
+
+    def __init__(self, workers: int, inputs: dict[str, NDArray[np.float64] | None], poll: Poll, event_capacity: int) -> None:
+        self.poll = poll
+        self.events = ffi.new("hs_event[]", event_capacity)
+        self.times = {name: ffi.new("double[]", workers) for name in ("finish", "late", "busy")}
+        self.inputs = {name: _doubles(np.ascontiguousarray(x).reshape(-1)) for name, x in inputs.items() if x is not None}
+        self.handle = ffi.new_handle(poll)
+        self.run = ffi.new("hs_run *")
+        for name, buffer in (*self.inputs.items(), *self.times.items()):
+            setattr(self.run, name, buffer)
+        self.run.events, self.run.event_capacity = self.events, event_capacity
+        self.run.poll, self.run.poll_context = lib.hs_python_poll, self.handle
+
+    def result(self, status: int) -> RunResult:
+        if status:
+            _raise(status, self.poll)
+        if self.poll.error is not None:  # in the last tiles, after the last poll
+            raise self.poll.error
+        recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.run.event_count]]
+        return RunResult(recorded, *(list(times) for times in self.times.values()))
+
+
+def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> Any:
+    steps = [stride // array.itemsize for stride in array.strides]
+    data = ffi.cast("void *", array.ctypes.data)
+    return ffi.new("hs_stencil *", (_CODES[array.dtype.num], rule, *array.shape, data, *steps, weights.ravel().tolist()))
+
+
+def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> None:
+    """hs_stencil_tile on the whole array."""
+    lib.hs_stencil_tile(_stencil(array, weights, rule), 0, 0, *array.shape)
+
+
+def run_wavefront(
+    threads: Threads,
+    array: NDArray[Any],
+    kernel: tuple[NDArray[np.float64], int] | tuple[int, int] | Callable[[NDArray[Any], int, int, int, int], object],
+    *,
+    workers: int,
+    shape: tuple[int, int],
+    axis: int,
+    owner: NDArray[np.int32],
+    reach: int,
+    order: int,
+    pace: NDArray[np.float64] | None,
+    poll: Poll,
+    event_capacity: int,
+) -> RunResult:
+    """hs_run_wavefront; the kernel is a stencil's weights and rule, addresses of a C function and its context, or Python."""
+    if callable(kernel):
+        function, alive = lib.hs_python_tile, ffi.new_handle(Tile(kernel, array, poll))
+    elif isinstance(kernel[0], int):
+        function, alive = ffi.cast("hs_tile_function", kernel[0]), ffi.cast("void *", kernel[1])
+    else:
+        function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
+    problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
+    recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
+    return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
 
 
 _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}

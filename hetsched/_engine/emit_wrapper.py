@@ -20,6 +20,8 @@ def main() -> None:
     ffi = cffi.FFI()
     ffi.cdef(declarations(header))
     ffi.cdef('extern "Python" int hs_python_poll(void *context, double fraction);')
+    tile = "void *context, int64_t row, int64_t col, int64_t height, int64_t width"
+    ffi.cdef(f'extern "Python" void hs_python_tile({tile});')
     ffi.set_source("hetsched._engine._hetsched", '#include "hetsched.h"\n', py_limited_api=True)
     ffi.emit_c_code(target)
 

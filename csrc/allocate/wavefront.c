@@ -1,0 +1,323 @@
+#include "wavefront.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the order of the tiles ----------------------------------------------------------------------------------- */
+
+int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chunk)
+{
+    int32_t count = 0;
+    for (int32_t j = 0, first = 0; j < cols; j++) {
+        if (j + 1 < cols && owner[j + 1] == owner[j]) continue;
+        if (chunk) chunk[count] = (hs__chunk){.worker = owner[j], .first = first, .width = j + 1 - first};
+        count++;
+        first = j + 1;
+    }
+    return count;
+}
+
+static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
+
+/* Row-wise: step s does the tiles (s - reach j, j) from the left. With reach 0 these are the rows. With more, a row would wait
+ * for the row below it in the column before, so that the rows are skewed: the diagonals of the paper's figure 3. */
+static int next_skewed_row(hs__walk *w, hs__stretch *x)
+{
+    const int64_t s = w->at, last = w->width - 1;
+    if (s >= w->rows + w->reach * last) return 0;
+    w->at++;
+    const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1, to = w->reach ? smaller(last, s / w->reach) : last;
+    *x = (hs__stretch){.row = s - w->reach * from, .col = from, .count = to - from + 1, .row_step = -w->reach, .col_step = 1};
+    x->needs = from == 0 ? smaller(s + w->reach, w->rows - 1) : -1;
+    x->gives = to == last ? s - w->reach * last : -1;
+    return 1;
+}
+
+/* Column-wise: the columns whose tiles wait or are waited for tile by tile, those between them in one go. */
+static int next_column(hs__walk *w, hs__stretch *x)
+{
+    const int64_t last = w->width - 1, inner = last > 1 ? last - 1 : 0;
+    int64_t at = w->at;
+    if (at >= (last ? 2 : 1) * w->rows + inner) return 0;
+    w->at++;
+    *x = (hs__stretch){.count = 1, .row_step = 1, .needs = -1, .gives = -1};
+    if (at < w->rows) {
+        x->row = at;
+        x->needs = smaller(at + w->reach, w->rows - 1);
+    } else if ((at -= w->rows) < inner) {
+        x->col = at + 1, x->count = w->rows;
+    } else {
+        x->col = last, x->row = at - inner;
+    }
+    if (x->col == last) x->gives = x->row;
+    return 1;
+}
+
+int hs__walk_next(hs__walk *walk, hs__stretch *next)
+{
+    return walk->order == HS_ROW_WISE ? next_skewed_row(walk, next) : next_column(walk, next);
+}
+
+/* ---- simulation ----------------------------------------------------------------------------------------------- */
+
+static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach)
+{
+    if (rows < 1 || cols < 1 || rows > (INT64_C(1) << 53) / cols || p < 1 || reach < 0) return 0;
+    int some = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(cycle_times[i] > 0.0)) return 0;
+        some |= isfinite(cycle_times[i]);
+    }
+    return some;
+}
+
+/* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken from the chunk before and
+ * left for the next. A row is read before it is written: in step s of the row-wise order the row s + reach or the last is
+ * read, and a row not below s is written. */
+static double simulate_chunk(hs__walk walk, double cycle_time, double now, int64_t first, int64_t cols, double *arrival, double *start, double *end)
+{
+    for (hs__stretch x; hs__walk_next(&walk, &x);) {
+        if (first && x.needs >= 0) now = fmax(now, arrival[x.needs]);
+        if (start)
+            for (int64_t k = 0; k < x.count; k++) {
+                const int64_t tile = (x.row + k * x.row_step) * cols + first + x.col + k * x.col_step;
+                start[tile] = now + (double)k * cycle_time;
+                end[tile] = now + (double)(k + 1) * cycle_time;
+            }
+        now += (double)x.count * cycle_time;
+        if (x.gives >= 0) arrival[x.gives] = now;
+    }
+    return now;
+}
+
+/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass from the left does. */
+static double simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const hs__chunk *chunk, int32_t chunks, int64_t reach,
+                       int32_t order, double *ready, double *arrival, double *start, double *end)
+{
+    double makespan = 0.0;
+    memset(ready, 0, (size_t)p * sizeof *ready);
+    for (int32_t c = 0; c < chunks; c++) {
+        const hs__walk walk = {.rows = rows, .width = chunk[c].width, .reach = reach, .order = order};
+        double *mine = &ready[chunk[c].worker];
+        *mine = simulate_chunk(walk, cycle_times[chunk[c].worker], *mine, chunk[c].first, cols, arrival, start, end);
+        makespan = fmax(makespan, *mine);
+    }
+    return makespan;
+}
+
+hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach, int32_t order,
+                                double *makespan, double *start, double *end)
+{
+    if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || !start != !end)
+        return HS_ERROR_VALUE;
+    for (int32_t j = 0; j < cols; j++)
+        if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
+    const int32_t chunks = hs__wavefront_chunks(cols, owner, NULL);
+    hs__chunk *chunk = malloc((size_t)chunks * sizeof *chunk);
+    double *ready = malloc((size_t)p * sizeof *ready), *arrival = malloc((size_t)rows * sizeof *arrival);
+    hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        hs__wavefront_chunks(cols, owner, chunk);
+        *makespan = simulate(rows, cols, p, cycle_times, chunk, chunks, smaller(reach, rows - 1), order, ready, arrival, start, end);
+    }
+    free(chunk), free(ready), free(arrival);
+    return status;
+}
+
+/* ---- lower bound ---------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound)
+{
+    if (!valid_problem(rows, cols, p, cycle_times, reach)) return HS_ERROR_VALUE;
+    int64_t *counts = malloc((size_t)p * sizeof *counts);
+    double *sorted = malloc((size_t)p * sizeof *sorted), columns = 0.0;
+    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, counts, &columns) : HS_ERROR_MEMORY;
+    if (!status) {
+        memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
+        qsort(sorted, (size_t)p, sizeof *sorted, by_value);
+        const double fastest = sorted[0];
+        /* A chain of tiles leads through `lag` of them from the top of a column to the top of the next. */
+        const double lag = (double)(reach < rows ? reach + 1 : rows);
+        double least = (double)rows + lag * (double)(cols - 1); /* in times of the fastest: the longest chain */
+
+        /* The first columns of the workers enrolled differ, so in some order they start k lag after the beginning at the
+         * earliest, k = 0, 1, ..; and likewise they end k lag before the end. The most is done by T if the fastest have the
+         * smallest k: sum over k of max(0, T - 2 k lag) / t_k >= rows cols. */
+        double speed = 0.0, work = (double)rows * (double)cols, filled = INFINITY;
+        for (int32_t k = 0; k < p && k < cols; k++) {
+            speed += fastest / sorted[k];
+            work += 2.0 * k * lag * (fastest / sorted[k]);
+            filled = fmin(filled, work / speed);
+        }
+        least = fmax(least, filled);
+        *bound = fmax(least * fastest, (double)rows * columns);
+    }
+    free(counts), free(sorted);
+    return status;
+}
+
+/* ---- panels --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int32_t period, redistributed;
+    double bound;
+} candidate;
+
+typedef struct {
+    double time; /* of a row of its columns */
+    int32_t worker, width;
+} share;
+
+typedef struct {
+    int64_t rows, reach;
+    int32_t cols, p, order;
+    const double *cycle_times;
+    int64_t *counts;  /* [p] */
+    share *panel;     /* [p] */
+    hs__chunk *chunk; /* [cols] */
+    double *load;     /* [p] */
+    double *arrival;  /* [rows] */
+} planner;
+
+static int by_time(const void *x, const void *y)
+{
+    const share *a = x, *b = y;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    return a->worker - b->worker;
+}
+
+/* The shares of a panel of `period` columns, the earliest first; workers without columns are left out. */
+static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
+{
+    hs_status status = hs_distribute(period, x->p, x->cycle_times, x->counts, NULL);
+    if (status) return status;
+    *shares = 0;
+    for (int32_t i = 0; i < x->p; i++)
+        if (x->counts[i] > 0) x->panel[(*shares)++] = (share){(double)x->counts[i] * x->cycle_times[i], i, (int32_t)x->counts[i]};
+    qsort(x->panel, (size_t)*shares, sizeof *x->panel, by_time);
+    return HS_OK;
+}
+
+/* Panels from the left. The columns that are left over are the first ones of a panel, or are distributed anew. */
+static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
+{
+    int32_t shares;
+    hs_status status = divide_panel(x, by->period, &shares);
+    *chunks = 0;
+    for (int32_t first = 0, k = 0; first < x->cols && !status; k = (k + 1) % shares) {
+        if (k == 0 && by->redistributed && x->cols - first < by->period) {
+            if ((status = divide_panel(x, x->cols - first, &shares))) break;
+        }
+        const share *next = &x->panel[k];
+        const int32_t width = (int32_t)smaller(next->width, x->cols - first);
+        hs__chunk *last = *chunks ? &x->chunk[*chunks - 1] : NULL;
+        if (last && last->worker == next->worker) last->width += width;
+        else x->chunk[(*chunks)++] = (hs__chunk){.worker = next->worker, .first = first, .width = width};
+        first += width;
+    }
+    return status;
+}
+
+/* Tiles of a chunk that lie between its first tile and what the chunk to the right needs for its first; as many lie between
+ * the last tile of the chunk to the left and its own. */
+static double passage(const planner *x, int32_t width)
+{
+    double tiles = 0.0;
+    if (x->reach == 0) return width;
+    for (int32_t k = 0; k < width; k++) {
+        const int64_t need = x->reach + 1 + k * x->reach;
+        if (need >= x->rows) return tiles + (double)(width - k) * (double)x->rows;
+        tiles += (double)need;
+    }
+    return tiles;
+}
+
+/* No order that does chunk after chunk is faster: a worker has its columns to do, after the first rows have passed the chunks
+ * to the left of its first one, and before the last rows pass those to the right of its last one. */
+static double bound_of_chunks(planner *x, int32_t chunks)
+{
+    double total = 0.0, passed = 0.0, bound = 0.0;
+    for (int32_t i = 0; i < x->p; i++) x->load[i] = -1.0;
+    for (int32_t c = 0; c < chunks; c++) {
+        const int32_t i = x->chunk[c].worker;
+        if (x->load[i] < 0.0) x->load[i] = total; /* its wait at the start */
+        x->load[i] += (double)x->rows * (double)x->chunk[c].width * x->cycle_times[i];
+        total += passage(x, x->chunk[c].width) * x->cycle_times[i];
+    }
+    for (int32_t c = chunks; c-- > 0;) { /* from the right: a worker's last chunk comes first */
+        const int32_t i = x->chunk[c].worker;
+        if (x->load[i] >= 0.0) bound = fmax(bound, x->load[i] + passed);
+        x->load[i] = -1.0;
+        passed += passage(x, x->chunk[c].width) * x->cycle_times[i];
+    }
+    return bound;
+}
+
+static int by_bound(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
+    if (a->period != b->period) return a->period > b->period ? -1 : 1;
+    return a->redistributed - b->redistributed;
+}
+
+/* Simulates candidates by ascending bound until no later one can be better; of equals the longest period is kept. */
+static hs_status best_of(planner *x, candidate *list, int64_t count, candidate *best, double *makespan)
+{
+    int32_t chunks;
+    hs_status status = HS_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
+        if ((status = lay_panels(x, &list[i], &chunks))) return status;
+        list[i].bound = bound_of_chunks(x, chunks);
+    }
+    qsort(list, (size_t)count, sizeof *list, by_bound);
+    *makespan = INFINITY;
+    *best = list[0];
+    for (int64_t i = 0; i < count && list[i].bound * (1.0 - 1e-9) <= *makespan; i++) {
+        if ((status = lay_panels(x, &list[i], &chunks))) return status;
+        const double time = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach, x->order, x->load, x->arrival, NULL, NULL);
+        const int longer = list[i].period > best->period || (list[i].period == best->period && list[i].redistributed < best->redistributed);
+        if (time < *makespan || (time == *makespan && longer)) *makespan = time, *best = list[i];
+    }
+    return HS_OK;
+}
+
+hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach, int32_t order,
+                              int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan)
+{
+    if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0) return HS_ERROR_VALUE;
+    planner x = {.rows = rows, .reach = smaller(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
+    const int32_t from = period ? period : 1, to = period ? period : cols;
+    candidate *list = malloc(2 * (size_t)(to - from + 1) * sizeof *list), best;
+    x.counts = malloc((size_t)p * sizeof *x.counts);
+    x.panel = malloc((size_t)p * sizeof *x.panel);
+    x.chunk = malloc((size_t)cols * sizeof *x.chunk);
+    x.load = malloc((size_t)p * sizeof *x.load);
+    x.arrival = malloc((size_t)rows * sizeof *x.arrival);
+    hs_status status = list && x.counts && x.panel && x.chunk && x.load && x.arrival ? HS_OK : HS_ERROR_MEMORY;
+    int32_t chunks = 0;
+    if (!status) {
+        int64_t count = 0;
+        for (int64_t b = from; b <= to; b++) {
+            list[count++] = (candidate){.period = (int32_t)b};
+            if (cols % b) list[count++] = (candidate){.period = (int32_t)b, .redistributed = 1};
+        }
+        status = best_of(&x, list, count, &best, makespan);
+    }
+    if (!status) status = lay_panels(&x, &best, &chunks);
+    if (!status) {
+        for (int32_t c = 0; c < chunks; c++)
+            for (int32_t j = 0; j < x.chunk[c].width; j++) owner[x.chunk[c].first + j] = x.chunk[c].worker;
+        *chosen = best.period;
+        *redistributed = best.redistributed;
+    }
+    free(list), free(x.counts), free(x.panel), free(x.chunk), free(x.load), free(x.arrival);
+    return status;
+}

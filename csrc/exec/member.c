@@ -1,0 +1,104 @@
+#define _GNU_SOURCE
+#include "member.h"
+
+#include <math.h>
+#include <time.h>
+
+static double cpu_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int hs__valid_run(const hs_run *run, int32_t workers)
+{
+    double total_speed = 0.0;
+    for (int32_t i = 0; i < workers; i++) {
+        if (run->speeds) total_speed += run->speeds[i];
+        if (run->speeds && !(run->speeds[i] >= 0.0 && isfinite(run->speeds[i]))) return 0;
+        if (run->pace && !(run->pace[i] >= 0.0 && isfinite(run->pace[i]))) return 0;
+        if (run->receive && !(run->receive[2 * i] >= 0.0 && run->receive[2 * i + 1] >= run->receive[2 * i] && isfinite(run->receive[2 * i + 1])))
+            return 0;
+    }
+    return !run->speeds || (total_speed > 0.0 && isfinite(total_speed));
+}
+
+void hs__course_start(hs__course *course, hs_run *run)
+{
+    course->run = run;
+    course->start = course->last_poll = hs_clock();
+}
+
+hs_status hs__course_end(hs__course *course)
+{
+    hs_run *run = course->run;
+    run->event_count = course->event_count < run->event_capacity ? course->event_count : run->event_capacity;
+    return hs__cancelled(course) ? HS_ERROR_CANCELLED : HS_OK;
+}
+
+hs__member hs__member_start(hs__course *course, int32_t worker, int is_caller)
+{
+    const double cpu_start = course->run->busy ? cpu_clock() : 0.0;
+    return (hs__member){.course = course, .worker = worker, .is_caller = is_caller, .box = -1, .event = -1, .cpu_start = cpu_start};
+}
+
+void hs__member_end(hs__member *self)
+{
+    hs_run *run = self->course->run;
+    const int32_t w = self->worker;
+    const double now = hs__since_start(self->course);
+    if (run->finish) run->finish[w] = now;
+    if (run->late) run->late[w] = run->pace ? now - self->deadline : 0.0;
+    if (run->busy) run->busy[w] = cpu_clock() - self->cpu_start;
+}
+
+int hs__cancelled(const hs__course *course) { return __atomic_load_n(&course->cancel, __ATOMIC_RELAXED); }
+
+double hs__since_start(const hs__course *course) { return hs_clock() - course->start; }
+
+void hs__record(hs__member *self, hs_event_kind kind, double start, double end)
+{
+    hs_run *run = self->course->run;
+    if (!run->events) return;
+    if (self->event >= 0) {
+        hs_event *last = &run->events[self->event];
+        if (last->kind == (int32_t)kind && last->box == self->box && start - last->end < 20e-6) {
+            last->end = end;
+            return;
+        }
+    }
+    int32_t at = __atomic_fetch_add(&self->course->event_count, 1, __ATOMIC_RELAXED);
+    if (at >= run->event_capacity) return;
+    run->events[at] = (hs_event){.worker = self->worker, .kind = kind, .box = self->box, .start = start, .end = end};
+    self->event = at;
+}
+
+void hs__poll(void *context)
+{
+    hs__course *c = context;
+    if (!c->run->poll || hs__cancelled(c)) return;
+    double now = hs_clock();
+    if (now - c->last_poll < 0.05) return;
+    c->last_poll = now;
+    double fraction = c->total ? (double)__atomic_load_n(&c->done, __ATOMIC_RELAXED) / (double)c->total : 1.0;
+    if (c->run->poll(c->run->poll_context, fraction)) __atomic_store_n(&c->cancel, 1, __ATOMIC_RELAXED);
+}
+
+void hs__sleep_until(hs__member *self, double until)
+{
+    while (!hs__cancelled(self->course)) {
+        if (self->is_caller) hs__poll(self->course);
+        double left = until - hs__since_start(self->course);
+        if (left <= 0.0) return;
+        if (left > 0.02) left = 0.02;
+        struct timespec pause = {.tv_nsec = (long)(left * 1e9)};
+        nanosleep(&pause, NULL);
+    }
+}
+
+void hs__keep_pace(hs__member *self, double work)
+{
+    self->deadline += work * self->course->run->pace[self->worker];
+    hs__sleep_until(self, self->deadline);
+}

@@ -1,0 +1,52 @@
+/* What every executor's worker does besides its work: it keeps an emulated pace, records events, looks for a cancel. */
+#ifndef HS_EXEC_MEMBER_H
+#define HS_EXEC_MEMBER_H
+
+#include "hetsched.h"
+
+/* A run in progress, as all its workers see it. */
+typedef struct hs__course {
+    hs_run *run;
+    double start, last_poll;
+    int32_t event_count; /* atomic */
+    int cancel;          /* atomic */
+    int64_t done;        /* atomic: of `total` tiles */
+    int64_t total;
+} hs__course;
+
+/* One worker of it. box is what it works on; event the index of its last event, -1 for none; deadline when a paced worker ends
+ * what it has begun, in seconds from the start. */
+typedef struct hs__member {
+    hs__course *course;
+    int32_t worker, is_caller, box, event;
+    double deadline, cpu_start;
+} hs__member;
+
+/* Whether pace, receive and the other arrays [workers] of a run are in their ranges. */
+int hs__valid_run(const hs_run *run, int32_t workers);
+
+void hs__course_start(hs__course *course, hs_run *run);
+/* Fills in run->event_count; the status of the run. */
+hs_status hs__course_end(hs__course *course);
+
+hs__member hs__member_start(hs__course *course, int32_t worker, int is_caller);
+/* Fills in finish, late and busy. */
+void hs__member_end(hs__member *self);
+
+int hs__cancelled(const hs__course *course);
+double hs__since_start(const hs__course *course);
+
+/* One event for a box, unless there is a gap. */
+void hs__record(hs__member *self, hs_event_kind kind, double start, double end);
+
+/* Asks the run's poll function, at most 20 times a second. Only on the calling thread. */
+void hs__poll(void *course);
+
+/* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
+void hs__sleep_until(hs__member *self, double until);
+
+/* A paced worker: moves the deadline on by `work` and sleeps until then. The emulated worker computes all the time, the host's
+ * thread only some of it. */
+void hs__keep_pace(hs__member *self, double work);
+
+#endif

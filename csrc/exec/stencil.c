@@ -1,0 +1,62 @@
+/* The recurrence of the 2001 paper's Algorithm 1 on one tile. */
+#include <math.h>
+
+#include "hetsched.h"
+
+typedef struct {
+    int64_t row, col, step; /* step: elements from the one that is updated */
+    double weight;
+} tap;
+
+/* The neighbours that are used, of those with col in [first, last]. */
+static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, tap *taps)
+{
+    int count = 0;
+    for (int k = 0; k < 9; k++) {
+        const int64_t down = k / 3 - 1, right = k % 3 - 1;
+        if (s->weights[k] == (s->rule == HS_SUM ? 0.0 : INFINITY) || right < first || right > last || row + down < 0 || row + down >= s->m) continue;
+        taps[count++] = (tap){down, right, down * s->row_stride + right * s->col_stride, s->weights[k]};
+    }
+    return count;
+}
+
+#define DEFINE_UPDATE(real)                                                                                                        \
+    static void update_##real(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from, int64_t to)              \
+    {                                                                                                                              \
+        real *x = (real *)s->data + row * s->row_stride + from * s->col_stride;                                                    \
+        for (int64_t j = from; j < to; j++, x += s->col_stride) {                                                                  \
+            real value = s->rule == HS_SUM ? 0 : (real)INFINITY;                                                                   \
+            if (s->rule == HS_SUM)                                                                                                 \
+                for (int k = 0; k < count; k++) value += (real)taps[k].weight * x[taps[k].step];                                   \
+            else                                                                                                                   \
+                for (int k = 0; k < count; k++) {                                                                                  \
+                    const real other = x[taps[k].step] + (real)taps[k].weight;                                                     \
+                    if (other < value) value = other;                                                                              \
+                }                                                                                                                  \
+            *x = value;                                                                                                            \
+        }                                                                                                                          \
+    }
+
+DEFINE_UPDATE(float)
+DEFINE_UPDATE(double)
+
+void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width)
+{
+    const hs_stencil *s = stencil;
+    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) = s->dtype == HS_FLOAT32 ? update_float : update_double;
+    const int64_t end = col + width, last = s->n - 1;
+    for (int64_t i = row; i < row + height; i++) {
+        tap taps[9];
+        int64_t j = col;
+        if (j == 0 && j < end) { /* the first and the last column have no neighbours on one side */
+            update(s, taps, taps_of_row(s, i, 0, last > 0, taps), i, 0, 1);
+            j = 1;
+        }
+        if (j < end && j < last) {
+            const int64_t until = end < last ? end : last;
+            update(s, taps, taps_of_row(s, i, -1, 1, taps), i, j, until);
+            j = until;
+        }
+        if (j < end) update(s, taps, taps_of_row(s, i, -1, 0, taps), i, j, end);
+    }
+}
