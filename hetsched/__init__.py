@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, distribute
+from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
 from .platform import Platform, Worker
@@ -12,6 +13,7 @@ from .trace import Trace
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cuboids",
     "Distribution",
     "EmulationWarning",
     "InfeasibleError",
@@ -21,6 +23,7 @@ __all__ = [
     "ProductPlan",
     "Trace",
     "Worker",
+    "cuboids",
     "distribute",
     "matmul",
     "partition",

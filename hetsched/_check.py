@@ -107,6 +107,25 @@ def cycle_times(
     return array
 
 
+def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relative sizes >= 0, or the speeds of a Platform, scaled to sum 1; and cycle-times: the platform's, or 1 / share."""
+    times: NDArray[np.float64] | None = getattr(given, "cycle_times", None)
+    sizes = vector(name, given) if times is None else times.min() / times
+    bad = ~((sizes >= 0) & np.isfinite(sizes))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
+    if not (sizes > 0).any():
+        raise ValueError(f"{name} are all zero")
+    with np.errstate(over="ignore"):
+        scaled = sizes / sizes.max()
+    scaled /= scaled.sum()
+    if times is None:
+        with np.errstate(divide="ignore", over="ignore"):
+            times = 1.0 / scaled
+    return scaled, times
+
+
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
