@@ -93,7 +93,8 @@ hs_status hs_tile_columns(int64_t m, int64_t n, int32_t p, const double *areas, 
  *   order     [positive volumes] workers, or NULL: ascending volumes
  *   tries     orders to try beyond the first
  *   seed      of the search; the result depends on it and on nothing else
- * Time O(q^2 p D) for each order, q = min(p, 64), D = 21 ratios; memory O(q^2 D + p). */
+ * Time O(q^2 p D) for each order, q = min(p, 64), with D = 21 ratios for equal faces, up to 91 for unequal ones; memory
+ * O(q^2 D + p). */
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
                                int32_t tries, uint64_t seed, int32_t *tree, int32_t *length, double *cost);
 

@@ -33,7 +33,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
             else {
                 seen[tree[t]] = true;
                 f->length[t] = 1;
-                f->volume[t] = fmax(volumes[tree[t]] / largest, DBL_MIN);
+                f->volume[t] = fmax(volumes[tree[t]] / largest, DBL_TRUE_MIN);
             }
         } else if (tree[t] < -3 || waiting-- < 2) status = HS_ERROR_VALUE;
         else {

@@ -94,12 +94,13 @@ hs_status hs__cuboid_cost(int32_t p, const double *volumes, const double *faces,
  * A tree for a run of parts costs t[0] * face[0] + t[1] * face[1] + t[2] * face[2] in a box with these faces, where t
  * depends on the tree and the ratios of the volumes only: a leaf has (1, 1, 1); a cut along q into A and B with shares r
  * and 1 - r adds t[q] as they are and the others weighted by the shares. So per run the triples matter that are best for
- * some ratio of the sides. We keep the best one found for each ratio of a grid (steps of 2^STEP up to 2^(STEP * LEVELS)):
- * that prunes, so the result is a tree of known cost but not always the best one.
+ * some ratio of the sides. We keep the best one found for each ratio of a grid (steps of 2^STEP): that prunes, so the
+ * result is a tree of known cost but not always the best one. Beyond the grid its nearest point stands in.
  *
  * With all three axes a permutation of the sides permutes the triples: sides descending suffice. With two axes the third
  * side is the same for all. Slots number the sides in this order. */
-enum { LEVELS = 5, SHIFTS = 2 * LEVELS + 2, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
+enum { LEVELS = 12, SHIFTS = 2 * LEVELS + 2, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
+enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the box's own sides */
 static const double STEP = 0.5;
 
 typedef struct {
@@ -110,6 +111,7 @@ typedef struct {
 typedef struct {
     int axes;                              /* 2 or 3: the slots that are cut */
     int axis[3];                           /* of each slot, in the caller's numbering */
+    int levels;                            /* longest side / shortest, in steps; at most LEVELS */
     int32_t directions;
     double face[GRID][3];                  /* of each direction */
     landing child[3][SHIFTS][GRID];        /* where a cut along a slot leads, the side shrinking by 2^(-STEP * shift) */
@@ -140,15 +142,19 @@ static int32_t direction_index(int axes, int first, int second)
     return axes == 2 ? first : first * (first + 1) / 2 + second;
 }
 
-static void fill_directions(table *s, int32_t axes)
+static void fill_directions(table *s, int32_t axes, const double side[3])
 {
     s->axes = 0;
     for (int q = 0; q < 3; q++)
         if (axes >> q & 1) s->axis[s->axes++] = q;
     for (int q = 0; q < 3; q++)
         if (!(axes >> q & 1)) s->axis[2] = q;
-    s->directions = s->axes == 2 ? LEVELS + 1 : GRID;
-    for (int i = 0; i <= LEVELS; i++)
+    double longest = 0.0, shortest = INFINITY;
+    for (int q = 0; q < s->axes; q++) longest = fmax(longest, side[s->axis[q]]), shortest = fmin(shortest, side[s->axis[q]]);
+    double apart = log2(longest / shortest) / STEP;
+    s->levels = apart < LEVELS - AROUND ? (int)apart + AROUND : LEVELS;
+    s->directions = direction_index(s->axes, s->levels, s->axes == 2 ? 0 : s->levels) + 1;
+    for (int i = 0; i <= s->levels; i++)
         for (int j = 0; j <= (s->axes == 2 ? 0 : i); j++) {
             int32_t g = direction_index(s->axes, i, j);
             hs__cuboid_faces((const double[3]){exp2(i * STEP), exp2(j * STEP), 1.0}, s->face[g]);
@@ -158,7 +164,7 @@ static void fill_directions(table *s, int32_t axes)
                     int slot[3];
                     level[q] -= shift;
                     sort_slots(s->axes, level, slot);
-                    double last = fmax(level[slot[s->axes - 1]], level[slot[0]] - LEVELS);
+                    double last = fmax(level[slot[s->axes - 1]], level[slot[0]] - s->levels);
                     int first = (int)(level[slot[0]] - last), second = (int)(fmax(level[slot[1]], last) - last);
                     s->child[q][shift][g] = (landing){(uint8_t)direction_index(s->axes, first, second),
                                                       {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
@@ -421,7 +427,7 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
         int32_t held = s.size < LARGEST ? s.size : LARGEST;
         t = malloc(sizeof *t);
         if (t) {
-            fill_directions(t, axes);
+            fill_directions(t, axes, s.side);
             t->triple = malloc((size_t)(held * (held + 1) / 2) * (size_t)t->directions * sizeof *t->triple);
         }
         if (!t || !t->triple) status = HS_ERROR_MEMORY;
