@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,14 +118,15 @@ def _exploded(low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArra
     )
     corners = np.array([[(x + _SLANT[0] * z, _SLANT[1] * z - y) for y, x, z in face] for face in faces])
     solid: NDArray[np.float64] = corners.transpose(3, 0, 1, 2)
-    return solid - solid.reshape(-1, 2).min(axis=0)
+    solid -= solid.reshape(-1, 2).min(axis=0)
+    return solid
 
 
 def _back_to_front(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[int]:
     """An order in which no box is drawn over one that is before it. Guillotine tilings have one."""
     apart = low[:, None] >= high[None] - 1e-12  # [i, j, axis]: i is beyond j
-    behind = apart[..., 0] | apart[..., 2] | apart[..., 1].T
-    over = behind & ~behind.T  # where both hold the two are side by side in the picture
+    behind = np.asarray(apart[..., 0] | apart[..., 2] | apart[..., 1].T)
+    over: NDArray[np.bool_] = np.asarray(behind & ~behind.T)  # where both hold the two are side by side in the picture
     order: list[int] = []
     waiting, left = over.sum(axis=0), np.ones(len(low), bool)
     while left.any():
@@ -140,20 +141,18 @@ def _draw_solids(ax: Axes, solid: NDArray[np.float64], colours: list[str], order
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    faces = [
-        tuple(min(1.0, shade * part) for part in to_rgb(colours[i])) for i in order for shade in (1.0, 1.12, 0.82)
-    ]
+    faces = [tuple(min(1.0, shade * part) for part in to_rgb(colours[i])) for i in order for shade in (1.0, 1.12, 0.82)]
+    corners: Any = solid[order].reshape(-1, 4, 2)
     ax.add_collection(
-        PolyCollection(
-            solid[order].reshape(-1, 4, 2), facecolors=faces, edgecolors="white", linewidths=0.5, joinstyle="round"
-        ),
+        PolyCollection(corners, facecolors=faces, edgecolors="white", linewidths=0.5, joinstyle="round"),
         autolim=False,
     )
 
 
 def _colours(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
     """A colour for each box, such that boxes that touch differ as far as there are colours."""
-    touching = (np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]) >= -1e-9).all(axis=2)
+    shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
+    touching: NDArray[np.bool_] = np.asarray((shared >= -1e-9).all(axis=2))
     chosen: list[int] = []
     for i in range(len(low)):
         taken = [chosen[j] for j in np.flatnonzero(touching[i, :i])]

@@ -86,7 +86,9 @@ class TestReference:
         true = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
         assert given == re.sub(r"<class '(.*?)'>", r"\1", true)
 
-    @pytest.mark.parametrize("name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "ProductPlan", "Worker"])
+    @pytest.mark.parametrize(
+        "name", ["Platform", "Pool", "Trace", "Distribution", "Partition", "Cuboids", "ProductPlan", "Worker"]
+    )
     def test_members(self, name):
         """Every public method, property and field of a class is named on the page."""
         kind = getattr(hs, name)
