@@ -178,8 +178,9 @@ def cuboids(
         )
 
     m, n, k = (float(side) for side in sides or (1, 1, 1))
-    top = max(weights)
-    faces = np.array([weights[0] / top * m * k, weights[1] / top * k * n, weights[2] / top * m * n])
+    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two: nothing overflows and nothing is rounded
+    scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
+    faces = np.array([scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n])
     exact = method in ("best", "guillotine", "rectangles") and enrolled <= _engine.CUBOIDS_EXACT
     if exact:
         tree, _ = _engine.partition_cuboids_exact(scaled, faces, _AXES[method])
@@ -194,11 +195,10 @@ def cuboids(
     else:
         boxes = _engine.tile_cuboids(sides, scaled, tree)
     height, width, length = boxes[:, 3:].T.astype(np.float64)
-    with np.errstate(over="ignore"):
-        cost = math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
-        bound = _separate_cost(height * width * length, weights, (m, n, k))
-        if sides is None and enrolled <= 4:  # these tilings are all guillotine
-            bound = max(bound, _engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1] * top)
+    cost = unit * _faces(height, width, length, scaled_weights)
+    bound = unit * _separate_cost(height * width * length, scaled_weights, (m, n, k))
+    if sides is None and enrolled <= 4:  # these tilings are all guillotine
+        bound = max(bound, unit * _engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
     bound = min(bound, cost)
     return Cuboids(
         method=method,
@@ -253,8 +253,14 @@ def _search(
         if cost < least:
             best, least = tree, cost
         left -= chunk
-        seed = (seed + 0x9E3779B97F4A7C15) % 2**64  # another stretch of the generator
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64  # another stretch of the generator
     return best
+
+
+def _faces(
+    height: NDArray[np.float64], width: NDArray[np.float64], length: NDArray[np.float64], weights: tuple[float, float, float]
+) -> float:
+    return math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
 
 
 def _separate_cost(volumes: NDArray[np.float64], weights: tuple[float, float, float], sides: tuple[float, float, float]) -> float:
@@ -278,5 +284,4 @@ def _separate_cost(volumes: NDArray[np.float64], weights: tuple[float, float, fl
             free &= ~fits
             box[q, free] = rest[free] if j == 2 else longest[q]
             rest = np.where(free, rest - longest[q], rest)
-    height, width, length = np.exp(box)
-    return math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
+    return _faces(*np.exp(box), weights)

@@ -84,6 +84,10 @@ def check_unit_cube(plan: hs.Cuboids, volumes: list[float]) -> None:
         ([1] * 9, (1, 0, 3), 4),
         ([1] * 5, (0, 0, 3), 3),
         ([5, 4, 3, 2, 1, 1], (1, 1, 1e-3), 2 + 6e-3),  # layers
+        ([1] * 8, (MOST, MOST, MOST), INF),
+        ([1] * 8, (MOST / 16, MOST / 16, MOST / 16), 6 * (MOST / 16)),
+        ([1] * 8, (1e-300, 1e-300, 1e-300), 6e-300),
+        ([1] * 8, (1e-300, 1e-300, 1.0), 1.0),
     ],
 )
 def test_known_values(volumes, faces, cost):
@@ -297,10 +301,10 @@ def test_a_box_by_itself_in_a_shape():
     assert _separate_cost(np.array([8.0]), (0, 0, 2), (2, 3, 9)) == pytest.approx(2 * 8 / 9)
 
 
-@pytest.mark.parametrize("p", [12, 15])
+@pytest.mark.parametrize("p", [15, 18])
 def test_search_is_deterministic_and_follows_seed_and_budget(p):
     volumes = np.random.default_rng(1).lognormal(0, 1.6, p)
-    plans = [hs.cuboids(volumes, seed=seed, budget=150) for seed in (0, 0, 1, 2, 3)]
+    plans = [hs.cuboids(volumes, seed=seed, budget=60) for seed in (0, 0, 1, 2, 3)]
     assert plans[0].boxes.tolist() == plans[1].boxes.tolist()
     assert len({plan.cost for plan in plans}) > 1
     first = hs.cuboids(volumes, budget=0)

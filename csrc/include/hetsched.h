@@ -85,7 +85,8 @@ hs_status hs_tile_columns(int64_t m, int64_t n, int32_t p, const double *areas, 
  *   tree      [2 p - 1] out, postfix: >= 0 a worker, or the cut -1 - axis of the two subtrees before it, first the one at
  *             the lower index
  *   length    out: nodes of the tree, 2 * (positive volumes) - 1
- *   cost      out: of the tree in the unit cube */
+ *   cost      out: of the tree in the unit cube
+ * After HS_ERROR_MEMORY the tree is undefined. */
 
 /* The volumes in a given or ascending order are cut as runs: an interval DP that keeps, for each run, the best tree found
  * for every ratio of the sides on a grid, then a search by swaps, moves and reversals of the order. A heuristic: no

@@ -99,7 +99,7 @@ hs_status hs__cuboid_cost(int32_t p, const double *volumes, const double *faces,
  *
  * With all three axes a permutation of the sides permutes the triples: sides descending suffice. With two axes the third
  * side is the same for all. Slots number the sides in this order. */
-enum { LEVELS = 12, SHIFTS = 2 * LEVELS + 2, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
+enum { LEVELS = 12, SHIFTS = 2 * LEVELS + 1, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
 enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the box's own sides */
 static const double STEP = 0.5;
 
@@ -150,7 +150,10 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
     for (int q = 0; q < 3; q++)
         if (!(axes >> q & 1)) s->axis[2] = q;
     double longest = 0.0, shortest = INFINITY;
-    for (int q = 0; q < s->axes; q++) longest = fmax(longest, side[s->axis[q]]), shortest = fmin(shortest, side[s->axis[q]]);
+    for (int q = 0; q < s->axes; q++) {
+        longest = fmax(longest, side[s->axis[q]]);
+        shortest = fmin(shortest, side[s->axis[q]]);
+    }
     double apart = log2(longest / shortest) / STEP;
     s->levels = apart < LEVELS - AROUND ? (int)apart + AROUND : LEVELS;
     s->directions = direction_index(s->axes, s->levels, s->axes == 2 ? 0 : s->levels) + 1;
@@ -172,20 +175,16 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
         }
 }
 
-/* The better of the triples on the two grid points around a child's sides. */
-static double look_up(const double (*triples)[3], const landing *below, const landing *above, const double face[3],
-                      const landing **best)
+/* The cost of a child by the triple kept for the direction nearest to its sides. */
+static double look_up(const double (*triples)[3], const landing *near, const double face[3])
 {
-    const double *t = triples[below->index], *u = triples[above->index];
-    double x = t[0] * face[below->slot[0]] + t[1] * face[below->slot[1]] + t[2] * face[below->slot[2]];
-    double y = u[0] * face[above->slot[0]] + u[1] * face[above->slot[1]] + u[2] * face[above->slot[2]];
-    *best = y < x ? above : below;
-    return y < x ? y : x;
+    const double *t = triples[near->index];
+    return t[0] * face[near->slot[0]] + t[1] * face[near->slot[1]] + t[2] * face[near->slot[2]];
 }
 
 static int shift_of(double levels)
 {
-    return levels < SHIFTS - 2 ? (int)levels : SHIFTS - 2;
+    return levels < SHIFTS - 1 ? (int)(levels + 0.5) : SHIFTS - 1;
 }
 
 static void fill_run(table *s, int32_t first, int32_t end)
@@ -201,18 +200,16 @@ static void fill_run(table *s, int32_t first, int32_t end)
         double share_a = s->sum[run_a] / s->sum[run], share_b = s->sum[run_b] / s->sum[run];
         int shift_a = shift_of(s->level[run] - s->level[run_a]), shift_b = shift_of(s->level[run] - s->level[run_b]);
         for (int q = 0; q < s->axes; q++) {
-            const landing *below_a = s->child[q][shift_a], *above_a = s->child[q][shift_a + 1];
-            const landing *below_b = s->child[q][shift_b], *above_b = s->child[q][shift_b + 1];
+            const landing *near_a = s->child[q][shift_a], *near_b = s->child[q][shift_b];
             for (int32_t g = 0; g < s->directions; g++) {
                 const double *face = s->face[g];
                 double face_a[3] = {face[0] * share_a, face[1] * share_a, face[2] * share_a};
                 double face_b[3] = {face[0] * share_b, face[1] * share_b, face[2] * share_b};
                 face_a[q] = face_b[q] = face[q];
-                const landing *in_a, *in_b;
-                double cost = look_up(a, &below_a[g], &above_a[g], face_a, &in_a);
-                cost += look_up(b, &below_b[g], &above_b[g], face_b, &in_b);
+                double cost = look_up(a, &near_a[g], face_a) + look_up(b, &near_b[g], face_b);
                 if (cost < best[g]) {
                     best[g] = cost;
+                    const landing *in_a = &near_a[g], *in_b = &near_b[g];
                     const double *t = a[in_a->index], *u = b[in_b->index];
                     double sum[3] = {0.0, 0.0, 0.0};
                     for (int i = 0; i < 3; i++) {

@@ -41,6 +41,9 @@ static void known_boxes(void)
     CHECK(boxes[5] == 0 && fabs(boxes[7] - 5. / 7) < 1e-15 && fabs(boxes[10] - 2. / 7) < 1e-15);
     CHECK(hs_tile_cuboids(1, 1, 1, 4, volumes, columns, 3, cells) == HS_OK); /* the one cell to the larger volume */
     CHECK(cells[21] == 1 && cells[9] == 0);
+    const double equal[] = {1, 1, 1}; /* two cells for three: the cut nearest to the ideal among the equally good */
+    CHECK(hs_tile_cuboids(2, 1, 1, 3, equal, (const int32_t[]){0, 1, -1, 2, -1}, 5, cells) == HS_OK);
+    CHECK(cells[15] == 1 && cells[12] == 1);
     CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, columns, 3, cells) == HS_OK);
     CHECK(cells[21] == LARGEST && cells[23] == LARGEST && cells[22] + cells[10] == LARGEST && cells[7] == cells[22]);
 }
@@ -143,6 +146,7 @@ static void refusals(void)
     refused(3, good, (const int32_t[]){0, -1, 1}, 3, __LINE__);
     refused(3, good, (const int32_t[]){-1, -1, -1}, 3, __LINE__);
     refused(1, good, (const int32_t[]){0, 1, -1}, 3, __LINE__);
+    refused(3, (const double[]){1, 2, 3}, (const int32_t[]){0, 1, 2}, 3, __LINE__);
     refused(3, (const double[]){1, -2, 0}, (const int32_t[]){0}, 1, __LINE__);
     refused(3, (const double[]){1, NAN, 0}, (const int32_t[]){0}, 1, __LINE__);
     refused(3, (const double[]){1, INFINITY, 0}, (const int32_t[]){0}, 1, __LINE__);
