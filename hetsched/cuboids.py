@@ -242,7 +242,7 @@ def _search(
     # Fewer axes are part of more, but the DP does not see all: far apart weights ask for rectangles or slices.
     found = [(*_engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
     best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
-    left = min(1000, 4 * 10**6 // size**3) if budget is None else budget
+    left = min(2000, 8 * 10**6 // size**3) if budget is None else budget
     if size > 64:
         left = 0
     chunk = max(1, 2 * 10**6 // size**3)
@@ -284,4 +284,5 @@ def _separate_cost(volumes: NDArray[np.float64], weights: tuple[float, float, fl
             free &= ~fits
             box[q, free] = rest[free] if j == 2 else longest[q]
             rest = np.where(free, rest - longest[q], rest)
-    return _faces(*np.exp(box), weights)
+    height, width, length = np.exp(box)
+    return _faces(height, width, length, weights)
