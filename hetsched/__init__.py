@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, DistributionStack, distribute
+from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -17,6 +18,7 @@ from .wavefront import Wavefront, wavefront
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cuboids",
     "Distribution",
     "DistributionStack",
     "EmulationWarning",
@@ -33,6 +35,7 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "cuboids",
     "distribute",
     "distribute_profile",
     "lu_pattern",

@@ -131,6 +131,27 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
+def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relative sizes >= 0, or the speeds of a Platform, scaled to sum 1; and cycle-times: the platform's, or 1 / share."""
+    times: NDArray[np.float64] | None = getattr(given, "cycle_times", None)
+    if times is None:
+        sizes = vector(name, given)
+    else:
+        speeds: NDArray[np.float64] = given.speeds  # type: ignore[union-attr]
+        sizes = speeds if np.isfinite(speeds).all() else times.min() / times
+    bad = ~((sizes >= 0) & np.isfinite(sizes))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
+    if not (sizes > 0).any():
+        raise ValueError(f"{name} are all zero")
+    with np.errstate(over="ignore"):
+        scaled = sizes / sizes.max()
+    scaled /= scaled.sum()
+    with np.errstate(divide="ignore", over="ignore"):
+        return scaled, 1.0 / scaled if times is None else times
+
+
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))

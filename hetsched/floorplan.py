@@ -74,6 +74,7 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
         workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
         pieces = np.column_stack((workers.astype(np.int64), cells))
         scope = ""
+    pieces = pieces[np.argsort(workers, kind="stable")]
     return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check
 from .errors import InfeasibleError
 from .floorplan import METHODS, Floorplan, Pieces, Request, plan_floorplan, zones
-from .plan import Plan, Step, names_of, plain, proven, relative_speeds
+from .plan import Plan, Step, names_of, plain, proven
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,7 +212,7 @@ def partition(
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if objective not in OBJECTIVES:
         raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
-    scaled, times = shares(areas)
+    scaled, times = _check.shares("areas", areas)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
     group_cost = _check.number("group_cost", group_cost, low=0.0)
@@ -278,27 +278,6 @@ def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: flo
     if len(s) == 3:  # some zone has two corners
         return float((squares.sum() - squares + np.minimum(across, down)).min())
     return float(squares.sum())
-
-
-def shares(areas: Platform | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Areas scaled to sum 1, and cycle-times: the platform's, or 1 / area."""
-    platform_times: NDArray[np.float64] | None = getattr(areas, "cycle_times", None)
-    if platform_times is None:
-        given = _check.vector("areas", areas)
-    else:
-        given = areas.speeds if np.isfinite(areas.speeds).all() else relative_speeds(platform_times)  # type: ignore[union-attr]
-    bad = ~((given >= 0) & np.isfinite(given))
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"areas[{i}] must be finite and not negative, got {given[i]:g}")
-    if not (given > 0).any():
-        raise ValueError("areas are all zero")
-    with np.errstate(over="ignore"):
-        scaled = given / given.max()
-    scaled /= scaled.sum()
-    with np.errstate(divide="ignore", over="ignore"):
-        times = 1.0 / scaled if platform_times is None else platform_times
-    return scaled, times
 
 
 def _areas(pieces: Pieces, p: int) -> NDArray[np.float64]:

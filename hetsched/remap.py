@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check
 from .floorplan import Request, laid_out
-from .partition import Partition, finish, partition, shares
+from .partition import Partition, finish, partition
 from .plan import names_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
     """See `Partition.recut`."""
     if not old.floorplan:
         raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
-    scaled, times = shares(areas)
+    scaled, times = _check.shares("areas", areas)
     if len(scaled) != len(old.areas):
         raise ValueError(f"areas must have {len(old.areas)} entries like those of the partition, got {len(scaled)}")
     changed = (scaled > 0) != (old.areas > 0)

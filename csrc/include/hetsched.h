@@ -242,6 +242,51 @@ hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weig
 hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
                               double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost);
 
+/* ---- partition (3-D) ------------------------------------------------------------------------------------------ */
+
+/* Cuboids of given volumes that tile the unit cube of iterations of C = A B: rows of C (axis 0), columns of C (axis 1), the
+ * inner dimension, called depth (axis 2). Cost: the sum over the boxes of faces[0] * height * length (what a worker has of
+ * A), faces[1] * length * width (of B), faces[2] * height * width (of C). An m x n x k product has the weights
+ * (m k, k n, m n). Tilings are made by cutting boxes in two from side to side (guillotine).
+ *   volumes   [p] > 0 or 0, finite, at least one positive; a zero volume is in no tree
+ *   faces     [3] >= 0, finite, one positive
+ *   axes      sum of 1 (cuts across the rows), 2 (columns), 4 (depth): the cuts allowed
+ *   tree      [2 p - 1] out, postfix: >= 0 a worker, or the cut -1 - axis of the two subtrees before it, first the one at
+ *             the lower index
+ *   length    out: nodes of the tree, 2 * (positive volumes) - 1
+ *   cost      out: of the tree in the unit cube
+ * After HS_ERROR_MEMORY the tree is undefined. */
+
+/* The volumes in a given or ascending order are cut as runs: an interval DP that keeps, for each run, the best tree found
+ * for every ratio of the sides on a grid, then a search by swaps, moves and reversals of the order. A heuristic: no
+ * optimality is claimed. At most 64 volumes take part in one DP; more are halved first, and the order is then not searched.
+ *   order     [positive volumes] workers, or NULL: ascending volumes
+ *   tries     orders to try beyond the first
+ *   seed      of the search; the result depends on it and on nothing else
+ * Time O(q^2 p D) for each order, q = min(p, 64), with D = 21 ratios for equal faces, up to 91 for unequal ones; memory
+ * O(q^2 D + p). */
+hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
+                               int32_t tries, uint64_t seed, int32_t *tree, int32_t *length, double *cost);
+
+/* The cheapest guillotine tiling, by branch and bound over all trees: nothing is pruned that could be better. For at most
+ * HS_CUBOIDS_EXACT positive volumes, else HS_ERROR_VALUE. Up to four boxes tile a cube by guillotine cuts only: there it is
+ * the optimum. Exponential time; memory O(2^p). */
+enum { HS_CUBOIDS_EXACT = 10 };
+hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, int32_t *tree,
+                                     int32_t *length, double *cost);
+
+/* The boxes of a tree in the unit cube.
+ *   boxes   [6 p] out: row, col, depth, height, width, length of each worker; all zero for one that is not in the tree
+ * HS_ERROR_VALUE for what is no tree. Time and memory O(p). */
+hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes);
+
+/* Integer boxes of a tree in m x n x k: they tile it exactly. Each side stays within 2 of its ideal; among all cuts that
+ * do, the largest actual / ideal volume is least.
+ *   boxes   [6 p] out: as above; all zero for a worker that gets nothing
+ * Time and memory O(p). */
+hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
+                          int32_t length, int64_t *boxes);
+
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
 typedef enum hs_dtype { HS_FLOAT32 = 0, HS_FLOAT64 = 1, HS_COMPLEX64 = 2, HS_COMPLEX128 = 3 } hs_dtype;

@@ -279,6 +279,48 @@ def wavefront_panels(
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
+CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
+
+
+def partition_cuboids(
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, order: NDArray[np.int32] | None, tries: int, seed: int
+) -> tuple[NDArray[np.int32], float]:
+    """tree and cost of hs_partition_cuboids."""
+    p = len(volumes)
+    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given = ffi.NULL if order is None else _int32s(order)
+    check_status(
+        lib.hs_partition_cuboids(p, _doubles(volumes), _doubles(faces), axes, given, tries, seed, _int32s(tree), length, cost)
+    )
+    return tree[: length[0]].copy(), cost[0]
+
+
+def partition_cuboids_exact(
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int
+) -> tuple[NDArray[np.int32], float]:
+    """tree and cost of hs_partition_cuboids_exact."""
+    p = len(volumes)
+    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    check_status(lib.hs_partition_cuboids_exact(p, _doubles(volumes), _doubles(faces), axes, _int32s(tree), length, cost))
+    return tree[: length[0]].copy(), cost[0]
+
+
+def cuboid_boxes(volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(p, 6) boxes of hs_cuboid_boxes."""
+    boxes = np.empty((len(volumes), 6))
+    check_status(lib.hs_cuboid_boxes(len(volumes), _doubles(volumes), _int32s(tree), len(tree), _doubles(boxes.reshape(-1))))
+    return boxes
+
+
+def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(p, 6) boxes of hs_tile_cuboids."""
+    boxes = np.empty((len(volumes), 6), np.int64)
+    check_status(
+        lib.hs_tile_cuboids(*shape, len(volumes), _doubles(volumes), _int32s(tree), len(tree), _int64s(boxes.reshape(-1)))
+    )
+    return boxes
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]

@@ -1,0 +1,445 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuboids.h"
+
+typedef struct {
+    double volume;
+    int32_t worker;
+} part;
+
+static int by_volume_then_index(const void *x, const void *y)
+{
+    const part *a = x, *b = y;
+    if (a->volume != b->volume) return a->volume < b->volume ? -1 : 1;
+    return a->worker < b->worker ? -1 : a->worker > b->worker;
+}
+
+hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces, int32_t axes, hs__cuboid_problem *problem)
+{
+    if (p < 1 || axes < 1 || axes > 7) return HS_ERROR_VALUE;
+    double total = 0.0;
+    int32_t size = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(volumes[i] >= 0.0) || isinf(volumes[i])) return HS_ERROR_VALUE;
+        total += volumes[i];
+        size += volumes[i] > 0.0;
+    }
+    for (int q = 0; q < 3; q++)
+        if (!(faces[q] >= 0.0) || isinf(faces[q])) return HS_ERROR_VALUE;
+    double most = fmax(faces[0], fmax(faces[1], faces[2]));
+    if (size == 0 || isinf(total) || most == 0.0) return HS_ERROR_VALUE;
+
+    part *parts = malloc((size_t)size * sizeof *parts);
+    problem->worker = malloc((size_t)size * sizeof *problem->worker);
+    problem->volume = malloc((size_t)size * sizeof *problem->volume);
+    if (!parts || !problem->worker || !problem->volume) {
+        free(parts), free(problem->worker), free(problem->volume);
+        return HS_ERROR_MEMORY;
+    }
+    problem->size = 0;
+    for (int32_t i = 0; i < p; i++) /* a share that underflows is a sliver of 2^-1000: only its place in the tree counts */
+        if (volumes[i] > 0.0) parts[problem->size++] = (part){fmax(volumes[i] / total, 0x1p-1000), i};
+    qsort(parts, (size_t)size, sizeof *parts, by_volume_then_index);
+    for (int32_t i = 0; i < size; i++) problem->worker[i] = parts[i].worker, problem->volume[i] = parts[i].volume;
+    free(parts);
+
+    /* Weights further apart than 2^100 make the same tree as those that are. The weight of an axis that is not cut changes
+     * nothing. */
+    const double across[3] = {faces[1], faces[0], faces[2]};
+    double weight[3];
+    int allowed = 0;
+    problem->free_axis = -1;
+    for (int q = 0; q < 3; q++) {
+        weight[q] = fmax(across[q] / most, 0x1p-100);
+        allowed += axes >> q & 1;
+    }
+    for (int q = 2; q >= 0; q--)
+        if (axes >> q & 1 && (across[q] == 0.0 || allowed == 1)) problem->free_axis = q;
+    for (int q = 0; q < 3; q++) {
+        if (!(axes >> q & 1)) weight[q] = sqrt(weight[(q + 1) % 3] * weight[(q + 2) % 3]);
+        problem->side[q] = 1.0 / weight[q];
+    }
+    return HS_OK;
+}
+
+void hs__cuboid_slices(const hs__cuboid_problem *problem, int32_t *tree)
+{
+    int32_t length = 0;
+    for (int32_t i = 0; i < problem->size; i++) {
+        tree[length++] = problem->worker[i];
+        if (i) tree[length++] = -1 - problem->free_axis;
+    }
+}
+
+hs_status hs__cuboid_cost(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
+                          double *cost)
+{
+    double *boxes = malloc(6 * (size_t)p * sizeof *boxes);
+    if (!boxes) return HS_ERROR_MEMORY;
+    hs_status status = hs_cuboid_boxes(p, volumes, tree, length, boxes);
+    *cost = 0.0;
+    for (int32_t i = 0; !status && i < p; i++) {
+        const double *side = boxes + 6 * (size_t)i + 3;
+        *cost += faces[0] * side[0] * side[2] + faces[1] * side[2] * side[1] + faces[2] * side[0] * side[1];
+    }
+    free(boxes);
+    return status;
+}
+
+/* ---- the interval DP ------------------------------------------------------------------------------------------------
+ *
+ * A tree for a run of parts costs t[0] * face[0] + t[1] * face[1] + t[2] * face[2] in a box with these faces, where t
+ * depends on the tree and the ratios of the volumes only: a leaf has (1, 1, 1); a cut along q into A and B with shares r
+ * and 1 - r adds t[q] as they are and the others weighted by the shares. So per run the triples matter that are best for
+ * some ratio of the sides. We keep the best one found for each ratio of a grid (steps of 2^STEP): that prunes, so the
+ * result is a tree of known cost but not always the best one. Beyond the grid its nearest point stands in.
+ *
+ * With all three axes a permutation of the sides permutes the triples: sides descending suffice. With two axes the third
+ * side is the same for all. Slots number the sides in this order. */
+enum { LEVELS = 12, SHIFTS = 2 * LEVELS + 1, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
+enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the box's own sides */
+static const double STEP = 0.5;
+
+typedef struct {
+    uint8_t index;    /* of the grid */
+    uint8_t slot[3];  /* of the parent, for each slot of the child */
+} landing;
+
+typedef struct {
+    int axes;                              /* 2 or 3: the slots that are cut */
+    int axis[3];                           /* of each slot, in the caller's numbering */
+    int levels;                            /* longest side / shortest, in steps; at most LEVELS */
+    int32_t directions;
+    double face[GRID][3];                  /* of each direction */
+    landing child[3][SHIFTS][GRID];        /* where a cut along a slot leads, the side shrinking by 2^(-STEP * shift) */
+    double volume[LARGEST];                /* of the parts in the order tried */
+    double sum[LARGEST * (LARGEST + 1) / 2];
+    double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
+    double (*triple)[3];                   /* [runs * directions] */
+} table;
+
+static int32_t run_index(int32_t first, int32_t end)
+{
+    return end * (end - 1) / 2 + first;
+}
+
+/* Sorts the slots [0, axes) by their sides, the longest first. */
+static void sort_slots(int axes, const double side[3], int slot[3])
+{
+    for (int q = 0; q < 3; q++) slot[q] = q;
+    for (int i = 1; i < axes; i++)
+        for (int j = i; j > 0 && side[slot[j]] > side[slot[j - 1]]; j--) {
+            int moved = slot[j];
+            slot[j] = slot[j - 1], slot[j - 1] = moved;
+        }
+}
+
+static int32_t direction_index(int axes, int first, int second)
+{
+    return axes == 2 ? first : first * (first + 1) / 2 + second;
+}
+
+static void fill_directions(table *s, int32_t axes, const double side[3])
+{
+    s->axes = 0;
+    for (int q = 0; q < 3; q++)
+        if (axes >> q & 1) s->axis[s->axes++] = q;
+    for (int q = 0; q < 3; q++)
+        if (!(axes >> q & 1)) s->axis[2] = q;
+    double longest = 0.0, shortest = INFINITY;
+    for (int q = 0; q < s->axes; q++) {
+        longest = fmax(longest, side[s->axis[q]]);
+        shortest = fmin(shortest, side[s->axis[q]]);
+    }
+    double apart = log2(longest / shortest) / STEP;
+    s->levels = apart < LEVELS - AROUND ? (int)apart + AROUND : LEVELS;
+    s->directions = direction_index(s->axes, s->levels, s->axes == 2 ? 0 : s->levels) + 1;
+    for (int i = 0; i <= s->levels; i++)
+        for (int j = 0; j <= (s->axes == 2 ? 0 : i); j++) {
+            int32_t g = direction_index(s->axes, i, j);
+            hs__cuboid_faces((const double[3]){exp2(i * STEP), exp2(j * STEP), 1.0}, s->face[g]);
+            for (int q = 0; q < s->axes; q++)
+                for (int shift = 0; shift < SHIFTS; shift++) {
+                    double level[3] = {i, j, 0};
+                    int slot[3];
+                    level[q] -= shift;
+                    sort_slots(s->axes, level, slot);
+                    double last = fmax(level[slot[s->axes - 1]], level[slot[0]] - s->levels);
+                    int first = (int)(level[slot[0]] - last), second = (int)(fmax(level[slot[1]], last) - last);
+                    s->child[q][shift][g] = (landing){(uint8_t)direction_index(s->axes, first, second),
+                                                      {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
+                }
+        }
+}
+
+/* The cost of a child by the triple kept for the direction nearest to its sides. */
+static double look_up(const double (*triples)[3], const landing *near, const double face[3])
+{
+    const double *t = triples[near->index];
+    return t[0] * face[near->slot[0]] + t[1] * face[near->slot[1]] + t[2] * face[near->slot[2]];
+}
+
+static int shift_of(double levels)
+{
+    return levels < SHIFTS - 1 ? (int)(levels + 0.5) : SHIFTS - 1;
+}
+
+static void fill_run(table *s, int32_t first, int32_t end)
+{
+    int32_t run = run_index(first, end);
+    double best[GRID];
+    double (*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
+    for (int32_t g = 0; g < s->directions; g++) best[g] = INFINITY;
+    for (int32_t cut = first + 1; cut < end; cut++) {
+        int32_t run_a = run_index(first, cut), run_b = run_index(cut, end);
+        const double (*a)[3] = (const double (*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
+        const double (*b)[3] = (const double (*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
+        double share_a = s->sum[run_a] / s->sum[run], share_b = s->sum[run_b] / s->sum[run];
+        int shift_a = shift_of(s->level[run] - s->level[run_a]), shift_b = shift_of(s->level[run] - s->level[run_b]);
+        for (int q = 0; q < s->axes; q++) {
+            const landing *near_a = s->child[q][shift_a], *near_b = s->child[q][shift_b];
+            for (int32_t g = 0; g < s->directions; g++) {
+                const double *face = s->face[g];
+                double face_a[3] = {face[0] * share_a, face[1] * share_a, face[2] * share_a};
+                double face_b[3] = {face[0] * share_b, face[1] * share_b, face[2] * share_b};
+                face_a[q] = face_b[q] = face[q];
+                double cost = look_up(a, &near_a[g], face_a) + look_up(b, &near_b[g], face_b);
+                if (cost < best[g]) {
+                    best[g] = cost;
+                    const landing *in_a = &near_a[g], *in_b = &near_b[g];
+                    const double *t = a[in_a->index], *u = b[in_b->index];
+                    double sum[3] = {0.0, 0.0, 0.0};
+                    for (int i = 0; i < 3; i++) {
+                        sum[in_a->slot[i]] += in_a->slot[i] == q ? t[i] : t[i] * share_a;
+                        sum[in_b->slot[i]] += in_b->slot[i] == q ? u[i] : u[i] * share_b;
+                    }
+                    memcpy(triple[g], sum, sizeof sum);
+                }
+            }
+        }
+    }
+}
+
+/* Cost of the best triple kept for a run, in a box of any sides (by slot). */
+static double run_cost(const table *s, int32_t first, int32_t end, const double side[3])
+{
+    int slot[3];
+    double face[3], best = INFINITY;
+    hs__cuboid_faces(side, face);
+    if (end - first == 1) return face[0] + face[1] + face[2];
+    sort_slots(s->axes, side, slot);
+    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)run_index(first, end) * (size_t)s->directions);
+    for (int32_t g = 0; g < s->directions; g++)
+        best = fmin(best, t[g][0] * face[slot[0]] + t[g][1] * face[slot[1]] + t[g][2] * face[slot[2]]);
+    return best;
+}
+
+/* The best first cut of a run in a box of any sides, by the triples kept for the two parts. */
+static double best_cut(const table *s, int32_t first, int32_t end, const double side[3], int32_t *best_at, int *best_slot)
+{
+    double best = INFINITY, total = s->sum[run_index(first, end)];
+    for (int32_t at = first + 1; at < end; at++)
+        for (int q = 0; q < s->axes; q++) {
+            double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+            side_a[q] *= s->sum[run_index(first, at)] / total;
+            side_b[q] *= s->sum[run_index(at, end)] / total;
+            double cost = run_cost(s, first, at, side_a) + run_cost(s, at, end, side_b);
+            if (cost < best) best = cost, *best_at = at, *best_slot = q;
+        }
+    return best;
+}
+
+/* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than two parts. */
+static double fill(table *s, int32_t size, const double side[3])
+{
+    for (int32_t end = 1; end <= size; end++) {
+        double sum = 0.0;
+        for (int32_t first = end; first-- > 0;) {
+            int32_t run = run_index(first, end);
+            s->sum[run] = sum += s->volume[first];
+            s->level[run] = log2(sum) / STEP;
+        }
+        double (*leaf)[3] = s->triple + (size_t)run_index(end - 1, end) * (size_t)s->directions;
+        for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
+        for (int32_t first = end - 1; first-- > (end == size);) fill_run(s, first, end); /* but for the whole */
+    }
+    int32_t at;
+    int slot;
+    return best_cut(s, 0, size, side, &at, &slot);
+}
+
+/* Writes the tree of a run in a box of given sides, cut by cut with the sides as they are: it costs no more than the table
+ * said. Small runs are searched exactly. */
+static void build(const table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker, int32_t *tree)
+{
+    int32_t size = end - first;
+    if (size <= EXACT) {
+        int32_t parts[2 * EXACT];
+        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, parts);
+        for (int32_t i = 0; i < 2 * size - 1; i++)
+            tree[i] = parts[i] < 0 ? -1 - s->axis[-1 - parts[i]] : worker[first + parts[i]];
+        return;
+    }
+    int32_t at = first + 1;
+    int q = 0;
+    best_cut(s, first, end, side, &at, &q);
+    double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+    side_a[q] *= s->sum[run_index(first, at)] / s->sum[run_index(first, end)];
+    side_b[q] *= s->sum[run_index(at, end)] / s->sum[run_index(first, end)];
+    build(s, first, at, side_a, worker, tree);
+    build(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
+    tree[2 * size - 2] = -1 - s->axis[q];
+}
+
+/* ---- the search over orders ------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Swaps two parts, moves one, or reverses a stretch. */
+static void change_order(int32_t size, int32_t *order, uint64_t *state)
+{
+    int32_t i = (int32_t)(next_random(state) % (uint64_t)size), j = (int32_t)(next_random(state) % (uint64_t)(size - 1));
+    if (j >= i) j++;
+    int32_t moved = order[i];
+    switch (next_random(state) % 3) {
+    case 0:
+        order[i] = order[j], order[j] = moved;
+        break;
+    case 1:
+        if (i < j) memmove(order + i, order + i + 1, (size_t)(j - i) * sizeof *order);
+        else memmove(order + j + 1, order + j, (size_t)(i - j) * sizeof *order);
+        order[j] = moved;
+        break;
+    default:
+        for (int32_t low = i < j ? i : j, high = i < j ? j : i; low < high; low++, high--) {
+            moved = order[low];
+            order[low] = order[high], order[high] = moved;
+        }
+    }
+}
+
+/* Descends from the order in *s over `tries` changed orders, and leaves the best in worker and volume. */
+static void search_orders(table *s, int32_t size, const double side[3], int32_t tries, uint64_t seed, int32_t *worker,
+                          double *volume)
+{
+    int32_t order[LARGEST], trial[LARGEST];
+    double free_cost = 0.0, cost = fill(s, size, side); /* what cubes would cost */
+    bool equal = true;
+    for (int32_t i = 0; i < size; i++) {
+        order[i] = i;
+        equal &= volume[i] == volume[0];
+        free_cost += 3.0 * pow(volume[i] * side[0] * side[1] * side[2], 2.0 / 3.0);
+    }
+    while (!equal && tries-- > 0 && cost > free_cost * (1.0 + 1e-12)) {
+        memcpy(trial, order, sizeof order);
+        change_order(size, trial, &seed);
+        for (int32_t i = 0; i < size; i++) s->volume[i] = volume[trial[i]];
+        double changed = fill(s, size, side);
+        if (changed <= cost) {
+            cost = changed;
+            memcpy(order, trial, sizeof order);
+        }
+    }
+    int32_t old[LARGEST];
+    memcpy(old, worker, (size_t)size * sizeof *old);
+    for (int32_t i = 0; i < size; i++) worker[i] = old[order[i]], s->volume[i] = volume[order[i]];
+    for (int32_t i = 0; i < size; i++) volume[i] = s->volume[i];
+    fill(s, size, side);
+}
+
+/* More parts than the table takes: halves by volume, cut across the longest side, until they fit. The smaller number of
+ * parts is done first, so the recursion is no deeper than log2(parts). */
+static void halve(table *s, int32_t size, const double given[3], int32_t *worker, double *volume, int32_t *tree)
+{
+    double side[3] = {given[0], given[1], given[2]};
+    int32_t *end = tree + 2 * size - 1; /* the last place of the tree is that of its first cut */
+    while (size > LARGEST) {
+        double total = 0.0, below = 0.0;
+        for (int32_t i = 0; i < size; i++) total += volume[i];
+        int32_t at = 0;
+        while (at < size - 1 && (at == 0 || below + volume[at] / 2.0 < total / 2.0)) below += volume[at++];
+        double above = 0.0;
+        for (int32_t i = at; i < size; i++) above += volume[i];
+        int q = 0;
+        for (int other = 1; other < s->axes; other++)
+            if (side[other] > side[q]) q = other;
+        *--end = -1 - s->axis[q];
+        double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+        side_a[q] *= below / (below + above);
+        side_b[q] *= above / (below + above);
+        if (at <= size - at) {
+            halve(s, at, side_a, worker, volume, tree);
+            tree += 2 * at - 1, worker += at, volume += at, size -= at;
+            memcpy(side, side_b, sizeof side);
+        } else {
+            halve(s, size - at, side_b, worker + at, volume + at, tree);
+            tree += 2 * (size - at) - 1, size = at;
+            memcpy(side, side_a, sizeof side);
+        }
+    }
+    memcpy(s->volume, volume, (size_t)size * sizeof *volume);
+    if (size > 1) fill(s, size, side);
+    else s->sum[0] = volume[0];
+    build(s, 0, size, side, worker, tree);
+}
+
+/* Puts the parts in the caller's order, which names every one of them once. */
+static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
+{
+    double *volume = calloc((size_t)p, sizeof *volume);
+    if (!volume) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < s->size; i++) volume[s->worker[i]] = s->volume[i];
+    hs_status status = HS_OK;
+    for (int32_t i = 0; !status && i < s->size; i++) {
+        if (order[i] < 0 || order[i] >= p || volume[order[i]] == 0.0) status = HS_ERROR_VALUE;
+        else {
+            s->worker[i] = order[i], s->volume[i] = volume[order[i]];
+            volume[order[i]] = 0.0;
+        }
+    }
+    free(volume);
+    return status;
+}
+
+hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
+                               int32_t tries, uint64_t seed, int32_t *tree, int32_t *length, double *cost)
+{
+    if (tries < 0) return HS_ERROR_VALUE;
+    hs__cuboid_problem s;
+    hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
+    if (status) return status;
+    if (order) status = reorder(&s, p, order);
+    table *t = NULL;
+    if (!status && s.free_axis >= 0) hs__cuboid_slices(&s, tree);
+    else if (!status) {
+        int32_t held = s.size < LARGEST ? s.size : LARGEST;
+        t = malloc(sizeof *t);
+        if (t) {
+            fill_directions(t, axes, s.side);
+            t->triple = malloc((size_t)(held * (held + 1) / 2) * (size_t)t->directions * sizeof *t->triple);
+        }
+        if (!t || !t->triple) status = HS_ERROR_MEMORY;
+        else {
+            const double side[3] = {s.side[t->axis[0]], s.side[t->axis[1]], s.side[t->axis[2]]};
+            if (tries > 0 && s.size > 2 && s.size <= LARGEST) {
+                memcpy(t->volume, s.volume, (size_t)s.size * sizeof *s.volume);
+                search_orders(t, s.size, side, tries, seed, s.worker, s.volume);
+                build(t, 0, s.size, side, s.worker, tree);
+            } else halve(t, s.size, side, s.worker, s.volume, tree);
+            free(t->triple);
+        }
+    }
+    free(t), free(s.worker), free(s.volume);
+    if (status) return status;
+    *length = 2 * s.size - 1;
+    return hs__cuboid_cost(p, volumes, faces, tree, *length, cost);
+}
