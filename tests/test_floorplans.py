@@ -64,7 +64,7 @@ def pieces_of(plan: hs.Partition) -> list[Piece]:
 
 
 def postfix(plan: hs.Partition) -> list[int]:
-    entries: list[int] = plan.floorplan.tolist()
+    entries: list[int] = list(plan.floorplan)
     return entries
 
 
@@ -104,9 +104,9 @@ def check(
         if postfix(plan).count(AROUND) > 1:
             return  # with an L in an L "the best corner" can be understood in two ways
         drawn = oracle.zones(postfix(plan), asked, weights=weights)
-        assert oracle.half_perimeters(drawn, p) == pytest.approx(oracle.half_perimeters(pieces, p), rel=1e-6, abs=1e-6)
+        assert oracle.half_perimeters(drawn, p) == pytest.approx(oracle.half_perimeters(pieces, p), rel=1e-6, abs=max(near, 1e-6))
         if AROUND not in postfix(plan):
-            assert np.array(sorted(drawn)) == pytest.approx(np.array(sorted(pieces)), rel=1e-8, abs=1e-9)
+            assert np.array(sorted(drawn)) == pytest.approx(np.array(sorted(pieces)), rel=1e-8, abs=near)
 
 
 def check_rects(plan: hs.Partition) -> None:
@@ -383,8 +383,9 @@ def test_pinwheel():
         plan = hs.partition(areas, method)
         check(plan, areas)
         assert plan.cost == pytest.approx(38 / 9, rel=1e-12)
-        assert WHEEL in postfix(plan)
-        assert plan.floorplan[-2] == 4  # the smallest in the centre
+        if method == "guillotine":  # a zone around another costs the same
+            assert WHEEL in postfix(plan)
+            assert plan.floorplan[-2] == 4  # the smallest in the centre
     assert hs.partition(areas, "interval").cost >= 365 / 81 * (1 - 1e-12)
 
 
