@@ -104,6 +104,7 @@ def check(
         if postfix(plan).count(AROUND) > 1:
             return  # with an L in an L "the best corner" can be understood in two ways
         drawn = oracle.zones(postfix(plan), asked, weights=weights)
+        near = 1e-9 if min(asked) > 1e-9 else 1e-3  # the sides of a sliver in a wheel are differences
         assert oracle.half_perimeters(drawn, p) == pytest.approx(oracle.half_perimeters(pieces, p), rel=1e-6, abs=max(near, 1e-6))
         if AROUND not in postfix(plan):
             assert np.array(sorted(drawn)) == pytest.approx(np.array(sorted(pieces)), rel=1e-8, abs=near)
