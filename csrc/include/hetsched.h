@@ -375,7 +375,7 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *               each worker does its own boxes, alone.
  *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
- *   receive     [2 p] start and end of the emulated transfer of each worker's operands (seconds), or NULL
+ *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
  *   finish      [p] out or NULL: when each worker ended, seconds from the start
  *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
