@@ -92,6 +92,12 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
                  BLIS_VERSION_STRING);
         return HS_ERROR_UNSUPPORTED;
     }
+#ifndef BLIS_CONFIG_SKX
+    if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) { /* our own are nearly twice as fast as its next best set */
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512", info->version);
+        return HS_ERROR_UNSUPPORTED;
+    }
+#endif
     initialise_blis(info);
 
     context = (cntx_t *)bli_gks_query_cntx();

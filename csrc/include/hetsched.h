@@ -93,7 +93,7 @@ typedef struct hs_kernel_info {
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
  * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
  * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
- * of the build, or packs its panels in a way of its own (POWER9). */
+ * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
 hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */
