@@ -21,7 +21,7 @@ typedef long dim_t, inc_t;
 typedef int num_t;
 typedef struct { const void *a, *b; } auxinfo_t;
 typedef struct { int unused; } cntx_t;
-enum { BLIS_ARCH_SKX, BLIS_FLOAT, BLIS_DOUBLE, BLIS_GEMM_UKR, BLIS_MR, BLIS_NR, BLIS_KC, BLIS_MC };
+enum { BLIS_ARCH_SKX, BLIS_FLOAT, BLIS_DOUBLE, BLIS_GEMM_UKR, BLIS_MR = 10, BLIS_NR, BLIS_KC, BLIS_MC };
 void bli_init(void);
 const char *bli_info_get_version_str(void);
 int bli_arch_query_id(void);
@@ -64,7 +64,7 @@ long bli_cntx_get_blksz_def_dt(int type, int size, const void *context) { return
 #ifndef GAP
 #define GAP 0
 #endif
-long bli_cntx_get_blksz_max_dt(int type, int size, const void *context) { return 4 + GAP; }
+long bli_cntx_get_blksz_max_dt(int type, int size, const void *context) { return 4 + (size == GAP); }
 void *bli_cntx_get_ukr_dt(int type, int kernel, const void *context) { return (void *)multiply; }
 int bli_cntx_ukr_prefers_rows_dt(int type, int kernel, const void *context) { return 0; }
 void *bli_cntx_get_l3_nat_ukr_dt(int type, int kernel, const void *context) { return (void *)multiply; }
@@ -232,8 +232,9 @@ def test_the_library_is_replaced_after_the_build(tmp_path, version):
     unsupported = _engine.lib.HS_ERROR_UNSUPPORTED
     write_library(tmp_path / "libblis.so", "2.1")
     assert run(engine) == f"c||BLIS 2.1 was loaded, the build was for {version}|{unsupported}"
-    write_library(tmp_path / "libblis.so", version, "-DGAP=2")
-    assert run(engine) == f"c||the panels of BLIS's kernel set stub are of a special form|{unsupported}"
+    for size in (10, 11):  # BLIS_MR, BLIS_NR
+        write_library(tmp_path / "libblis.so", version, f"-DGAP={size}")
+        assert run(engine) == f"c||the panels of BLIS's kernel set stub are of a special form|{unsupported}"
 
 
 def test_a_blis_without_avx512(tmp_path, monkeypatch):
