@@ -83,10 +83,11 @@ def _info(_: argparse.Namespace) -> None:
     kernel = _engine.kernel()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
     kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
-    library = f"{kernel['name']} {kernel['version']}".strip()
+    library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
+    without = "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
     lines = [
         ("hetsched", f"{__version__} (engine {_engine.version()})"),
-        ("library", library if kernel["name"] != "c" else "none found: hetsched's own kernels in C"),
+        ("library", library + without),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", kernels),
         *describe(machine()),

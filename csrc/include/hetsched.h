@@ -297,7 +297,8 @@ typedef struct hs_kernel_info {
     char version[64];      /* of the library, "" for our own */
     char set[32];          /* kernel set, e.g. "skx" */
     char reason[160];      /* why that set */
-    char source[2][16];    /* whose micro-kernel multiplies float32, float64: a name as above */
+    char refused[160];     /* why BLIS, though it is there, is not used, else "" */
+    char source[2][32];    /* whose micro-kernel multiplies float32, float64: a name as above */
     int32_t tile_rows[2];  /* its register tile */
     int32_t tile_cols[2];
 } hs_kernel_info;
@@ -305,7 +306,8 @@ typedef struct hs_kernel_info {
 /* Chooses and initialises the kernels; called once by every entry point that needs them, harmless to call again.
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
  * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
- * multiply-add, stands in for BLIS's. */
+ * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
+ * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
 hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */

@@ -332,10 +332,10 @@ KERNELS = ("blis", "openblas", "c")
 
 
 def kernel() -> dict[str, Any]:
-    """What multiplies: name, version, set, reason; per real type whose micro-kernel and its register tile."""
+    """What multiplies: name, version, set, reason, why not BLIS; per real type whose micro-kernel and its register tile."""
     info = ffi.new("hs_kernel_info *")
     check_status(lib.hs_kernel_describe(info))
-    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason")}
+    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason", "refused")}
     kernels = {
         name: (ffi.string(info.source[i]).decode(), info.tile_rows[i], info.tile_cols[i])
         for i, name in enumerate(("float32", "float64"))
