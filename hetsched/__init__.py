@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, DistributionStack, distribute
+from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
@@ -35,6 +36,7 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "compare_partitions",
     "cuboids",
     "distribute",
     "distribute_profile",

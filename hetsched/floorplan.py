@@ -281,3 +281,11 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
     "contiguous": _contiguous,
     **{name: _rule(name) for name in _engine.RULES},
 }
+
+
+def quick_methods(size: int, matrix: bool, groups: bool, largest: bool) -> list[str]:
+    """Those that take so many workers of positive area in about a second, with a matrix, groups, or objective "max"."""
+    if groups:
+        return ["best", "interval"]
+    limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
+    return [method for method in METHODS if size <= limits.get(method, size) and (matrix or method != "contiguous")]

