@@ -512,30 +512,55 @@ def test_sum_and_largest_differ():
 LARGE = 10**9
 
 
-@pytest.mark.parametrize("ratio", [Fraction(1, 100), Fraction(1, 3), Fraction(5, 2), Fraction(100)])
-@pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
-def test_the_form_of_the_matrix_counts(kind, ratio):
-    """A large matrix is as good as a box: the exact methods are exact for its proportions."""
-    m, n = (LARGE, int(LARGE * ratio)) if ratio > 1 else (int(LARGE / ratio), LARGE)
-    areas = random_areas(kind, 5, 3)
-    guillotine = hs.partition(areas, "guillotine", shape=(m, n))
-    assert oracle.covers(pieces_of(guillotine), (m, n))
-    assert guillotine.cost == pytest.approx(oracle.best_rectangles(areas, (m, n)), rel=1e-6)
-    assert guillotine.imbalance == pytest.approx(1, abs=1e-6)
-    assert guillotine.lower_bound >= 2 * sum(map(math.sqrt, oracle.scaled(areas, (m, n)))) * (1 - 1e-6)
-    interval = hs.partition(areas, "interval", shape=(m, n))
-    assert interval.cost == pytest.approx(oracle.best_interval(areas, (m, n)), rel=1e-6)
-    recursive = hs.partition(areas, "recursive", shape=(m, n))
-    assert recursive.cost == pytest.approx(oracle.recursive_cost(areas, (m, n)), rel=1e-6)
-    columns = hs.partition(areas, "columns", shape=(m, n))
-    assert columns.cost == pytest.approx(oracle.best_columns(areas, (m, n)), rel=1e-6)
-    largest = hs.partition(areas, "guillotine", shape=(m, n), objective="max")
-    assert largest.cost == pytest.approx(oracle.best_peri_max(areas, (m, n)), rel=1e-6)
+@st.composite
+def boxed(draw):
+    """Areas and weights of up to 5 workers; a large matrix, which is as good as a box of its proportions."""
+    areas = draw(lists(5))
+    weights = draw(st.one_of(st.none(), st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=len(areas), max_size=len(areas))))
+    ratio = draw(st.one_of(st.floats(0.25, 4), st.sampled_from([0.01, 1.5, 2.0, 100.0])))
+    return areas, weights, (LARGE, round(LARGE * ratio)) if draw(st.booleans()) else (round(LARGE * ratio), LARGE)
+
+
+@settings(deadline=None, max_examples=60)
+@given(boxed())
+def test_the_form_of_the_matrix_counts(case):
+    areas, weights, shape = case
+    guillotine = hs.partition(areas, "guillotine", shape, link_costs=weights)
+    assert oracle.covers(pieces_of(guillotine), shape)
+    assert guillotine.cost == pytest.approx(oracle.best_rectangles(areas, shape, weights), rel=1e-6)
+    assert guillotine.cost == pytest.approx(value(guillotine, weights), rel=1e-9)
+    assert guillotine.imbalance == pytest.approx(1, abs=1e-5)
+    weight = weights or [1.0] * len(areas)
+    squares = sum(2 * w * math.sqrt(s) for w, s in zip(weight, oracle.scaled(areas, shape), strict=True))
+    assert guillotine.lower_bound >= squares * (1 - 1e-6)
+    order = oracle.ascending(areas)
+    if weights is None or len({*areas}) == len(areas):
+        interval = hs.partition(areas, "interval", shape, link_costs=weights)
+        assert interval.cost == pytest.approx(oracle.best_interval(areas, shape, weights, order), rel=1e-6)
+    if weights is None:
+        assert hs.partition(areas, "columns", shape).cost == pytest.approx(oracle.best_columns(areas, shape), rel=1e-6)
+        assert hs.partition(areas, "recursive", shape).cost == pytest.approx(oracle.recursive_cost(areas, shape), rel=1e-6)
+    largest = hs.partition(areas, "guillotine", shape, objective="max", link_costs=weights)
+    assert largest.cost == pytest.approx(oracle.best_peri_max(areas, shape, weights), rel=1e-6)
     for method in ("nonrectangular", "best"):
-        plan = hs.partition(areas, method, shape=(m, n))
-        assert oracle.covers(pieces_of(plan), (m, n))
-        assert plan.cost == pytest.approx(value(plan), rel=1e-12)
-        assert plan.cost <= guillotine.cost * (1 + 1e-6)
+        plan = hs.partition(areas, method, shape, link_costs=weights)
+        assert oracle.covers(pieces_of(plan), shape)
+        assert plan.cost == pytest.approx(value(plan, weights), rel=1e-9)
+    assert plan.cost <= guillotine.cost * (1 + 1e-6)  # of "best"
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.randoms(use_true_random=False), st.sampled_from([0.6, 1.0, 1.3, 2.5]))
+def test_wheels_of_any_form(random, ratio):
+    """Areas that a wheel with near-square parts has in some order: no straight cuts come near it."""
+    x, y = random.uniform(0.35, 0.5), random.uniform(0.35, 0.5)
+    u, v = random.uniform(0.02, 0.1), random.uniform(0.02, 0.1)
+    areas = [(x + u) * y, (1 - x - u) * (y + v), (1 - x) * (1 - y - v), x * (1 - y), u * v]
+    random.shuffle(areas)
+    shape = (LARGE, round(ratio * LARGE))
+    plan = hs.partition(areas, "guillotine", shape)
+    assert oracle.covers(pieces_of(plan), shape)
+    assert plan.cost == pytest.approx(oracle.best_rectangles(areas, shape), rel=1e-6)
 
 
 def test_a_long_matrix_is_cut_across():
