@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +70,26 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
     """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
     if request.sides is None:
         workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
-        pieces: Pieces = np.column_stack((workers.astype(np.float64), rects))
+        pieces: Pieces = _by_worker(workers, rects, len(request.areas))
     else:
         workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
-        pieces = np.column_stack((workers.astype(np.int64), cells))
+        pieces = _by_worker(workers, cells, len(request.areas))
         scope = ""
-    pieces = pieces[np.argsort(workers, kind="stable")]
     return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
+
+
+def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
+    """Pieces in ascending order of worker, those of a worker in the order given."""
+    counts = np.bincount(workers, minlength=p)
+    pieces: Any = np.empty((len(workers), 5), rects.dtype)
+    if counts.max() == 1:
+        places = (np.cumsum(counts) - 1)[workers]
+        pieces[places, 0], pieces[places, 1:] = workers, rects
+    else:
+        order = np.argsort(workers, kind="stable")
+        pieces[:, 0], pieces[:, 1:] = workers[order], rects[order]
+    found: Pieces = pieces
+    return found
 
 
 def cost_of(pieces: Pieces, request: Request) -> float:
@@ -99,6 +113,9 @@ def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
     spans = np.zeros((p, 2))
     counts = np.bincount(owners, minlength=p)
     single = counts[owners] == 1
+    if single.all():
+        spans[owners] = pieces[:, 3:]
+        return spans
     spans[owners[single]] = pieces[single, 3:]
     for worker in np.flatnonzero(counts > 1):
         own = pieces[owners == worker]

@@ -241,7 +241,9 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
     enrolled = actual > 0
-    columns = (tuple(w for w in column if enrolled[w]) for column in found.columns)
+    columns = found.columns
+    if not enrolled[request.areas > 0].all():  # a matrix may have no cell for a small one
+        columns = tuple(tuple(w for w in column if enrolled[w]) for column in columns)
     return Partition(
         method=method,
         lower_bound=min(bound, found.cost),
