@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 400 };
 
@@ -222,6 +223,15 @@ static void refusals(void)
     CHECK(fabs(solved(4, good, INT32_MAX, INT32_MAX) - solved(4, good, 4, 4)) < 1e-12);
 }
 
+static void no_memory(void)
+{
+    double areas[100], cost = -7;
+    int32_t order[100] = {-7}, start[101] = {-7}, columns = -7;
+    for (int i = 0; i < 100; i++) areas[i] = 1 + i;
+    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 5, 100, order, start, &columns, &cost),
+                 order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
+}
+
 int main(void)
 {
     paper_example();
@@ -229,5 +239,6 @@ int main(void)
     every_small_case();
     many_areas();
     refusals();
+    no_memory();
     return check_result();
 }
