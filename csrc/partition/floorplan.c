@@ -241,8 +241,9 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     for (int32_t i = 0; i < length; i++) {
         if (nodes[i].op < 0) continue;
         const box b = boxes[i];
-        const bool full_width = b.corner_width >= b.width, full_height = b.corner_height >= b.height;
-        const double upper = b.height - b.corner_height, left = b.width - b.corner_width;
+        const bool full_width = b.corner_width >= b.width, full_height = !full_width && b.corner_height >= b.height;
+        const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height; /* a sliver is not a difference */
+        const double left = full_height ? nodes[i].area / b.height : b.width - b.corner_width;
         const double parts[2][4] = {{b.row, b.col, upper, b.width}, {b.row + upper, b.col, b.corner_height, left}};
         for (int k = 0; k < 2 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;

@@ -103,6 +103,7 @@ static void random_trees(int rounds)
         int32_t order[30], plan[60], workers[60], pieces;
         double rects[240];
         zones_areas(round, p, areas);
+        for (int32_t i = 0; i < p; i++) areas[i] = sqrt(areas[i]); /* a wheel takes products */
         const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
