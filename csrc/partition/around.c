@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../core/sort.h"
 #include "floorplan.h"
 #include "interval.h"
 
-enum { WIDTHS = 33, MOST = 256 };
+enum { WIDTHS = 33, SHAPES = WIDTHS + 1, MOST = 256 };
 static const double STEEPEST = 64.0; /* widest box, as width / height */
 
 typedef struct {
@@ -24,13 +25,13 @@ typedef struct {
     int32_t *worker;
     double *weight;
     double *area;   /* of each interval */
-    shape *shapes;  /* [WIDTHS] for each interval */
+    shape *shapes;  /* [SHAPES] for each interval; the first one fits every box */
     int32_t *count; /* of its shapes */
     double stretch[WIDTHS];
     int32_t *plan, length;
 } table;
 
-static shape *shapes_of(const table *t, int64_t set) { return t->shapes + WIDTHS * set; }
+static shape *shapes_of(const table *t, int64_t set) { return t->shapes + SHAPES * set; }
 
 static double cost_in(const shape *s, double width, double height)
 {
@@ -71,6 +72,22 @@ static shape join(const shape *a, const shape *b, int32_t op, int32_t cut, doubl
                    .most_width = fmin(a->most_width / xa, b->most_width / xb), .cut = cut, .op = op};
 }
 
+/* The cheapest in a square of those whose parts fit every box. */
+static shape unlimited(const table *t, int32_t i, int32_t j)
+{
+    const double area = t->area[hs__interval(i, j)], side = sqrt(area);
+    shape found = {0};
+    for (int32_t cut = i + 1; cut < j; cut++) {
+        const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
+        const double share = t->area[left] / area, rest = t->area[right] / area;
+        const shape beside = join(shapes_of(t, left), shapes_of(t, right), HS_BESIDE, cut, share, rest);
+        const shape above = join(shapes_of(t, left), shapes_of(t, right), HS_ABOVE, cut, share, rest);
+        if (cut == i + 1 || cost_in(&beside, side, side) < cost_in(&found, side, side)) found = beside;
+        if (cost_in(&above, side, side) < cost_in(&found, side, side)) found = above;
+    }
+    return found;
+}
+
 static void solve(table *t, int32_t i, int32_t j)
 {
     const int64_t all = hs__interval(i, j), others = hs__interval(i, j - 1);
@@ -79,7 +96,8 @@ static void solve(table *t, int32_t i, int32_t j)
     const shape *corner = best_corner(t, others, &corner_width, &corner_cost);
     const double corner_height = corner ? t->area[others] / corner_width : 0.0;
     shape *out = shapes_of(t, all);
-    int32_t count = 0;
+    int32_t count = 1;
+    out[0] = unlimited(t, i, j);
     for (int k = 0; k < WIDTHS; k++) {
         const double width = sqrt(area) * t->stretch[k], height = area / width;
         double least = INFINITY;
@@ -120,9 +138,9 @@ static void write(table *t, int32_t i, int32_t j, double width, double height)
         t->plan[t->length++] = t->worker[j - 1];
     } else {
         const bool above = found.op == HS_ABOVE;
-        const double share = first / area;
+        const double share = first / area, rest = t->area[hs__interval(found.cut, j)] / area;
         write(t, i, found.cut, above ? width : width * share, above ? height * share : height);
-        write(t, found.cut, j, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height);
+        write(t, found.cut, j, above ? width : width * rest, above ? height * rest : height);
     }
     t->plan[t->length++] = found.op;
 }
@@ -132,21 +150,23 @@ hs_status hs_partition_around(int32_t p, const double *areas, const double *weig
 {
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
-    if (!(total > 0.0) || (order && !hs__is_order(p, areas, order, size))) return HS_ERROR_VALUE;
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
+    if (status) return status;
     const size_t sets = (size_t)hs__interval(0, size + 1);
-    table t = {.size = size, .plan = plan};
+    table t = {.size = size};
     t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
     t.area = malloc(sets * sizeof *t.area), t.count = calloc(sets, sizeof *t.count);
-    t.shapes = malloc(sets * WIDTHS * sizeof *t.shapes);
-    hs_status status = t.worker && t.weight && t.area && t.count && t.shapes ? HS_OK : HS_ERROR_MEMORY;
+    t.shapes = malloc(sets * SHAPES * sizeof *t.shapes);
+    t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
+    if (!t.worker || !t.weight || !t.area || !t.count || !t.shapes || !t.plan) status = HS_ERROR_MEMORY;
     if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
     for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
     for (int32_t i = 0; i < size && !status; i++) {
         double sum = 0.0;
-        for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += areas[t.worker[j - 1]] / total;
-        if (!(t.area[hs__interval(i, i + 1)] > 0.0)) status = HS_ERROR_VALUE; /* nothing beside the others */
+        for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
         t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
         *shapes_of(&t, hs__interval(i, i + 1)) = (shape){.across = t.weight[i], .down = t.weight[i], .most_width = INFINITY};
         t.count[hs__interval(i, i + 1)] = 1;
@@ -157,9 +177,11 @@ hs_status hs_partition_around(int32_t p, const double *areas, const double *weig
             else solve(&t, i, j);
         }
     if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect));
-    free(t.worker), free(t.weight), free(t.area), free(t.count), free(t.shapes);
-    if (status) return status;
-    status = hs__floorplan_cost(p, areas, weights, aspect, plan, t.length, cost); /* what its lengths say */
-    if (!status) *length = t.length;
+    if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, t.length, cost); /* what its lengths say */
+    if (!status) {
+        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
+        *length = t.length;
+    }
+    free(t.worker), free(t.weight), free(t.area), free(t.count), free(t.shapes), free(t.plan);
     return status;
 }

@@ -75,6 +75,24 @@ static int32_t solve(column_problem *s, double fee)
     return columns;
 }
 
+/* Writes where the `used` columns just solved start, and the end of the last one. */
+static void read_starts(const column_problem *s, int32_t used, int32_t *start)
+{
+    start[used] = s->size;
+    for (int32_t q = s->size, j = used; q > 0; q = s->cut[q]) start[--j] = s->cut[q];
+}
+
+/* Two solutions for one fee, one with too many columns (start) and one with few: exactly `columns` of them. Where a column of the
+ * first lies inside one of the second, it may go on with the second: as the weight is Monge, nothing is lost (Aggarwal, Schieber,
+ * Tokuyama 1994). */
+static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int32_t columns)
+{
+    int32_t i = 0;
+    const int32_t ahead = columns - few_columns;
+    while (start[i + ahead + 1] > few[i + 1]) i++;
+    for (int32_t k = i + 1; k <= few_columns; k++) start[k + ahead] = few[k];
+}
+
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
                                int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
@@ -107,15 +125,16 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
             if (solve(&s, middle) > max_columns) low = middle;
             else high = middle;
         }
+        read_starts(&s, solve(&s, low), column_start);
         used = solve(&s, high);
-    }
+        read_starts(&s, used, s.queue_cut);
+        splice(column_start, s.queue_cut, used, max_columns);
+        used = max_columns;
+    } else read_starts(&s, used, column_start);
 
     double across = 0.0;
-    column_start[used] = size;
-    for (int32_t q = size, j = used; q > 0; q = s.cut[q]) {
-        column_start[--j] = s.cut[q];
-        across += (s.prefix[q] - s.prefix[s.cut[q]]) * (double)(q - s.cut[q]);
-    }
+    for (int32_t j = 0; j < used; j++)
+        across += (s.prefix[column_start[j + 1]] - s.prefix[column_start[j]]) * (double)(column_start[j + 1] - column_start[j]);
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
     free(numbers), free(indices);

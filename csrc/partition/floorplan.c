@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 int32_t hs__operands(int32_t op)
 {
@@ -43,47 +44,64 @@ double hs__partition_total(int32_t p, const double *areas, const double *weights
     return isfinite(total) ? total + low : 0.0;
 }
 
-bool hs__is_order(int32_t p, const double *areas, const int32_t *order, int32_t size)
+hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size)
 {
-    bool *seen = calloc((size_t)p, sizeof *seen), fine = seen != NULL;
+    bool *seen = calloc((size_t)p, sizeof *seen), fine = true;
+    if (!seen) return HS_ERROR_MEMORY;
     for (int32_t k = 0; k < size && fine; k++) {
         fine = order[k] >= 0 && order[k] < p && !seen[order[k]] && areas[order[k]] > 0.0;
         if (fine) seen[order[k]] = true;
     }
     free(seen);
-    return fine;
+    return fine ? HS_OK : HS_ERROR_VALUE;
 }
 
-/* A wheel is found from x1 alone: y1 leaves the top its area, x0 the left, y0 the bottom. What is then left for the right one
- * falls from its area plus the centre's, at x0 = x1, to nothing at x1 = 1. */
-hs__wheel hs__wheel_of(const double area[5])
+double hs__weight_unit(int32_t p, const double *weights)
 {
-    const double top = area[0], right = area[1], bottom = area[2], left = area[3];
-    double low = top + left, high = 1.0;
-    hs__wheel w = {0};
-    for (int step = 0; step < 200; step++) {
-        double middle = low + (high - low) / 2.0;
-        if (middle <= low || middle >= high) break;
-        w.x1 = middle;
-        w.y0 = top / w.x1;
-        w.x0 = left / (1.0 - w.y0);
-        w.y1 = 1.0 - bottom / (1.0 - w.x0);
-        if ((1.0 - w.x1) * w.y1 > right) low = middle;
-        else high = middle;
+    double largest = weights ? weights[0] : 1.0;
+    int exponent;
+    for (int32_t i = 1; weights && i < p; i++) largest = fmax(largest, weights[i]);
+    frexp(largest, &exponent);
+    return ldexp(1.0, exponent - 1);
+}
+
+/* a b - c d, right to the last bits (Kahan). */
+static double difference(double a, double b, double c, double d)
+{
+    const double second = c * d;
+    return fma(a, b, -second) + fma(-c, d, second);
+}
+
+/* A wheel follows from v = x1 - top - left, x1 the width of the top one, by the areas of the top, left and bottom one: the centre
+ * is v x1 / (left + v) wide. With u = 1 - x1 = right + bottom + centre - v, what is left to the right one is too much as long as
+ *     u centre > v / (left + v) (right x1 - u top).
+ * The smaller one of u and v is found to its last bit by bisection over the doubles, and the difference is written so that nothing
+ * near cancels: small areas beside large ones are right, too. */
+void hs__wheel_of(const double area[5], double width[5], double height[5])
+{
+    const double top = area[0], right = area[1], bottom = area[2], left = area[3], centre = area[4], rest = right + bottom + centre;
+    const double start = difference(right, left, top, bottom) - top * centre;
+    double middle = rest / 2.0;
+    bool small_v = true;
+    uint64_t low = 0, high;
+    memcpy(&high, &middle, sizeof high);
+    for (int step = 0; high - low > 1; step++) {
+        const uint64_t bits = low + (high - low) / 2;
+        if (step > 0) memcpy(&middle, &bits, sizeof middle); /* at first the two are equal */
+        const double v = small_v ? middle : rest - middle, u = small_v ? rest - middle : middle;
+        const double over = small_v ? start + v * (right + top) : right * (top + left + v) - u * top;
+        const bool more = u * centre > v / (left + v) * over;
+        if (step == 0) small_v = !more;
+        else if (more == small_v) low = bits;
+        else high = bits;
     }
-    return w;
-}
-
-void hs__wheel_shares(const hs__wheel *wheel, const double area[5], double width[5], double height[5])
-{
-    width[0] = wheel->x1, height[0] = wheel->y0;
-    width[1] = 1.0 - wheel->x1, height[1] = wheel->y1;
-    width[2] = 1.0 - wheel->x0, height[2] = 1.0 - wheel->y1;
-    width[3] = wheel->x0, height[3] = 1.0 - wheel->y0;
-    width[4] = wheel->x1 - wheel->x0, height[4] = wheel->y1 - wheel->y0;
-    const double centre = width[4] * height[4]; /* of a small one rounding leaves little */
-    if (!(centre > 0.0)) width[4] = height[4] = sqrt(area[4]);
-    else width[4] *= sqrt(area[4] / centre), height[4] *= sqrt(area[4] / centre);
+    memcpy(&middle, &high, sizeof middle);
+    const double v = small_v ? middle : rest - middle;
+    width[0] = top + left + v, height[0] = top / width[0];
+    height[3] = (left + v) / width[0], width[3] = left / height[3];
+    width[4] = v / height[3], height[4] = fmin(centre / width[4], 1.0);
+    width[1] = small_v ? rest - middle : middle, height[1] = right / width[1];
+    width[2] = width[1] + width[4], height[2] = bottom / width[2];
 }
 
 double hs__corner_width(const hs__node *corner) { return sqrt(corner->area * corner->down / corner->across); }
@@ -106,8 +124,7 @@ static void add_up(hs__node *nodes, int32_t i, double owner_weight)
     if (self->op == HS_WHEEL) {
         double area[5];
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
-        hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, area, width, height);
+        hs__wheel_of(area, width, height);
     } else
         for (int c = 0; c < 2; c++) *(self->op == HS_BESIDE ? &width[c] : &height[c]) = nodes[child[c]].area / self->area;
     for (int32_t c = 0; c < count; c++) {
@@ -132,7 +149,7 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
         if (op >= 0) {
             if (op >= p || seen[op] || !(areas[op] > 0.0)) break;
             seen[op] = true, size--;
-            self->area = areas[op] / total;
+            self->area = hs__share(areas[op], total);
             self->across = self->down = weights ? weights[op] : 1.0;
             status = HS_OK;
             continue;
@@ -183,9 +200,8 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
     case HS_WHEEL: {
         double area[5], w[5], h[5];
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
-        hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, area, w, h);
-        const double top[5] = {0.0, 0.0, wheel.y1, wheel.y0, wheel.y0}, left[5] = {0.0, wheel.x1, wheel.x0, 0.0, wheel.x0};
+        hs__wheel_of(area, w, h);
+        const double top[5] = {0.0, 0.0, 1.0 - h[2], h[0], h[0]}, left[5] = {0.0, w[0], w[3], 0.0, w[3]};
         for (int c = 0; c < 5; c++)
             boxes[child[c]] = (box){.row = all.row + top[c] * all.height, .col = all.col + left[c] * all.width,
                                     .height = h[c] * all.height, .width = w[c] * all.width};
@@ -225,8 +241,9 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     for (int32_t i = 0; i < length; i++) {
         if (nodes[i].op < 0) continue;
         const box b = boxes[i];
-        const bool full_width = b.corner_width >= b.width, full_height = b.corner_height >= b.height;
-        const double upper = b.height - b.corner_height, left = b.width - b.corner_width;
+        const bool full_width = b.corner_width >= b.width, full_height = !full_width && b.corner_height >= b.height;
+        const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height; /* a sliver is not a difference */
+        const double left = full_height ? nodes[i].area / b.height : b.width - b.corner_width;
         const double parts[2][4] = {{b.row, b.col, upper, b.width}, {b.row + upper, b.col, b.corner_height, left}};
         for (int k = 0; k < 2 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;

@@ -3,7 +3,8 @@
 #ifndef HS_PARTITION_FLOORPLAN_H
 #define HS_PARTITION_FLOORPLAN_H
 
-#include <stdbool.h>
+#include <float.h>
+#include <math.h>
 
 #include "hetsched.h"
 
@@ -27,15 +28,9 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
 /* The cost of hs_floorplan_rects alone. */
 hs_status hs__floorplan_cost(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length, double *cost);
 
-/* The lines of a wheel of five areas (sum 1, > 0) in the unit square, top left, right, bottom, left, centre: x0 < x1, y0 < y1,
- * y downwards. Any five areas have exactly one such wheel. */
-typedef struct {
-    double x0, x1, y0, y1;
-} hs__wheel;
-hs__wheel hs__wheel_of(const double area[5]);
-
-/* Width and height shares of the five areas. */
-void hs__wheel_shares(const hs__wheel *wheel, const double area[5], double width[5], double height[5]);
+/* Width and height of five areas (sum 1, > 0) that form a wheel in the unit square: top left, right, bottom, left, centre. Any five
+ * areas have exactly one such wheel. */
+void hs__wheel_of(const double area[5], double width[5], double height[5]);
 
 /* The width of the least cost for the contents of a corner, if nothing limits it. */
 double hs__corner_width(const hs__node *corner);
@@ -43,7 +38,14 @@ double hs__corner_width(const hs__node *corner);
 /* Sum of the areas; 0 if one of them, the weights or the aspect ratio is invalid. size: positive areas. */
 double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size);
 
-/* Whether order [size] names every worker of positive area once; size is their number. */
-bool hs__is_order(int32_t p, const double *areas, const int32_t *order, int32_t size);
+/* HS_ERROR_VALUE unless order [size] names every worker of positive area once; size is their number. */
+hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size);
+
+/* A positive area over the sum of all. What is too small to be seen beside the others counts as the smallest normal double: no
+ * box is without area. */
+static inline double hs__share(double area, double total) { return fmax(area / total, DBL_MIN); }
+
+/* A power of two near the largest weight. In this unit products of costs do not overflow, and nothing is rounded. */
+double hs__weight_unit(int32_t p, const double *weights);
 
 #endif

@@ -48,8 +48,7 @@ static hs_status lower_by_wheel(subsets *t, uint32_t all, const uint32_t part[5]
         capacity += t->hulls.count[part[c]];
         if (c < 4) how |= (uint64_t)part[c] << (KINDS + MOST_WITH_WHEELS * c);
     }
-    hs__wheel wheel = hs__wheel_of(area);
-    hs__wheel_shares(&wheel, area, width, height);
+    hs__wheel_of(area, width, height);
     if (hs__hull_reserve(&t->chain, capacity) || hs__hull_reserve(&t->chain2, capacity)) return HS_ERROR_MEMORY;
     hs__point *sum = t->chain.points, *next = t->chain2.points;
     int32_t count = hs__hull_sum(points_of(t, part[0]), t->hulls.count[part[0]], width[0], height[0], points_of(t, part[1]),
@@ -119,8 +118,7 @@ static void write(subsets *t, uint32_t set, double width, double height)
             part[4] ^= part[c];
         }
         for (int c = 0; c < 5; c++) area[c] = t->area[part[c]] / t->area[set];
-        hs__wheel wheel = hs__wheel_of(area);
-        hs__wheel_shares(&wheel, area, w, h);
+        hs__wheel_of(area, w, h);
         for (int c = 0; c < 5; c++) write(t, part[c], width * w[c], height * h[c]);
         t->plan[t->length++] = HS_WHEEL;
         break;
@@ -128,9 +126,9 @@ static void write(subsets *t, uint32_t set, double width, double height)
     default: {
         const uint32_t first = (uint32_t)operands;
         const bool above = (point->how & ABOVE) != 0;
-        const double share = t->area[first] / t->area[set];
+        const double share = t->area[first] / t->area[set], rest = t->area[set ^ first] / t->area[set];
         write(t, first, above ? width : width * share, above ? height * share : height);
-        write(t, set ^ first, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height);
+        write(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
         t->plan[t->length++] = above ? HS_ABOVE : HS_BESIDE;
     }
     }
@@ -143,6 +141,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > (wheels ? MOST_WITH_WHEELS : MOST)) return HS_ERROR_UNSUPPORTED;
+    const double unit = hs__weight_unit(p, weights);
     subsets *t = calloc(1, sizeof *t);
     int32_t *order = malloc((size_t)p * sizeof *order);
     hs_status status = t && order ? HS_OK : HS_ERROR_MEMORY;
@@ -150,12 +149,11 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     if (!status) status = hs__hull_table_init(&t->hulls, INT64_C(1) << size);
     if (!status) t->size = size, t->width = sqrt(aspect), t->height = 1.0 / sqrt(aspect), t->plan = plan;
     for (int32_t k = 0; k < size && !status; k++) {
-        const double weight = weights ? weights[order[k]] : 1.0;
+        const double weight = weights ? weights[order[k]] / unit : 1.0;
         hs__point leaf = {weight, weight, (uint64_t)k << KINDS | LEAF};
         t->worker[k] = order[k];
-        t->area[1 << k] = areas[order[k]] / total;
-        if (!(t->area[1 << k] > 0.0)) status = HS_ERROR_VALUE; /* below the smallest double beside the others */
-        else status = hs__hull_table_add(&t->hulls, 1 << k, &(hs__hull){.points = &leaf, .count = 1});
+        t->area[1 << k] = hs__share(areas[order[k]], total);
+        status = hs__hull_table_add(&t->hulls, 1 << k, &(hs__hull){.points = &leaf, .count = 1});
     }
     if (!status) {
         for (uint32_t set = 1; set < UINT32_C(1) << size; set++) t->area[set] = t->area[set & (set - 1)] + t->area[set & -set];
@@ -164,7 +162,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     if (!status) {
         const uint32_t all = (UINT32_C(1) << size) - 1;
         const hs__point *best = hs__hull_best(points_of(t, all), t->hulls.count[all], t->width, t->height);
-        *cost = best->across * t->width + best->down * t->height;
+        *cost = (best->across * t->width + best->down * t->height) * unit;
         write(t, all, t->width, t->height);
         *length = t->length;
     }

@@ -16,24 +16,23 @@ hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
     return HS_OK;
 }
 
-/* Whether q lies below the line from p to r (across rises from p to q to r), by more than the tolerance. */
-static bool below(const hs__point *p, const hs__point *q, const hs__point *r, double tolerance)
+/* Whether q lies below the line from p to r (across rises from p to q to r). */
+static bool below(const hs__point *p, const hs__point *q, const hs__point *r)
 {
-    double left = (q->down - p->down) * (r->across - p->across), right = (r->down - p->down) * (q->across - p->across);
-    return left < right - tolerance * q->down * (r->across - p->across);
+    return (q->down - p->down) * (r->across - p->across) < (r->down - p->down) * (q->across - p->across);
 }
 
 /* Whether any point of the chain lies below the hull. */
 static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count)
 {
-    const hs__point *points = hull->points, *last = points + hull->count - 1;
+    const hs__point *points = hull->points;
     if (hull->count == 0) return true;
-    if (chain[0].across < points[0].across || chain[count - 1].down < last->down) return true;
+    if (chain[0].across < points[0].across || chain[count - 1].down < points[hull->count - 1].down) return true;
     int32_t k = 0;
     for (int32_t i = 0; i < count; i++) {
         while (k + 1 < hull->count && points[k + 1].across <= chain[i].across) k++;
         if (k + 1 == hull->count) return false; /* right of the last one and not lower */
-        if (below(&points[k], &chain[i], &points[k + 1], hull->tolerance)) return true;
+        if (below(&points[k], &chain[i], &points[k + 1])) return true;
     }
     return false;
 }
@@ -50,10 +49,10 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
         hs__point next = old ? hull->points[i++] : chain[k++];
         if (size > 0 && next.down >= out[size - 1].down) continue;
         while (size > 0 && out[size - 1].across >= next.across) size--;
-        while (size > 1 && !below(&out[size - 2], &out[size - 1], &next, hull->tolerance)) size--;
+        while (size > 1 && !below(&out[size - 2], &out[size - 1], &next)) size--;
         out[size++] = next;
     }
-    spare->count = size, spare->tolerance = hull->tolerance;
+    spare->count = size;
     hs__hull swap = *hull;
     *hull = *spare;
     *spare = swap;

@@ -10,12 +10,10 @@ typedef struct {
     uint64_t how; /* what the caller needs to find the floorplan again */
 } hs__point;
 
-/* A chain of points: across rises, down falls, the slopes rise. Points that lie below their neighbours' line by less than
- * tolerance * down are left out. */
+/* A chain of points: across rises, down falls, the slopes rise. */
 typedef struct {
     hs__point *points;
     int32_t count, capacity;
-    double tolerance;
 } hs__hull;
 
 void hs__hull_free(hs__hull *hull);

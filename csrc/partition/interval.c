@@ -39,7 +39,7 @@ static hs_status lower_by_cut(hs__intervals *t, int32_t i, int32_t cut, int32_t 
     const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j), all = hs__interval(i, j);
     const hs__point *a = t->hulls.points + t->hulls.start[left], *b = t->hulls.points + t->hulls.start[right];
     const int32_t a_count = t->hulls.count[left], b_count = t->hulls.count[right];
-    const double share = t->area[all] > 0.0 ? t->area[left] / t->area[all] : 0.5, rest = t->area[all] > 0.0 ? t->area[right] / t->area[all] : 0.5;
+    const double share = t->area[left] / t->area[all], rest = t->area[right] / t->area[all];
     if (hs__hull_reserve(&t->chain, a_count + b_count)) return HS_ERROR_MEMORY;
     hs__point *chain = t->chain.points;
     int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, 2 * (uint64_t)cut, chain);
@@ -91,24 +91,24 @@ static void write(writer *s, const hs__intervals *t, const int32_t *worker, int3
     const int64_t all = hs__interval(i, j);
     const hs__point *point = hs__hull_best(t->hulls.points + t->hulls.start[all], t->hulls.count[all], width, height);
     const int32_t cut = (int32_t)(point->how / 2);
-    const double share = t->area[all] > 0.0 ? t->area[hs__interval(i, cut)] / t->area[all] : 0.5;
+    const double share = t->area[hs__interval(i, cut)] / t->area[all], rest = t->area[hs__interval(cut, j)] / t->area[all];
     const bool above = point->how % 2;
     write(s, t, worker, i, cut, above ? width : width * share, above ? height * share : height);
-    write(s, t, worker, cut, j, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height);
+    write(s, t, worker, cut, j, above ? width : width * rest, above ? height * rest : height);
     s->plan[s->length++] = above ? HS_ABOVE : HS_BESIDE;
 }
 
-static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double aspect, const int *cancel)
+static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
 {
     double *own = malloc((size_t)size * sizeof *own);
     hs_status status = hs__intervals_init(&l->table, size, aspect);
     if (!own) status = HS_ERROR_MEMORY;
     if (!status) {
-        for (int32_t k = 0; k < size; k++) own[k] = areas[l->worker[k]] / total;
+        for (int32_t k = 0; k < size; k++) own[k] = hs__share(areas[l->worker[k]], total);
         hs__intervals_reset(&l->table, own);
     }
     for (int32_t k = 0; k < size && !status; k++) {
-        const double weight = weights ? weights[l->worker[k]] : 1.0;
+        const double weight = weights ? weights[l->worker[k]] / unit : 1.0;
         hs__point leaf = {weight, weight, 0};
         status = hs__hull_table_add(&l->table.hulls, hs__interval(k, k + 1), &(hs__hull){.points = &leaf, .count = 1});
     }
@@ -147,13 +147,12 @@ static hs_status fill_outer(hs__intervals *outer, const list *lists, int32_t cou
 /* Brings the workers of a group together, groups by ascending area; first[g] is where list g starts. Keeps the order inside. */
 static hs_status by_group(int32_t p, const double *areas, const int32_t *groups, int32_t size, int32_t *order, int32_t *first, int32_t *lists)
 {
+    for (int32_t i = 0; i < p; i++)
+        if (groups[i] < 0 || groups[i] >= p) return HS_ERROR_VALUE;
     double *sums = calloc((size_t)p, sizeof *sums);
     int32_t *rank = malloc(3 * (size_t)p * sizeof *rank);
     hs_status status = sums && rank ? HS_OK : HS_ERROR_MEMORY;
-    for (int32_t k = 0; k < size && !status; k++) {
-        if (groups[order[k]] < 0 || groups[order[k]] >= p) status = HS_ERROR_VALUE;
-        else sums[groups[order[k]]] += areas[order[k]];
-    }
+    for (int32_t k = 0; k < size && !status; k++) sums[groups[order[k]]] += areas[order[k]];
     if (!status) status = hs__sort_positive(p, sums, rank, lists);
     if (!status) {
         int32_t *place = rank + p, *old = rank + 2 * p;
@@ -179,23 +178,23 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight)))) return HS_ERROR_VALUE;
     if (size > HS__MOST_INTERVALS) return HS_ERROR_UNSUPPORTED;
 
-    int32_t *own = malloc((2 * (size_t)p + 1) * sizeof *own), *first = own + p;
+    double unit = hs__weight_unit(p, weights);
+    if (groups && group_weight > 0.0) unit = fmax(unit, hs__weight_unit(1, &group_weight));
+    int32_t *own = malloc((size_t)p * sizeof *own), *first = malloc(((size_t)p + 1) * sizeof *first);
     list *lists = calloc((size_t)p, sizeof *lists);
     hs__intervals outer = {0};
-    hs_status status = own && lists ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
     int32_t listed = 1;
     if (!status && !order) status = hs__sort_positive(p, areas, own, &size);
-    if (!status && order) {
-        if (!hs__is_order(p, areas, order, size)) status = HS_ERROR_VALUE;
-        else memcpy(own, order, (size_t)size * sizeof *own);
-    }
+    if (!status && order) status = hs__check_order(p, areas, order, size);
+    if (!status && order) memcpy(own, order, (size_t)size * sizeof *own);
     if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);
     else if (!status) first[0] = 0, first[1] = size;
     for (int32_t g = 0; g < listed && !status; g++) {
         lists[g].worker = own + first[g];
-        status = fill_list(&lists[g], first[g + 1] - first[g], areas, weights, total, aspect, cancel);
+        status = fill_list(&lists[g], first[g + 1] - first[g], areas, weights, total, unit, aspect, cancel);
     }
-    if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight, aspect, cancel);
+    if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight / unit, aspect, cancel);
     if (!status) {
         const hs__intervals *top = groups ? &outer : &lists[0].table;
         const int64_t all = hs__interval(0, top->size);
@@ -204,10 +203,10 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
         writer s = {.lists = lists, .plan = plan};
         write(&s, top, groups ? NULL : lists[0].worker, 0, top->size, width, height);
         *length = s.length;
-        *cost = best->across * width + best->down * height;
+        *cost = (best->across * width + best->down * height) * unit;
     }
     for (int32_t g = 0; lists && g < p; g++) hs__intervals_free(&lists[g].table);
     hs__intervals_free(&outer);
-    free(own), free(lists);
+    free(own), free(first), free(lists);
     return status;
 }

@@ -10,7 +10,7 @@ typedef struct {
     int32_t size;
     double width, height;  /* of the box that all lies in */
     double *area;          /* of each interval, by its number */
-    hs__hull_table hulls;  /* a leaf's point keeps the number of the point in a group's hull, or 0 */
+    hs__hull_table hulls;
     hs__hull best, spare, chain;
 } hs__intervals;
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../core/sort.h"
 #include "floorplan.h"
@@ -67,7 +68,8 @@ static int by_width(const void *x, const void *y)
 {
     const range *a = x, *b = y;
     const double wide = a->high / a->low, other = b->high / b->low;
-    return wide > other ? -1 : wide < other;
+    if (wide != other) return wide > other ? -1 : 1;
+    return by_low(x, y);
 }
 
 /* Sorts what was found and joins what overlaps; it becomes the widths of the set. Near the least limit ranges shrink to points
@@ -181,15 +183,14 @@ static void write(table *t, int64_t all, int32_t i, int32_t j, double width)
         for (int above = 0; above < 2; above++) {
             const double xa = above ? 1.0 : t->area[first] / t->area[all], xb = above ? 1.0 : t->area[second] / t->area[all];
             const double here = fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
-            if (here < least) least = here, found = first, found_cut = c, found_above = above;
+            if (found_cut == 0 || here < least) least = here, found = first, found_cut = c, found_above = above;
         }
         if (t->subsets && others == 0) break;
         others = (others - 1) & rest;
     }
     const int64_t second = t->subsets ? all ^ found : hs__interval(found_cut, j);
-    const double share = t->area[found] / t->area[all];
-    write(t, found, i, found_cut, found_above ? width : width * share);
-    write(t, second, found_cut, j, found_above ? width : width * (1.0 - share));
+    write(t, found, i, found_cut, found_above ? width : width * (t->area[found] / t->area[all]));
+    write(t, second, found_cut, j, found_above ? width : width * (t->area[second] / t->area[all]));
     t->plan[t->length++] = found_above ? HS_ABOVE : HS_BESIDE;
 }
 
@@ -219,42 +220,42 @@ hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weig
 {
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
-    if (!(total > 0.0) || (order && !hs__is_order(p, areas, order, size))) return HS_ERROR_VALUE;
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
-    table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel, .plan = plan};
+    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
+    if (status) return status;
+    table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
     t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
     t.area = malloc((size_t)t.sets * sizeof *t.area), t.fits = calloc((size_t)t.sets, sizeof *t.fits);
-    hs_status status = t.worker && t.weight && t.area && t.fits ? HS_OK : HS_ERROR_MEMORY;
+    t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
+    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
+    double *rects = malloc(8 * (size_t)p * sizeof *rects), total_cost;
+    if (!t.worker || !t.weight || !t.area || !t.fits || !t.plan || !workers || !rects) status = HS_ERROR_MEMORY;
     if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
     for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
     for (int32_t i = 0; i < size && !status; i++) {
         t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
         double sum = 0.0;
-        if (t.subsets) t.area[INT64_C(1) << i] = areas[t.worker[i]] / total;
+        if (t.subsets) t.area[INT64_C(1) << i] = hs__share(areas[t.worker[i]], total);
         else
-            for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += areas[t.worker[j - 1]] / total;
-        const int64_t leaf = t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1);
-        if (!(t.area[leaf] > 0.0)) status = HS_ERROR_VALUE; /* nothing beside the others */
-        else status = append(&t.fits[leaf], (range){0.0, 0.0});
+            for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
+        status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)], (range){0.0, 0.0});
     }
     if (!status && t.subsets) t.area[0] = 0.0;
     for (int64_t set = 1; t.subsets && set < t.sets && !status; set++)
         t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
     const double width = sqrt(aspect), height = 1.0 / width;
     if (!status) status = solve(&t, width, height);
-
-    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
-    double *rects = malloc(8 * (size_t)p * sizeof *rects), sum;
-    if (!workers || !rects) status = HS_ERROR_MEMORY;
-    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, plan, t.length, workers, rects, &pieces, &sum);
+    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, t.length, workers, rects, &pieces, &total_cost);
     if (!status) {
+        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
         *length = t.length, *cost = 0.0;
         for (int32_t k = 0; k < pieces; k++)
             *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) * (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
     }
     free(workers), free(rects);
     for (int64_t set = 0; t.fits && set < t.sets; set++) free(t.fits[set].at);
-    free(t.worker), free(t.weight), free(t.area), free(t.fits), free(t.found.at);
+    free(t.worker), free(t.weight), free(t.area), free(t.fits), free(t.found.at), free(t.plan);
     return status;
 }

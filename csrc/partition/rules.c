@@ -1,7 +1,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../core/sort.h"
 #include "floorplan.h"
 
 static const double tie = 0x1p-40; /* no power of ten: areas like 1 and 1e12 are common */
@@ -11,19 +13,15 @@ typedef struct {
     int32_t worker;
 } part;
 
-static int by_area_then_index(const void *x, const void *y)
+/* The parts by ascending area, ties by index. For the rules that take the largest first ties are turned round: read from its end,
+ * the list has them by index. */
+static void take_sorted(const double *areas, const int32_t *order, int32_t size, bool largest_first, part *parts)
 {
-    const part *a = x, *b = y;
-    if (a->area != b->area) return a->area < b->area ? -1 : 1;
-    return a->worker < b->worker ? -1 : a->worker > b->worker;
-}
-
-/* For the rules that take the largest first: read from its end, this order has ties by index too. */
-static int by_area_then_index_down(const void *x, const void *y)
-{
-    const part *a = x, *b = y;
-    if (a->area != b->area) return a->area < b->area ? -1 : 1;
-    return a->worker > b->worker ? -1 : a->worker < b->worker;
+    for (int32_t first = 0, end; first < size; first = end) {
+        for (end = first; end < size && areas[order[end]] == areas[order[first]];) end++;
+        for (int32_t q = first; q < end; q++)
+            parts[q] = (part){areas[order[q]], order[largest_first ? first + end - 1 - q : q]};
+    }
 }
 
 /* Sum of the first q parts, as high + low: the sum of an interval is right also where much stands before it. */
@@ -160,22 +158,26 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     part *parts = malloc((size_t)size * sizeof *parts);
     prefix *sums = malloc(((size_t)size + 1) * sizeof *sums);
     box *stack = malloc((size_t)size * sizeof *stack);
-    hs_status status = parts && sums && stack ? HS_OK : HS_ERROR_MEMORY;
+    int32_t *order = malloc((size_t)p * sizeof *order), *own = malloc(2 * (size_t)size * sizeof *own);
+    const bool sorted = rule >= HS_RULE_RECURSIVE;
+    hs_status status = parts && sums && stack && order && own ? HS_OK : HS_ERROR_MEMORY;
+    if (!status && sorted) status = hs__sort_positive(p, areas, order, &size);
     if (!status) {
-        size = 0;
-        for (int32_t i = 0; i < p; i++)
-            if (areas[i] > 0.0) parts[size++] = (part){areas[i], i};
-        if (rule == HS_RULE_SNRPP) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index);
-        else if (rule >= HS_RULE_RECURSIVE) qsort(parts, (size_t)size, sizeof *parts, by_area_then_index_down);
+        if (sorted) take_sorted(areas, order, size, rule != HS_RULE_SNRPP, parts);
+        for (int32_t i = 0, q = 0; i < p && !sorted; i++)
+            if (areas[i] > 0.0) parts[q++] = (part){areas[i], i};
         add_up(parts, size, sums);
 
-        if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, plan, 0);
-        else if (rule == HS_RULE_KALINOV_LASTOVETSKY) runs_in_columns(parts, sums, size, aspect, plan);
-        else recurse(rule, parts, sums, size, aspect, stack, plan);
-        *length = 2 * size - 1;
-        status = hs__floorplan_cost(p, areas, NULL, aspect, plan, *length, cost);
+        if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, own, 0);
+        else if (rule == HS_RULE_KALINOV_LASTOVETSKY) runs_in_columns(parts, sums, size, aspect, own);
+        else recurse(rule, parts, sums, size, aspect, stack, own);
+        status = hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
     }
-    free(parts), free(sums), free(stack);
+    if (!status) {
+        *length = 2 * size - 1;
+        memcpy(plan, own, (size_t)*length * sizeof *plan);
+    }
+    free(parts), free(sums), free(stack), free(order), free(own);
     return status;
 }
 

@@ -138,7 +138,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
         memcpy(best.nodes, now.nodes, bytes), best.count = now.count, best.root = now.root;
         double current = now.nodes[now.root].across * width + now.nodes[now.root].down * height, least = current;
         const double first = current;
-        for (int64_t k = 0; k < evaluations && size > 2; k++) {
+        for (int64_t k = 0; k < evaluations && size > 1; k++) {
             if (cancel && k % 256 == 0 && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
                 status = HS_ERROR_CANCELLED;
                 break;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "floorplan.h"
 
@@ -129,14 +130,14 @@ static score solve_chain(tiler *t, int32_t i, int64_t row, int64_t col, int64_t 
 static score solve_wheel(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
 {
     const int32_t *part = t->members + t->first[i];
-    double area[5];
+    double area[5], w[5], h[5];
     for (int c = 0; c < 5; c++) area[c] = t->nodes[part[c]].area / t->nodes[i].area;
-    const hs__wheel wheel = hs__wheel_of(area);
+    hs__wheel_of(area, w, h);
     score best = {INFINITY, INFINITY};
     int64_t line[4] = {0};
     for (int up = 0; up < 17; up++) { /* each line rounded down or up; at last the best once more, to place it */
-        int64_t x0 = (int64_t)(wheel.x0 * (double)width) + (up & 1), x1 = (int64_t)(wheel.x1 * (double)width) + (up >> 1 & 1);
-        int64_t y0 = (int64_t)(wheel.y0 * (double)height) + (up >> 2 & 1), y1 = (int64_t)(wheel.y1 * (double)height) + (up >> 3 & 1);
+        int64_t x0 = (int64_t)(w[3] * (double)width) + (up & 1), x1 = (int64_t)(w[0] * (double)width) + (up >> 1 & 1);
+        int64_t y0 = (int64_t)(h[0] * (double)height) + (up >> 2 & 1), y1 = (int64_t)(h[1] * (double)height) + (up >> 3 & 1);
         if (up == 16) {
             if (!place) break;
             x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
@@ -244,20 +245,25 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     if (m < 1 || n < 1 || m > most || n > most) return HS_ERROR_VALUE;
     if (!(hs__partition_total(p, areas, NULL, 1.0, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
     const size_t nodes = (size_t)length;
-    tiler t = {.cells = (double)m * (double)n, .workers = workers, .rects = rects};
+    tiler t = {.cells = (double)m * (double)n};
     t.nodes = malloc(nodes * sizeof *t.nodes);
     t.members = malloc(3 * nodes * sizeof *t.members), t.first = calloc(nodes, sizeof *t.first), t.count = calloc(nodes, sizeof *t.count);
     t.leaves = calloc(nodes, sizeof *t.leaves), t.memo = calloc(nodes, sizeof(known *)), t.memo_count = calloc(nodes, sizeof *t.memo_count);
+    t.workers = malloc((nodes + 1) * sizeof *t.workers), t.rects = malloc(4 * (nodes + 1) * sizeof *t.rects);
     int32_t *depth = calloc(nodes, sizeof *depth);
-    hs_status status = t.nodes && t.members && t.first && t.count && t.leaves && t.memo && t.memo_count && depth ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count && t.leaves && t.memo && t.memo_count && depth ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
     if (!status && flatten(&t, length, t.members + length, depth) > DEEPEST) status = HS_ERROR_UNSUPPORTED;
     if (!status) {
         solve(&t, length - 1, 0, 0, m, n, true);
         status = t.status;
+    }
+    if (!status) {
+        memcpy(workers, t.workers, (size_t)t.pieces * sizeof *workers);
+        memcpy(rects, t.rects, 4 * (size_t)t.pieces * sizeof *rects);
         *pieces = t.pieces;
     }
     for (size_t i = 0; t.memo && i < nodes; i++) free(t.memo[i]);
-    free(t.nodes), free(t.members), free(t.first), free(t.count), free(t.leaves), free(t.memo), free(t.memo_count), free(depth);
+    free(t.nodes), free(t.members), free(t.first), free(t.count), free(t.leaves), free(t.memo), free(t.memo_count), free(depth), free(t.workers), free(t.rects);
     return status;
 }

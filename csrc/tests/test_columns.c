@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 400 };
 
@@ -48,7 +49,7 @@ static double every_structure(int32_t size, const double *shares, int32_t max_co
 }
 
 /* The same by the recurrence over columns and parts, O(max_columns size^2). */
-static double recurrence(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+static double recurrence_in(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows, double aspect)
 {
     static double prefix[MAX + 1], now[MAX + 1], next[MAX + 1];
     double best = INFINITY;
@@ -59,12 +60,17 @@ static double recurrence(int32_t size, const double *shares, int32_t max_columns
         for (int32_t q = 1; q <= size; q++) {
             next[q] = INFINITY;
             for (int32_t a = q > max_rows ? q - max_rows : 0; a < q; a++)
-                next[q] = fmin(next[q], now[a] + 1 + (prefix[q] - prefix[a]) * (q - a));
+                next[q] = fmin(next[q], now[a] + 1 / sqrt(aspect) + (prefix[q] - prefix[a]) * (q - a) * sqrt(aspect));
         }
         memcpy(now, next, sizeof now);
         best = fmin(best, now[size]);
     }
     return best;
+}
+
+static double recurrence(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+{
+    return recurrence_in(size, shares, max_columns, max_rows, 1.0);
 }
 
 /* Whether order and column_start are a structure within the limits, and cost is its sum of half perimeters. */
@@ -189,6 +195,34 @@ static void many_areas(void)
     }
 }
 
+/* Wide boxes want many columns, and there many numbers of columns cost the same per column: the limit is between. */
+static void wide_boxes(void)
+{
+    static double areas[MAX], shares[MAX];
+    for (int round = 0; round < 60; round++) {
+        const int32_t p = 20 + (int32_t)check_random(120), rows = round % 2 ? p : 4 + (int32_t)check_random(6);
+        const double aspect = (const double[]){4, 9, 30, 0.5}[round % 4];
+        for (int32_t i = 0; i < p; i++) areas[i] = round % 3 ? 1 + check_random(2) : 1;
+        const int32_t size = sorted_shares(p, areas, shares);
+        for (int32_t limit = (size + rows - 1) / rows; limit <= size && limit < 60; limit++) {
+            static int32_t order[MAX], start[MAX + 1];
+            int32_t columns;
+            double cost, total = 0;
+            if (!CHECK(hs_partition_columns(p, areas, aspect, limit, rows, order, start, &columns, &cost) == HS_OK)) return;
+            CHECK(columns <= limit);
+            for (int32_t j = 0; j < columns; j++) { /* what is measured is what is claimed */
+                double width = 0;
+                CHECK(start[j + 1] > start[j] && start[j + 1] - start[j] <= rows);
+                for (int32_t q = start[j]; q < start[j + 1]; q++) width += shares[q];
+                total += 1 / sqrt(aspect) + width * (start[j + 1] - start[j]) * sqrt(aspect);
+            }
+            CHECK(fabs(total - cost) <= 1e-12 * cost);
+            const double least = recurrence_in(size, shares, limit, rows, aspect);
+            CHECK(fabs(cost - least) <= 1e-11 * least);
+        }
+    }
+}
+
 static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int line)
 {
     int32_t order[4] = {-7, -7, -7, -7}, start[5] = {-7, -7, -7, -7, -7}, columns = -7;
@@ -222,12 +256,23 @@ static void refusals(void)
     CHECK(fabs(solved(4, good, INT32_MAX, INT32_MAX) - solved(4, good, 4, 4)) < 1e-12);
 }
 
+static void no_memory(void)
+{
+    double areas[100], cost = -7;
+    int32_t order[100] = {-7}, start[101] = {-7}, columns = -7;
+    for (int i = 0; i < 100; i++) areas[i] = 1 + i;
+    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 5, 100, order, start, &columns, &cost),
+                 order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
+}
+
 int main(void)
 {
     paper_example();
     known_values();
     every_small_case();
     many_areas();
+    wide_boxes();
     refusals();
+    no_memory();
     return check_result();
 }

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 200, MANY = 100000 };
 
@@ -274,9 +275,9 @@ static void contiguous(void)
                     owner[row * n + col] = workers[k];
                 }
         }
-        double total = 0;
+        long double total = 0; /* a rounding more may turn a tie */
         for (int32_t i = 0; i < p; i++) total += areas[i];
-        for (int32_t i = 0; i < p; i++) times[i] = total / areas[i];
+        for (int32_t i = 0; i < p; i++) times[i] = (double)total / areas[i];
         CHECK(hs_distribute(m * n, p, times, counts, NULL) == HS_OK);
         for (int64_t cell = 0, i = 0; cell < m * n; cell++) {
             while (counts[i] == 0) i++;
@@ -284,6 +285,19 @@ static void contiguous(void)
             CHECK(owner[cell] == i);
         }
     }
+}
+
+static void no_memory(void)
+{
+    const double areas[] = {1, 2, 3, 4, 50};
+    for (int rule = HS_RULE_ROWS; rule <= HS_RULE_SNRPP; rule++) {
+        int32_t plan[10] = {-7}, length = -7;
+        double cost = -7;
+        CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, plan, &length, &cost), plan[0] == -7 && length == -7 && cost == -7);
+    }
+    int32_t workers[15] = {-7}, pieces = -7;
+    int64_t rects[60] = {-7};
+    CHECK_SCARCE(hs_partition_contiguous(7, 9, 5, areas, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
 }
 
 int main(void)
@@ -295,5 +309,6 @@ int main(void)
     extreme_areas();
     contiguous();
     refusals();
+    no_memory();
     return check_result();
 }

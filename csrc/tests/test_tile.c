@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 60, SIDE = 40 };
 static const int64_t LARGEST = INT64_C(1) << 53;
@@ -183,6 +184,15 @@ static void refusals(void)
     refused(4, 4, 2, (const double[]){INFINITY, 1}, 2, __LINE__);
 }
 
+static void no_memory(void)
+{
+    const double areas[] = {5, 4, 3, 2, 1, 6, 7, 40};
+    const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL, 5, HS_ABOVE, 6, HS_BESIDE, 7, HS_AROUND};
+    int32_t workers[16] = {-7}, pieces = -7;
+    int64_t rects[64] = {-7};
+    CHECK_SCARCE(hs_floorplan_tile(50, 60, 8, areas, plan, 12, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
+}
+
 int main(void)
 {
     paper_example();
@@ -190,5 +200,6 @@ int main(void)
     random_tilings();
     one_cell_each();
     refusals();
+    no_memory();
     return check_result();
 }
