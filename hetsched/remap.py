@@ -121,8 +121,8 @@ def _common(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
 class RentOrBuy:
     """When to remap: go on with the old plan until what it has lost adds up to what moving costs.
 
-    The ski-rental rule. Whatever speeds come, the time lost and spent moving is at most twice that of the best decision made
-    knowing the future, for one change of speeds.
+    The ski-rental rule, for one change of speeds. The time lost and spent moving is at most twice that of the best decision made
+    knowing the future, plus what the last run before moving lost: a loss is known only after the run.
 
     Parameters
     ----------

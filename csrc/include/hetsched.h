@@ -122,7 +122,7 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
  * p workers need at most 2 p - 1 entries; a worker of area zero does not occur. Areas and the box determine the lengths.
  *
  * Common parameters
- *   areas    [p] > 0 or 0, finite, at least one positive; scaled to sum 1
+ *   areas    [p] > 0 or 0, at least one positive, their sum finite; scaled to sum 1, where one that is not 0 is at least 2^-1022
  *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
  *   aspect   width / height of the box, which has area 1; 1 for the unit square
  *   plan     [2 p] out: the floorplan;  length  out: its entries
@@ -143,14 +143,17 @@ hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weigh
 /* Integer zones for an m x n matrix: an exact tiling. The cuts are chosen on the tree, each among the few integers around its
  * place, so that the largest (cells given / cells asked for) is smallest, then the sum of (given - asked)^2 / asked. Workers may get
  * nothing.
- *   rects  [8 p] out: row, col, height, width of each piece, in cells */
+ *   m, n   rows and columns, 1 .. 2^53
+ *   rects  [8 p] out: row, col, height, width of each piece, in cells
+ * HS_ERROR_UNSUPPORTED for more than 5000 operators one inside the other (neighbouring cuts of one kind are one). In one call at
+ * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
 hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
                             int32_t *workers, int64_t *rects, int32_t *pieces);
 
 /* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
  * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
- *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none); with fewer than
- *                           p columns allowed and a binding limit the time is O(columns * p log p).
+ *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none). If the first is binding, the
+ *                           fee for a column that leads to so many is found by bisection: some 50 times the time.
  *   order         [p] out: the workers with positive area, column by column from the left, top to bottom
  *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] - 1]
  *   columns       out: number of columns
@@ -206,7 +209,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
  * workers stays together in a rectangle of its own, which costs group_weight * its half perimeter more (two-level schemes,
  * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
  *   order   [size] the workers of positive area, or NULL
- *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL
+ *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
  * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED.
  * Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
 hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
@@ -220,14 +223,15 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
                                   const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
 /* As hs_partition_interval, where the last of an interval may also own the box minus a corner for the others (HS_AROUND). Every
- * sub-box is optimised for a grid of aspect ratios, so this is a heuristic. */
+ * sub-box is optimised for a grid of aspect ratios, so this is a heuristic. At most 256 positive areas, else
+ * HS_ERROR_UNSUPPORTED. Time O(p^3), memory O(p^2), both times some 30 ratios. */
 hs_status hs_partition_around(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
 /* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
  * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
  * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
- * ranges: a heuristic, O(p^3) unions per step. At most 256 positive areas.
+ * ranges: a heuristic, O(p^3) unions per step. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
  *   cost  out: the largest */
 hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost);

@@ -1,6 +1,6 @@
 /* Integer cuts on the tree of a floorplan. Cuts of the same kind that follow each other are one node with many members: between
  * workers hs_distribute is optimal; between sub-boxes a dynamic program tries the integers around every cut's place. What is
- * best in a box of given sides is found once. */
+ * best in a box of given sides is found once; beyond some boxes, as deep below many cuts, a node is taken for evenly divided. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "floorplan.h"
 
-enum { NEAR = 2 /* integers tried on each side of a cut */, DEEPEST = 5000 };
+enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */, DEEPEST = 5000 };
 
 typedef struct {
     double load;   /* largest cells given / cells asked for */
@@ -188,6 +188,7 @@ static score solve(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height
     }
     for (int32_t k = 0; k < t->memo_count[i] && !place; k++)
         if (t->memo[i][k].height == height && t->memo[i][k].width == width) return t->memo[i][k].best;
+    if (!place && t->memo_count[i] == MOST_KNOWN) return given(t, i, (double)height * (double)width);
     score best;
     switch (self->op) {
     case HS_WHEEL: best = solve_wheel(t, i, row, col, height, width, place); break;

@@ -122,16 +122,16 @@ static void random_tilings(void)
         tilings++;
 
         /* n units over C parts: the largest units / (n share) is at most (n + C - 1) / n, whatever the shares. Once for
-         * the columns, once for the rows of a column. */
+         * the columns, once for the rows of a column: no plan need have a larger load than that of the worst column. */
+        double bound = 0, load = 0;
         for (int32_t j = 0; j < columns; j++) {
-            double wide = (double)(n + columns - 1) / (double)n;
-            double high = (double)(m + start[j + 1] - start[j] - 1) / (double)m;
+            bound = fmax(bound, (double)(n + columns - 1) / (double)n * (double)(m + start[j + 1] - start[j] - 1) / (double)m);
             for (int32_t q = start[j]; q < start[j + 1]; q++) {
                 const int64_t *r = rects + 4 * order[q];
-                double share = areas[order[q]] / total, cells = (double)(r[2] * r[3]) / (double)(m * n);
-                CHECK(cells <= share * wide * high * (1 + 1e-12));
+                load = fmax(load, (double)(r[2] * r[3]) / (double)(m * n) / (areas[order[q]] / total));
             }
         }
+        CHECK(load <= bound * (1 + 1e-12));
         for (int32_t i = 0; i < p; i++)
             if (areas[i] == 0) CHECK(rects[4 * i + 2] == 0 && rects[4 * i + 3] == 0);
     }
@@ -184,6 +184,28 @@ static void refusals(void)
     refused(4, 4, 2, (const double[]){INFINITY, 1}, 2, __LINE__);
 }
 
+/* Cuts below cuts, deeper than anybody plans: done in time, and every cell still has one owner. */
+static void long_chain(void)
+{
+    enum { MANY = 1500, SIDES = 200 };
+    static double areas[MANY];
+    static int32_t plan[2 * MANY], workers[2 * MANY];
+    static int64_t rects[8 * MANY];
+    static char cells[SIDES][SIDES];
+    int32_t length = 0, pieces;
+    for (int32_t i = 0; i < MANY; i++) {
+        areas[i] = 1;
+        plan[length++] = i;
+        if (i > 0) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
+    }
+    CHECK(hs_floorplan_tile(SIDES, SIDES, MANY, areas, plan, length, workers, rects, &pieces) == HS_OK);
+    for (int32_t k = 0; k < pieces; k++)
+        for (int64_t y = 0; y < rects[4 * k + 2]; y++)
+            for (int64_t x = 0; x < rects[4 * k + 3]; x++) CHECK(cells[rects[4 * k] + y][rects[4 * k + 1] + x]++ == 0);
+    for (int y = 0; y < SIDES; y++)
+        for (int x = 0; x < SIDES; x++) CHECK(cells[y][x] == 1);
+}
+
 static void no_memory(void)
 {
     const double areas[] = {5, 4, 3, 2, 1, 6, 7, 40};
@@ -199,6 +221,7 @@ int main(void)
     small_cases();
     random_tilings();
     one_cell_each();
+    long_chain();
     refusals();
     no_memory();
     return check_result();
