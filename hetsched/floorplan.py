@@ -231,23 +231,31 @@ def _best(request: Request) -> Floorplan:
     size = request.size
     if request.groups is not None:
         return _interval(request)
-    found = [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
-    if request.objective == "max":
-        if size <= 7:
-            found.append(_guillotine(request))
-        if size <= _INTERVAL:
-            found.append(_interval(request))
-            found += [laid_out(f.plan, request) for f in (_best(replace(request, objective="sum")),)]
-        return _least(found, request)
-    if size <= _ALL_CUTS:
+    found = []  # what proves more comes first: of equals the first is taken
+    if size <= (7 if request.objective == "max" else _ALL_CUTS):
         found.append(_guillotine(request))
     if size <= _INTERVAL:
         found.append(_interval(request))
+    found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
+    if request.objective == "max":
+        found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
+        return _least(found, request)
     if size > _ALL_CUTS or request.budget is not None:
         found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
     if 1 < size <= _AROUND:
         found.append(_nonrectangular(request))
+    elif size > _AROUND:
+        found.append(laid_out(_around_the_largest(request), request))
     return _least(found, request)
+
+
+def _around_the_largest(request: Request) -> Plan:
+    """The largest around full columns of the others in its corner."""
+    owner = int(np.argmax(request.areas))
+    others = np.array(request.areas)
+    others[owner] = 0.0
+    plan = of_columns(*_engine.partition_columns(others, 1.0, request.size, request.size))
+    return np.concatenate((plan, np.array([owner, AROUND], np.int32)))
 
 
 def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
@@ -274,7 +282,8 @@ def _least(found: list[Floorplan], request: Request) -> Floorplan:
     if request.sides is not None:
         loads = [_load(f, request) for f in found]
         found = [f for f, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
-    return min(found, key=lambda f: f.cost)
+    least = min(f.cost for f in found)
+    return next(f for f in found if f.cost <= least * (1 + 1e-12))
 
 
 def _load(found: Floorplan, request: Request) -> float:
