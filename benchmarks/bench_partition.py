@@ -1,6 +1,6 @@
 """Cost of `partition` over the bound 2 sum sqrt(area) beside what it should be, and the time that planning takes.
 
-A figure is the mean over random platforms: speeds uniform in (0, 1), or lognormal with sigma 1.6; or one platform of two
+A figure is the mean over random platforms: speeds uniform in (1, 10), or lognormal with sigma 1.6; or one platform of two
 classes. Times are medians, CPU and wall clock. `--draws 5 --quick` is a short run.
 """
 
@@ -39,7 +39,7 @@ CLASSES = (
 
 def draws(kind: str, p: int, count: int) -> list[Areas]:
     rng = np.random.default_rng(p)
-    return [rng.random(p) if kind == "uniform" else rng.lognormal(0, 1.6, p) for _ in range(count)]
+    return [rng.uniform(1, 10, p) if kind == "uniform" else rng.lognormal(0, 1.6, p) for _ in range(count)]
 
 
 def ratio(areas: Areas, method: str) -> float:

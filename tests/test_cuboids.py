@@ -444,7 +444,7 @@ def test_simulated_iterations():
 
 
 def test_simulated_without_cycle_times():
-    trace = hs.simulate(hs.cuboids([3, 0, 1, 1e-310]))
+    trace = hs.simulate(hs.cuboids([3, 0, 1, 1e-300]))
     assert trace.finish == pytest.approx([1, 0, 1, 1], rel=1e-9)
 
 

@@ -510,7 +510,7 @@ def test_the_largest_of_equal_areas(p, cost):
     assert hs.partition([1.0] * p, "guillotine" if p <= 7 else "interval", objective="max").cost == pytest.approx(cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("areas", [[1.0, 1.7e308, 1.0, 1.0], [1e-300, 1.0, 1e-300], [1.0, 1.0, 1.0, 1.0, 1e-200]])
+@pytest.mark.parametrize("areas", [[1.0, 1.7e307, 1.0, 1.0], [1e-300, 1.0, 1e-300], [1.0, 1.0, 1.0, 1.0, 1e-200]])
 @pytest.mark.parametrize("method", ["interval", "guillotine", "best"])
 def test_the_largest_beside_slivers(areas, method):
     plan = hs.partition(areas, method, objective="max")
