@@ -147,7 +147,7 @@ def _members(order: NDArray[np.int32], starts: NDArray[np.int32]) -> tuple[tuple
     return tuple(tuple(order[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
 
 
-def _columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
+def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
     """The columns of a floorplan of full columns."""
     stack: list[list[list[int]]] = []
     for entry in plan.tolist():
@@ -176,7 +176,7 @@ def _columns(request: Request) -> Floorplan:
 def _rule(name: str) -> Callable[[Request], Floorplan]:
     def follow(request: Request) -> Floorplan:
         plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
-        return laid_out(plan, request, _columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
+        return laid_out(plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
 
     return follow
 
