@@ -175,9 +175,7 @@ def selections(r, s, t, costs, times, sides, *, best="global", c_cost="none", ah
             else:
                 after = list(ready)
                 after[i] = end
-                options = [
-                    rate(sides[i] ** 2 + sides[j] ** 2, step(j, now, after, picks[j] + (i == j)), port) for j in usable
-                ]
+                options = [rate(sides[i] ** 2 + sides[j] ** 2, step(j, now, after, picks[j] + (i == j)), port) for j in usable]
             for option in options:
                 if value is None or option > value:
                     value, who = option, i
@@ -228,9 +226,7 @@ def simulate_selected(r, s, t, costs, times, sides, chosen, *, eager=False):
     return run.log, columns
 
 
-VARIANTS = [
-    (best, c_cost, ahead) for best in ("global", "local") for ahead in (False, True) for c_cost in ("none", "first")
-]
+VARIANTS = [(best, c_cost, ahead) for best in ("global", "local") for ahead in (False, True) for c_cost in ("none", "first")]
 
 
 def het(r, s, t, costs, times, memory, *, eager=False):
