@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 LOAD, PANEL, RETURN = range(3)
 
@@ -133,14 +134,6 @@ def simulate_dealt(r, s, t, costs, times, sides, *, demand, toledo=False, eager=
 
 def makespan(log):
     return max(message[3] for message in log)
-
-
-def columns_of(log, r, p):
-    loaded = [0] * p
-    sizes = defaultdict(int)
-    for worker, kind, *_ in log:
-        sizes[worker] += kind == LOAD
-    return loaded
 
 
 def selections(r, s, t, costs, times, sides, *, best="global", c_cost="none", ahead=False):
@@ -281,3 +274,75 @@ def every_log(r, s, t, costs, times, memory, *, eager=False):
         "oddoml": simulate_dealt(*args, sides, demand=True, eager=eager),
         "bmm": simulate_dealt(*args, [toledo_side(m) for m in memory], demand=True, toledo=True, eager=eager),
     }
+
+
+def steady_state(r, s, t, costs, times, sides, *, with_c=False):
+    """The bandwidth-centric bound: fill the port with the workers that need least of it per update."""
+    needs = []
+    for c, w, side in zip(costs, times, sides, strict=True):
+        if side:
+            blocks = Fraction(1, min(side, r)) + Fraction(1, min(side, s)) + (Fraction(2, t) if with_c else 0)
+            needs.append((blocks * Fraction(c), Fraction(w)))
+    port, rate = Fraction(1), Fraction(0)
+    for need, w in sorted(needs):
+        x = 1 / w if need == 0 else min(1 / w, port / need)
+        rate += x
+        port -= x * need
+    return r * s * t / rate
+
+
+def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any], *, toledo: bool = False) -> float:
+    """Asserts that a schedule is valid and complete, from nothing but its chunks and the port's log; returns its end.
+
+    Times must be exact: integers, or multiples of a power of two.
+    """
+    r, s, t = shape
+    chunks = [tuple(chunk) for chunk in chunks]
+    painted: dict[tuple[int, int], int] = {}
+    for index, (_, row, col, height, width) in enumerate(chunks):
+        for cell in itertools.product(range(row, row + height), range(col, col + width)):
+            assert cell not in painted, "a block of C in two chunks"
+            painted[cell] = index
+    assert set(painted) == set(itertools.product(range(r), range(s))), "blocks of C in no chunk"
+
+    port = 0.0
+    stages: list[list[Any]] = [[] for _ in chunks]
+    held: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
+    computing: list[list[tuple[float, float]]] = [[] for _ in memory]
+    for worker, kind, chunk, depth, start, end, begin, done in messages:
+        owner, _, _, height, width = chunks[chunk]
+        assert worker == owner and start >= port, "the port has one message at a time"
+        port = end
+        before = stages[chunk]
+        if kind == LOAD:
+            assert not before
+            blocks = height * width
+            held[worker].append((start, 1, blocks))
+        elif kind == PANEL:
+            low = depth
+            assert before
+            assert before[0][0] == LOAD
+            assert low == sum(x[1] for x in before[1:]), "the panels cover the inner dimension, once and in order"
+            deep = min(math.isqrt(memory[worker] // 3), t - low) if toledo else 1
+            blocks = deep * (height + width)
+            assert begin >= end
+            assert done == begin + height * width * deep * times[worker]
+            held[worker] += [(start, 1, blocks), (done, 0, -blocks)]
+            computing[worker].append((begin, done))
+        else:
+            assert sum(x[1] for x in before) == t, "a result before the last update"
+            assert start >= max(x[2] for x in before)
+            blocks = height * width
+            held[worker].append((end, 0, -blocks))
+        assert end == start + blocks * costs[worker]
+        before.append((kind, deep if kind == PANEL else 0, done))
+    assert all(len(x) >= 3 and x[-1][0] == RETURN and sum(y[0] == RETURN for y in x) == 1 for x in stages)
+    for worker, limit in enumerate(memory):
+        for (_, first), (second, _) in itertools.pairwise(sorted(computing[worker])):
+            assert second >= first, "a worker computes one panel at a time"
+        inside = 0
+        for _, _, blocks in sorted(held[worker]):
+            inside += blocks
+            assert 0 <= inside <= limit, "buffers"
+        assert inside == 0
+    return port
