@@ -165,7 +165,7 @@ def plan_product(
 
     Notes
     -----
-    Pineau, Robert, Vivien, Dongarra, Shi (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory.
+    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory.
 
     Examples
     --------

@@ -311,7 +311,8 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
     computing: list[list[tuple[float, float]]] = [[] for _ in memory]
     for worker, kind, chunk, depth, start, end, begin, done in messages:
         owner, _, _, height, width = chunks[chunk]
-        assert worker == owner and start >= port, "the port has one message at a time"
+        assert worker == owner
+        assert start >= port, "the port has one message at a time"
         port = end
         before = stages[chunk]
         if kind == LOAD:
