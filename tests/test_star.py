@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -11,7 +12,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_star import every_log, het, judge, makespan, selections, side_of, simulate_selected, steady_state, toledo_side
+from oracles_star import (
+    every_log,
+    het,
+    homogeneous,
+    judge,
+    makespan,
+    selections,
+    side_of,
+    simulate_selected,
+    steady_state,
+    toledo_side,
+)
 
 import hetsched as hs
 from hetsched import _engine
@@ -131,6 +143,25 @@ class TestRules:
                     computed = [(x[6], x[7]) for x in plan.messages.tolist() if x[1] == 1]
                     assert computed == [message[4] for message in log if message[4]]
 
+    @pytest.mark.parametrize("seed", range(10))
+    def test_virtual_platforms(self, seed):
+        """The choice of equal workers, where there are many thresholds and many workers can be enough."""
+        for k in range(12):
+            rng = random.Random(1000 * seed + k)
+            p = rng.randint(4, 7)
+            costs, times = ([rng.randint(1, 6) for _ in range(p)], [rng.randint(1, 12) for _ in range(p)])
+            memory = [rng.choice([5, 12, 21, 32]) for _ in range(p)]
+            instance = (rng.randint(1, 6), rng.randint(4, 14), rng.randint(1, 4), costs, times, memory)
+            for method in ("hom", "homi"):
+                log, sides = homogeneous(*instance, improved=method == "homi")
+                plan = plan_of(instance, method)
+                assert (plan.mu.tolist(), plan.makespan) == (sides, makespan(log)), (instance, method)
+
+    def test_enough_workers(self):
+        """0.3 / 0.1 rounds to more than 3, but three panels keep the port busy."""
+        plan = hs.plan_product(3, 15, 2, platform_of([0.05] * 5, [0.1] * 5, [21] * 5), "hom")
+        assert plan.enrolled.tolist() == [0, 1, 2]
+
     @pytest.mark.parametrize("seed", range(25))
     def test_variants(self, seed):
         instance = drawn(seed + 7000)
@@ -188,6 +219,28 @@ class TestModel:
             for order in (ROUND_ROBIN, DEMAND):
                 value, messages = star.simulate(plan.chunks, order, panels[:0], True, **options)
                 assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist(), toledo=toledo) == value
+
+    def test_exact_optimum(self):
+        """47, over panels of full columns of any width, to any worker, in every order of the port."""
+
+        def widths(columns):
+            if columns == 0:
+                return [[]]
+            return [[v, *rest] for v in (1, 2)[:columns] for rest in widths(columns - v)]
+
+        star = _engine.Star((2, 4, 2), np.array([2.0, 3.0]), np.array([1.0, 2.0]), np.array([12, 12], np.int64))
+        best = math.inf
+        for first in range(5):
+            for own in itertools.product(widths(first), widths(4 - first)):
+                flat = [(worker, v) for worker in (0, 1) for v in own[worker]]
+                starts = itertools.accumulate((v for _, v in flat), initial=0)
+                chunks = np.array([[worker, 0, col, 2, v] for (worker, v), col in zip(flat, starts, strict=False)])
+                total, second = 4 * len(flat), 4 * len(own[1])
+                for places in itertools.combinations(range(total), second):
+                    served = np.zeros(total, np.int32)
+                    served[list(places)] = 1
+                    best = min(best, star.simulate(chunks, LISTED, served, False)[0])
+        assert best == 47
 
     def test_given_chunks(self):
         """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""

@@ -184,6 +184,10 @@ static void refusals(void)
     CHECK(hs_star_simulate(&fine, shallow, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_star_simulate(&fine, deep, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_star_simulate(&fine, deep, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 6);
+    const int64_t less[] = {11, 5};
+    const hs_star tight = {3, 4, 2, 2, good, good, less};
+    CHECK(hs_star_simulate(&tight, NULL, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&tight, NULL, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK);
     CHECK(hs_star_bounds(&fine, 3, bounds) == HS_ERROR_VALUE);
 
     const int stop = 1;
