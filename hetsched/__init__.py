@@ -12,6 +12,7 @@ from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
 from .simulate import simulate
+from .star import StarPlan, plan_product
 from .sweep import Stencil
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
@@ -32,6 +33,7 @@ __all__ = [
     "Recut",
     "RentOrBuy",
     "ProfileDistribution",
+    "StarPlan",
     "Stencil",
     "Trace",
     "Wavefront",
@@ -43,6 +45,7 @@ __all__ = [
     "lu_pattern",
     "matmul",
     "partition",
+    "plan_product",
     "simulate",
     "wavefront",
 ]
