@@ -338,7 +338,7 @@ STAR_MESSAGE = np.dtype(
     [("worker", "i4"), ("kind", "i4"), ("chunk", "i8"), ("depth", "i8")]
     + [(name, "f8") for name in ("start", "end", "compute_start", "compute_end")]
 )
-_STAR_CHUNK = np.dtype([("worker", "i8"), ("row", "i8"), ("col", "i8"), ("height", "i8"), ("width", "i8")])  # worker: 4 + 4 bytes
+_STAR_CHUNK = np.dtype([("worker", "i4")] + [(name, "i8") for name in ("row", "col", "height", "width")], align=True)
 
 
 class Star:
@@ -373,7 +373,7 @@ class Star:
                 variant = result
             chunks, messages = np.zeros(summary.chunk_count, _STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
             call((ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages)))
-        boxes = chunks.view(np.int64).reshape(-1, 5)
+        boxes = np.stack([chunks[name].astype(np.int64) for name in chunks.dtype.names or ()], axis=1)
         return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, boxes, messages)
 
     def simulate(
