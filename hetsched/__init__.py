@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, DistributionStack, distribute
+from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
@@ -19,6 +20,7 @@ from .wavefront import Wavefront, wavefront
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assignment",
     "Cuboids",
     "Distribution",
     "DistributionStack",
@@ -36,6 +38,7 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "assign",
     "compare_partitions",
     "cuboids",
     "distribute",

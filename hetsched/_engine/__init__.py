@@ -321,6 +321,17 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
     return boxes
 
 
+def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+    """Column of each row, row prices and column prices of hs_assign, or of hs_assign_int64 for int64 costs; any row stride."""
+    rows, cols = costs.shape
+    columns, row_prices, col_prices = np.empty(rows, np.int32), np.empty(rows, costs.dtype), np.empty(cols, costs.dtype)
+    whole = costs.dtype == np.int64
+    function, kind, view = (lib.hs_assign_int64, "int64_t *", _int64s) if whole else (lib.hs_assign, "double *", _doubles)
+    start, stride = ffi.cast(kind, costs.ctypes.data), costs.strides[0] // 8
+    check_status(function(rows, cols, start, stride, maximise, _int32s(columns), view(row_prices), view(col_prices)))
+    return columns, row_prices, col_prices
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
