@@ -31,7 +31,7 @@ class Assignment:
         The proof of the bound, exact for the doubles given: row_prices[i] + col_prices[j] <= costs[i, j] (>= if maximised), and
         the prices on the longer side are not positive (not negative).
     optimal : bool
-        Whether cost and bound are equal up to rounding: always so, unless costs differ in magnitude by more than 10^12.
+        Whether cost and bound are equal up to rounding: 10^-12 of the largest price for each pair.
     """
 
     rows: NDArray[np.int64]
@@ -105,7 +105,7 @@ def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
         optimal = cost == bound
     else:
         cost, bound = math.fsum(chosen), _rounded_sum(prices, up=maximize)
-        optimal = abs(cost - bound) <= 1e-12 * max(map(abs, chosen)) * len(chosen)
+        optimal = abs(cost - bound) <= 1e-12 * max(map(abs, prices)) * len(chosen)
     return Assignment(
         rows=_check.frozen(rows),
         cols=_check.frozen(cols),
