@@ -14,6 +14,7 @@ from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
 from .simulate import simulate
 from .sweep import Stencil
+from .tasks import MaxTasks, MinTime, max_tasks, min_time
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
@@ -27,6 +28,8 @@ __all__ = [
     "EmulationWarning",
     "InfeasibleError",
     "LuPattern",
+    "MaxTasks",
+    "MinTime",
     "Partition",
     "Platform",
     "Pool",
@@ -45,6 +48,8 @@ __all__ = [
     "distribute_profile",
     "lu_pattern",
     "matmul",
+    "max_tasks",
+    "min_time",
     "partition",
     "simulate",
     "wavefront",

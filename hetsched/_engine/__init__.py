@@ -332,6 +332,25 @@ def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDAr
     return columns, row_prices, col_prices
 
 
+def task_counts(
+    bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, receive_slots: NDArray[np.int32] | None
+) -> NDArray[np.int64]:
+    """(p, slots) counts of hs_task_counts."""
+    counts = np.empty((len(times), slots), np.int64)
+    given = _or_null(receive_slots, _int32s)
+    check_status(lib.hs_task_counts(bound, len(times), _doubles(times), send, receive, slots, given, _int64s(counts.reshape(-1))))
+    return counts
+
+
+def task_deadlines(
+    bound: float, times: NDArray[np.float64], send: float, slots: int, counts: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Deadlines of hs_task_deadlines."""
+    deadlines = np.empty(len(times), np.int32)
+    check_status(lib.hs_task_deadlines(bound, len(times), _doubles(times), send, slots, _int64s(counts), _int32s(deadlines)))
+    return deadlines
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
