@@ -5,7 +5,7 @@
 
 #include "hetsched.h"
 
-enum { BLOCK = 64, PASSES = 3, EFFORT = 20 };
+enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HS_X86

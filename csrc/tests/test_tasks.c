@@ -44,6 +44,10 @@ static void doubles_are_what_they_are(void)
     CHECK(hs_task_counts(0.3, 1, &tenth, 0, 0, 1, NULL, &count) == HS_OK && count == 2);
     CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, &count) == HS_OK && count == 1);
     CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, &count) == HS_OK && count == 1);
+    /* 15 tasks fit, although (bound - send) / t is rounded to less than 15 */
+    const double near = 0.2404936039137613;
+    CHECK((4.307404058706419 - 0.7) / near < 15);
+    CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, &count) == HS_OK && count == 15);
     CHECK(hs_task_counts(1, 1, &most, 0, 0, 1, NULL, &count) == HS_OK && count == INT64_C(1) << 53);
     CHECK(hs_task_counts(least, 1, &least, 0, 0, 1, NULL, &count) == HS_OK && count == 1);
     CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, &count) == HS_OK && count == 0);
