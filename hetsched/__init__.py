@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, DistributionStack, distribute
+from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
@@ -14,18 +15,22 @@ from .remap import Recut, RentOrBuy
 from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
+from .tasks import MaxTasks, MinTime, max_tasks, min_time
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assignment",
     "Cuboids",
     "Distribution",
     "DistributionStack",
     "EmulationWarning",
     "InfeasibleError",
     "LuPattern",
+    "MaxTasks",
+    "MinTime",
     "Partition",
     "Platform",
     "Pool",
@@ -38,12 +43,15 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "assign",
     "compare_partitions",
     "cuboids",
     "distribute",
     "distribute_profile",
     "lu_pattern",
     "matmul",
+    "max_tasks",
+    "min_time",
     "partition",
     "plan_product",
     "simulate",

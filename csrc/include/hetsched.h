@@ -110,6 +110,39 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
 hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
                               int32_t order, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan);
 
+/* ---- assignment ----------------------------------------------------------------------------------------------- */
+
+/* Gives each row a column of its own, or each column a row where those are fewer, at the least (or largest) total cost.
+ *   costs       row i at costs[i * row_stride], cols entries. Infinite (maximise: minus infinite): not allowed. The others at
+ *               most 2^990, for int64 2^58, in magnitude; no NaN
+ *   maximise    0 or 1
+ *   col_of_row  [rows] out: -1 for a row without a column
+ *   row_prices, col_prices  [rows], [cols] out: a proof. cost[i][j] - row_prices[i] - col_prices[j] >= 0 as real numbers (<= 0 if
+ *               maximised), 0 for the chosen pairs up to rounding; on the longer side prices are <= 0 (>= 0), 0 for what is left
+ *               out. So no assignment costs less (more) than the sum of all prices.
+ * Shortest augmenting paths, Jonker and Volgenant, Computing 38 (1987), on whole rows. Time O(rows * cols * min(rows, cols)),
+ * memory O(rows + cols) and, if rows > cols or maximised, a copy of the costs. HS_ERROR_INFEASIBLE if no assignment is allowed. */
+hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
+                    double *row_prices, double *col_prices);
+hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
+                          int64_t *row_prices, int64_t *col_prices);
+
+/* Tasks that a master hands out over one bus, 2001 paper, section 4: the slave of send slot j = 1, 2, .. has its message at time
+ * j send, and that of receive slot k starts to answer at bound - k receive. Exact for the doubles given.
+ *   bound          > 0, finite;  send, receive  0 .. bound
+ *   cycle_times    [p] time per task, > 0, finite, at least bound / 2^53
+ *   receive_slots  [p], or NULL for no messages back
+ *   counts         [p * slots] out: the most tasks of each slave in each send slot. It may be negative: what is missing; not below
+ *                  -2^53
+ * Time O(p slots). */
+hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
+                         const int32_t *receive_slots, int64_t *counts);
+
+/* The last send slot of 1 .. slots in which each slave can do counts[i] >= 0 tasks, 0 if none; send > 0. Time O(p).
+ *   deadlines  [p] out */
+hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
+                            int32_t *deadlines);
+
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
 /* A partition is a floorplan: who lies where, in postfix notation. An entry >= 0 is a worker; an operator takes the results

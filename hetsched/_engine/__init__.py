@@ -411,6 +411,35 @@ def star_side(memory: int, layout: int) -> int:
     """hs_star_side."""
     return lib.hs_star_side(memory, layout)  # type: ignore[no-any-return]
 
+def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+    """Column of each row, row prices and column prices of hs_assign, or of hs_assign_int64 for int64 costs; any row stride."""
+    rows, cols = costs.shape
+    columns, row_prices, col_prices = np.empty(rows, np.int32), np.empty(rows, costs.dtype), np.empty(cols, costs.dtype)
+    whole = costs.dtype == np.int64
+    function, kind, view = (lib.hs_assign_int64, "int64_t *", _int64s) if whole else (lib.hs_assign, "double *", _doubles)
+    start, stride = ffi.cast(kind, costs.ctypes.data), costs.strides[0] // 8
+    check_status(function(rows, cols, start, stride, maximise, _int32s(columns), view(row_prices), view(col_prices)))
+    return columns, row_prices, col_prices
+
+
+def task_counts(
+    bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, receive_slots: NDArray[np.int32] | None
+) -> NDArray[np.int64]:
+    """(p, slots) counts of hs_task_counts."""
+    counts = np.empty((len(times), slots), np.int64)
+    given = _or_null(receive_slots, _int32s)
+    check_status(lib.hs_task_counts(bound, len(times), _doubles(times), send, receive, slots, given, _int64s(counts.reshape(-1))))
+    return counts
+
+
+def task_deadlines(
+    bound: float, times: NDArray[np.float64], send: float, slots: int, counts: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Deadlines of hs_task_deadlines."""
+    deadlines = np.empty(len(times), np.int32)
+    check_status(lib.hs_task_deadlines(bound, len(times), _doubles(times), send, slots, _int64s(counts), _int32s(deadlines)))
+    return deadlines
+
 
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""

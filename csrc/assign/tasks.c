@@ -1,0 +1,89 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hetsched.h"
+
+/* All times with the bound as the unit (a power of two near it), so that products neither overflow nor lose bits. */
+typedef struct {
+    double bound, send, receive;
+    int exponent;
+} scale;
+
+static const double MOST = 0x1p53;
+
+/* What is far below the last bit of any sum of the other times may as well be 2^-500, and what no sum reaches 2^40. */
+static double scaled(double time, int exponent)
+{
+    return time > 0.0 ? fmin(fmax(ldexp(time, -exponent), 0x1p-500), 0x1p40) : 0.0;
+}
+
+static bool valid(double bound, int32_t p, const double *cycle_times, double send, double receive, scale *x)
+{
+    if (!(bound > 0.0) || isinf(bound) || p < 1 || !(send >= 0.0 && send <= bound) || !(receive >= 0.0 && receive <= bound)) return false;
+    frexp(bound, &x->exponent);
+    x->bound = ldexp(bound, -x->exponent);
+    x->send = scaled(send, x->exponent), x->receive = scaled(receive, x->exponent);
+    for (int32_t i = 0; i < p; i++)
+        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || x->bound / scaled(cycle_times[i], x->exponent) > MOST) return false;
+    return true;
+}
+
+/* Whether j send + k receive + c t <= bound, as real numbers: the sign of a sum of seven doubles, Shewchuk's expansion. */
+static bool fits(const scale *x, double j, double k, double c, double t)
+{
+    const double factors[3][2] = {{j, x->send}, {k, x->receive}, {c, t}};
+    double parts[7] = {-x->bound};
+    int size = 1;
+    for (int f = 0; f < 3; f++) {
+        double high = factors[f][0] * factors[f][1], pair[2] = {fma(factors[f][0], factors[f][1], -high), high};
+        for (int q = 0; q < 2; q++) {
+            double carry = pair[q];
+            for (int i = 0; i < size; i++) {
+                double sum = carry + parts[i], part = sum - carry;
+                parts[i] = (carry - (sum - part)) + (parts[i] - part);
+                carry = sum;
+            }
+            parts[size++] = carry;
+        }
+    }
+    while (size > 1 && parts[size - 1] == 0.0) size--;
+    return parts[size - 1] <= 0.0;
+}
+
+hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
+                         const int32_t *receive_slots, int64_t *counts)
+{
+    scale x;
+    if (slots < 1 || !valid(bound, p, cycle_times, send, receive, &x)) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++) {
+        double t = scaled(cycle_times[i], x.exponent), k = receive_slots ? receive_slots[i] : 0;
+        for (int32_t j = 0; j < slots; j++) {
+            double quotient = (x.bound - (j + 1) * x.send - k * x.receive) / t, c = floor(quotient);
+            if (c < -MOST) c = -MOST;
+            else if (fabs(c) > 0x1p30 || quotient - c < 0x1p-10 || quotient - c > 1 - 0x1p-10) { /* else rounding cannot matter */
+                while (!fits(&x, j + 1, k, c, t)) c--;
+                while (c < MOST && fits(&x, j + 1, k, c + 1, t)) c++;
+            }
+            counts[(size_t)i * (size_t)slots + (size_t)j] = (int64_t)c;
+        }
+    }
+    return HS_OK;
+}
+
+hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
+                            int32_t *deadlines)
+{
+    scale x;
+    if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x)) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++)
+        if (counts[i] < 0 || (double)counts[i] > MOST) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++) {
+        double t = scaled(cycle_times[i], x.exponent), c = (double)counts[i];
+        double j = fmin(fmax(floor((x.bound - c * t) / x.send), 0.0), slots);
+        while (j > 0 && !fits(&x, j, 0.0, c, t)) j--;
+        while (j < slots && fits(&x, j + 1, 0.0, c, t)) j++;
+        deadlines[i] = (int32_t)j;
+    }
+    return HS_OK;
+}

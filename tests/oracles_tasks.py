@@ -1,0 +1,30 @@
+"""Master-slave tasking by brute force, in rationals. Nothing here uses hetsched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+
+
+def most_tasks(T: float, times: Sequence[float], send: float, receive: float = 0.0) -> int:
+    """The most tasks over all sets of slaves that the bus can serve and all orders of their messages."""
+    bound, s, r = Fraction(T), Fraction(send), Fraction(receive)
+    best = 0
+    for q in range(1, len(times) + 1):
+        if q * (s + r) > bound:
+            break
+        backs = list(permutations(range(1, q + 1))) if r else [(0,) * q]
+        for served in permutations(times, q):
+            left = [bound - (j + 1) * s for j in range(q)]
+            for back in backs:
+                best = max(best, sum(max(0, (x - k * r) // Fraction(t)) for x, k, t in zip(left, back, served, strict=True)))
+    return best
+
+
+def least_time(tasks: int, times: Sequence[float], send: float) -> Fraction:
+    """The least of {j send + k t_i} in which the tasks can be done, without messages back."""
+    candidates = sorted(
+        {j * Fraction(send) + k * Fraction(t) for j in range(1, len(times) + 1) for t in times for k in range(1, tasks + 1)}
+    )
+    return next(c for c in candidates if most_tasks(c, times, send) >= tasks) if tasks else Fraction(0)
