@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 from .allocate import Distribution, DistributionStack, distribute
+from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
@@ -11,6 +12,7 @@ from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
 from .simulate import simulate
+from .star import StarPlan, plan_product
 from .sweep import Stencil
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
@@ -31,16 +33,19 @@ __all__ = [
     "Recut",
     "RentOrBuy",
     "ProfileDistribution",
+    "StarPlan",
     "Stencil",
     "Trace",
     "Wavefront",
     "Worker",
+    "compare_partitions",
     "cuboids",
     "distribute",
     "distribute_profile",
     "lu_pattern",
     "matmul",
     "partition",
+    "plan_product",
     "simulate",
     "wavefront",
 ]

@@ -148,6 +148,7 @@ def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64],
     with np.errstate(over="ignore"):
         scaled = sizes / sizes.max()
     scaled /= scaled.sum()
+    scaled[scaled < np.finfo(np.float64).tiny] = 0.0  # nothing, beside the others
     with np.errstate(divide="ignore", over="ignore"):
         return scaled, 1.0 / scaled if times is None else times
 

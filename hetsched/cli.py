@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
     run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
     run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
-    run.add_argument("--method", default="auto", help="auto, columns, rows or rectangles (default: auto)")
+    run.add_argument("--method", default="auto", help="auto, columns, rows, rectangles or a method of partition (default: auto)")
     run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
     run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
     run.set_defaults(command=_run)
@@ -83,10 +83,11 @@ def _info(_: argparse.Namespace) -> None:
     kernel = _engine.kernel()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
     kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
-    library = f"{kernel['name']} {kernel['version']}".strip()
+    library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
+    without = "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
     lines = [
         ("hetsched", f"{__version__} (engine {_engine.version()})"),
-        ("library", library if kernel["name"] != "c" else "none found: hetsched's own kernels in C"),
+        ("library", library + without),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", kernels),
         *describe(machine()),

@@ -97,7 +97,7 @@ def cuboids(
     method: str = "best",
     shape: tuple[int, int, int] | None = None,
     seed: int = 0,
-    budget: int | None = None,
+    orders: int | None = None,
 ) -> Cuboids:
     """Tile the iterations of a product C = A B with one box per worker, of given volumes and small faces.
 
@@ -123,7 +123,7 @@ def cuboids(
         share rounds to nothing gets nothing.
     seed : int
         Of the search over orders, which is deterministic. 0 <= seed < 2**63.
-    budget : int, optional
+    orders : int, optional
         Number of orders that the search tries. The default takes about a second at most. More than 64 positive volumes are
         not searched.
 
@@ -170,8 +170,8 @@ def cuboids(
     scaled, times = _check.shares("volumes", volumes)
     enrolled = int((scaled > 0).sum())
     sides = None if shape is None else _shape(shape, enrolled)
-    if budget is not None:
-        budget = _check.integer("budget", budget, low=0)
+    if orders is not None:
+        orders = _check.integer("orders", orders, low=0)
     if method == "guillotine" and enrolled > _engine.CUBOIDS_EXACT:
         raise ValueError(
             f"method 'guillotine' takes at most {_engine.CUBOIDS_EXACT} positive volumes, got {enrolled}; 'best' takes more"
@@ -185,7 +185,7 @@ def cuboids(
     if exact:
         tree, _ = _engine.partition_cuboids_exact(scaled, faces, _AXES[method])
     elif method in ("best", "rectangles"):
-        tree = _search(scaled, faces, _AXES[method], seed, budget)
+        tree = _search(scaled, faces, _AXES[method], seed, orders)
     else:
         order = np.flatnonzero(scaled > 0).astype(np.int32) if method == "layers" else None
         tree, _ = _engine.partition_cuboids(scaled, faces, _AXES[method], order, 0, 0)
@@ -235,14 +235,14 @@ def _scope(method: str, exact: bool) -> str:
 
 
 def _search(
-    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, seed: int, budget: int | None
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, seed: int, orders: int | None
 ) -> NDArray[np.int32]:
-    """The best tree of the ascending order and of `budget` changed ones, in chunks: Ctrl-C is seen between them."""
+    """The best tree of the ascending order and of `orders` changed ones, in chunks: Ctrl-C is seen between them."""
     size = int((volumes > 0).sum())
     # Fewer axes are part of more, but the DP does not see all: far apart weights ask for rectangles or slices.
     found = [(*_engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
     best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
-    left = min(2000, 8 * 10**6 // size**3) if budget is None else budget
+    left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
     if size > 64:
         left = 0
     chunk = max(1, 2 * 10**6 // size**3)

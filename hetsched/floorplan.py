@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +70,26 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
     """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
     if request.sides is None:
         workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
-        pieces: Pieces = np.column_stack((workers.astype(np.float64), rects))
+        pieces: Pieces = _by_worker(workers, rects, len(request.areas))
     else:
         workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
-        pieces = np.column_stack((workers.astype(np.int64), cells))
+        pieces = _by_worker(workers, cells, len(request.areas))
         scope = ""
-    pieces = pieces[np.argsort(workers, kind="stable")]
     return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
+
+
+def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
+    """Pieces in ascending order of worker, those of a worker in the order given."""
+    counts = np.bincount(workers, minlength=p)
+    pieces: Any = np.empty((len(workers), 5), rects.dtype)
+    if counts.max() == 1:
+        places = (np.cumsum(counts) - 1)[workers]
+        pieces[places, 0], pieces[places, 1:] = workers, rects
+    else:
+        order = np.argsort(workers, kind="stable")
+        pieces[:, 0], pieces[:, 1:] = workers[order], rects[order]
+    found: Pieces = pieces
+    return found
 
 
 def cost_of(pieces: Pieces, request: Request) -> float:
@@ -99,6 +113,9 @@ def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
     spans = np.zeros((p, 2))
     counts = np.bincount(owners, minlength=p)
     single = counts[owners] == 1
+    if single.all():
+        spans[owners] = pieces[:, 3:]
+        return spans
     spans[owners[single]] = pieces[single, 3:]
     for worker in np.flatnonzero(counts > 1):
         own = pieces[owners == worker]
@@ -130,7 +147,7 @@ def _members(order: NDArray[np.int32], starts: NDArray[np.int32]) -> tuple[tuple
     return tuple(tuple(order[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
 
 
-def _columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
+def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
     """The columns of a floorplan of full columns."""
     stack: list[list[list[int]]] = []
     for entry in plan.tolist():
@@ -159,7 +176,7 @@ def _columns(request: Request) -> Floorplan:
 def _rule(name: str) -> Callable[[Request], Floorplan]:
     def follow(request: Request) -> Floorplan:
         plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
-        return laid_out(plan, request, _columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
+        return laid_out(plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
 
     return follow
 
@@ -219,23 +236,31 @@ def _best(request: Request) -> Floorplan:
     size = request.size
     if request.groups is not None:
         return _interval(request)
-    found = [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
-    if request.objective == "max":
-        if size <= 7:
-            found.append(_guillotine(request))
-        if size <= _INTERVAL:
-            found.append(_interval(request))
-            found += [laid_out(f.plan, request) for f in (_best(replace(request, objective="sum")),)]
-        return _least(found, request)
-    if size <= _ALL_CUTS:
+    found = []  # what proves more comes first: of equals the first is taken
+    if size <= (7 if request.objective == "max" else _ALL_CUTS):
         found.append(_guillotine(request))
     if size <= _INTERVAL:
         found.append(_interval(request))
+    found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
+    if request.objective == "max":
+        found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
+        return _least(found, request)
     if size > _ALL_CUTS or request.budget is not None:
         found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
     if 1 < size <= _AROUND:
         found.append(_nonrectangular(request))
+    elif size > _AROUND:
+        found.append(laid_out(_around_the_largest(request), request))
     return _least(found, request)
+
+
+def _around_the_largest(request: Request) -> Plan:
+    """The largest around full columns of the others in its corner."""
+    owner = int(np.argmax(request.areas))
+    others = np.array(request.areas)
+    others[owner] = 0.0
+    plan = of_columns(*_engine.partition_columns(others, 1.0, request.size, request.size))
+    return np.concatenate((plan, np.array([owner, AROUND], np.int32)))
 
 
 def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
@@ -263,7 +288,7 @@ def _least(found: list[Floorplan], request: Request) -> Floorplan:
         loads = [_load(f, request) for f in found]
         found = [f for f, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
     least = min(f.cost for f in found)
-    return next(f for f in found if f.cost <= least * (1.0 + 1e-12))
+    return next(f for f in found if f.cost <= least * (1 + 1e-12))
 
 
 def _load(found: Floorplan, request: Request) -> float:
@@ -287,3 +312,11 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
     "contiguous": _contiguous,
     **{name: _rule(name) for name in _engine.RULES},
 }
+
+
+def quick_methods(size: int, matrix: bool, groups: bool, largest: bool) -> list[str]:
+    """Those that take so many workers of positive area in about a second, with a matrix, groups, or objective "max"."""
+    if groups:
+        return ["best", "interval"]
+    limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
+    return [method for method in METHODS if size <= limits.get(method, size) and (matrix or method != "contiguous")]

@@ -136,7 +136,7 @@ class Partition(Plan):
         return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        from .plot import plot_partition
+        from .plot_partition import plot_partition
 
         return plot_partition(self, ax)
 
@@ -241,7 +241,9 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
     enrolled = actual > 0
-    columns = (tuple(w for w in column if enrolled[w]) for column in found.columns)
+    columns = found.columns
+    if not enrolled[request.areas > 0].all():  # a matrix may have no cell for a small one
+        columns = tuple(tuple(w for w in column if enrolled[w]) for column in columns)
     return Partition(
         method=method,
         lower_bound=min(bound, found.cost),
@@ -263,21 +265,32 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
 
 
 def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
-    """A bound on the cost of zones of these areas, of any form, in an m x n box."""
+    """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
     present = areas > 0
     s, c = areas[present], weights[present]
-    squares = 2.0 * c * np.sqrt(s)
-    across, down = c * (n + s / n), c * (m + s / m)  # of a zone with two corners of the box on one side of it
+    short, whole = min(m, n), m + n
+    slices = short + s / short  # of a zone that spans the shorter side
+    least = np.where(np.sqrt(s) <= short, 2.0 * np.sqrt(s), slices)
     if objective == "max":
-        return float(max(squares.max(), (c * (m + n)).max() if len(s) == 1 else 0.0))
-    if len(s) == 1:
-        return float(c[0] * (m + n))
-    if len(s) == 2:  # the corners are two and two, or one zone has opposite ones and spans the box
-        around = c * (m + n) + squares[::-1]
-        return float(max(squares.sum(), min(across.sum(), down.sum(), around.min())))
-    if len(s) == 3:  # some zone has two corners
-        return float((squares.sum() - squares + np.minimum(across, down)).min())
-    return float(squares.sum())
+        return float((c * least).max())
+    total = float((c * least).sum())
+    if len(s) == 2:  # one zone spans everything, or both span the same side
+        around = (c * whole + (c * least)[::-1]).min()
+        return max(total, float(min(around, *((c * (side + s / side)).sum() for side in (m, n)))))
+    if len(s) == 3:  # some zone spans a side, or every row and every column meets two zones
+        nobody = float(np.sort(c)[:2].sum()) * whole
+        bound = max(total, min(total + float((c * (slices - least)).min()), nobody))
+        return max(bound, _bound_of_three(np.sort(least), m, n)) if (c == 1.0).all() else bound
+    return total
+
+
+def _bound_of_three(least: NDArray[np.float64], m: float, n: float) -> float:
+    """For three zones that cost at least so much each: by what the one that spans a side leaves to the other two."""
+    two = float(least[0] + least[1])
+    cases = [2.0 * (m + n)]
+    for h, w in ((m, n), (n, m)):
+        cases += [h + w + two - max(0.0, (two - h) / 2.0), 2.0 * h + w + float(least[0]), 3.0 * h + w]
+    return min(cases)
 
 
 def _areas(pieces: Pieces, p: int) -> NDArray[np.float64]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
     from .allocate import Distribution
-    from .partition import Partition
     from .profile import ProfileDistribution
     from .trace import Trace
     from .wavefront import Wavefront
@@ -143,39 +142,13 @@ def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes
     return ax
 
 
-def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
-    """The rectangles, first row at the top, with the workers' names and shares where they fit.
-
-    Parameters
-    ----------
-    partition : Partition
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
-    shape = partition.shape or (1, 1)
-    ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
-    ax.set_box_aspect(_aspect(shape))
-    heading = _title(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
-    _settle(ax)
-    _narrow(ax, heading)
-    rects = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
-    return plot_boxes(shape, rects, partition.worker_names, ax)
-
-
 def plot_boxes(
     shape: tuple[float, float],
     rects: Sequence[tuple[int, float, float, float, float]],
     names: Sequence[str],
     ax: Axes | None = None,
+    *,
+    zones: bool = False,
 ) -> Axes:
     """Rectangles in a matrix, first row at the top, coloured by worker.
 
@@ -188,6 +161,8 @@ def plot_boxes(
     names : (p,) sequence of str
     ax : matplotlib Axes, optional
         Default: a new pyplot figure.
+    zones : bool
+        Those of a worker are one zone: no line where they touch, and one label.
 
     Returns
     -------
@@ -214,8 +189,12 @@ def plot_boxes(
     colour = _cell_colours(boxes, len(names), 1e-9 * max(shape))
     narrow = np.minimum(width * across, height * down)
     _draw_boxes(ax, left, top, left + width, top + height, [_CELLS[colour[w]] for w in worker], narrow)
+    if zones:
+        _join(ax, boxes, [_CELLS[c] for c in colour])
     sizes: dict[str, tuple[float, float]] = {}
     for i in np.flatnonzero(narrow > _SMALLEST):
+        if zones and largest[worker[i]] != i:
+            continue
         name = _short(names[worker[i]])
         labels: list[tuple[str, int]] = [(name, 0), (name, 90)]
         if largest[worker[i]] == i:
@@ -395,6 +374,26 @@ def _draw_boxes(
         ),
         autolim=False,
     )
+
+
+def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
+    """Paint over the edge between two boxes of a worker."""
+    from matplotlib.collections import LineCollection
+
+    across, down = (0.5 / unit for unit in _points(ax))  # leave the outline
+    lines, inks = [], []
+    for worker in np.flatnonzero(np.bincount(boxes[:, 0].astype(int)) > 1).tolist():
+        for _, top, left, height, width in boxes[boxes[:, 0] == worker]:
+            for _, other_top, other_left, other_height, other_width in boxes[boxes[:, 0] == worker]:
+                low, high = max(left, other_left) + across, min(left + width, other_left + other_width) - across
+                first, last = max(top, other_top) + down, min(top + height, other_top + other_height) - down
+                if abs(top + height - other_top) < 1e-3 * down and low < high:
+                    lines.append([(low, other_top), (high, other_top)])
+                    inks.append(colours[worker])
+                if abs(left + width - other_left) < 1e-3 * across and first < last:
+                    lines.append([(other_left, first), (other_left, last)])
+                    inks.append(colours[worker])
+    ax.add_collection(LineCollection(lines, colors=inks, linewidths=2.6, capstyle="butt"), autolim=False)
 
 
 def _fit_text(

@@ -134,9 +134,43 @@ class Pool:
 
     # ---- planning ----
 
-    def plan(self, m: int, n: int, k: int, *, dtype: DTypeLike = np.float64, method: str = "auto", block: int = 1) -> ProductPlan:
-        """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n); see `hetsched.product.plan_matmul`.
+    def plan(
+        self,
+        m: int,
+        n: int,
+        k: int,
+        *,
+        dtype: DTypeLike = np.float64,
+        method: str = "auto",
+        block: int = 1,
+        communication: str = "once",
+    ) -> ProductPlan:
+        """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n).
 
+        Parameters
+        ----------
+        m, n, k : int
+            Sizes in elements, >= 0.
+        dtype : dtype_like
+        method : str
+            "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
+            `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
+            the link costs as weights. "auto": the one with the smallest predicted makespan.
+        block : int
+            Cuts are at multiples of it.
+        communication : {"once", "sequential", "parallel"}
+            "once": every worker gets all its operands, then computes; one port serves the workers one after another. The
+            others are the outer-product algorithm (section 3.1): step by step a pivot column of A and a pivot row of B, `block`
+            wide, go to the workers, and each updates its zone. A worker that computes does not receive. "sequential": one
+            transfer at a time; "parallel": the workers receive at the same time.
+
+        Returns
+        -------
+        ProductPlan
+            Its lower bound is the work divided perfectly over the speeds.
+
+        Notes
+        -----
         On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
         take over from those that are late.
         """
@@ -145,12 +179,21 @@ class Pool:
         if kind not in _engine.DTYPES:
             raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
         platform = self._platform or _equal_workers(self._size, kind)
-        shared = not self._emulate and method == "auto"
+        shared = not self._emulate and method == "auto" and communication == "once"
         if shared:
             method = "columns" if n >= m else "rows"
         flops = _engine.flops_per_update(kind)
         return plan_matmul(
-            m, n, k, platform, method=method, block=block, itemsize=kind.itemsize, flops_per_update=flops, shared=shared
+            m,
+            n,
+            k,
+            platform,
+            method=method,
+            block=block,
+            communication=communication,
+            itemsize=kind.itemsize,
+            flops_per_update=flops,
+            shared=shared,
         )
 
     # ---- running ----
@@ -158,12 +201,14 @@ class Pool:
     @overload
     def matmul(
         self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
-        method: str = "auto", block: int = 1, trace: Literal[False] = False, progress: Progress | None = None,
+        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[False] = False,
+        progress: Progress | None = None,
     ) -> Any: ...  # fmt: skip
     @overload
     def matmul(
         self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
-        method: str = "auto", block: int = 1, trace: Literal[True], progress: Progress | None = None,
+        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[True],
+        progress: Progress | None = None,
     ) -> tuple[Any, Trace]: ...  # fmt: skip
     def matmul(
         self,
@@ -175,6 +220,7 @@ class Pool:
         *,
         method: str = "auto",
         block: int = 1,
+        communication: str = "once",
         trace: bool = False,
         progress: Progress | None = None,
     ) -> Any:
@@ -190,7 +236,7 @@ class Pool:
             content is undefined.
         alpha, beta : number
             beta needs out; with beta 0 the old content of out does not matter, NaN or not.
-        method, block :
+        method, block, communication :
             As for `plan`.
         trace : bool
             Also return a Trace; for operands of at most two dimensions.
@@ -210,7 +256,7 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads = self._live()
-        direct = self._emulate or trace or method != "auto" or block != 1
+        direct = self._emulate or trace or (method, block, communication) != ("auto", 1, "once")
         if not direct and alpha == 1 and beta == 0 and progress is None and _is_plain(A, B, out):
             return self._multiply_plain(threads, A, B, out)
         x = operands(A, B, out, alpha, beta)
@@ -219,7 +265,7 @@ class Pool:
         record = None
         if direct:
             m, n, k = x.sizes
-            plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block)
+            plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
             for a, b, c in x:
                 record = self._run(threads, plan, a, b, c, x.alpha, x.beta, progress)
         else:
@@ -236,12 +282,13 @@ class Pool:
         alpha: complex = 1.0,
         beta: complex = 0.0,
         *,
+        communication: str = "once",
         trace: bool = False,
         progress: Progress | None = None,
     ) -> Any:
         """alpha A B + beta C by a given plan: one of `plan`, or a `partition` of C's elements or square blocks.
 
-        Parameters and results are those of `matmul`, with C for out.
+        Parameters and results are those of `matmul`, with C for out; communication is for a partition, in steps of its blocks.
         """
         threads = self._live()
         x = operands(A, B, C, alpha, beta)
@@ -249,7 +296,7 @@ class Pool:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, Partition):
             flops = _engine.flops_per_update(x.c.dtype)
-            plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops)
+            plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
         elif not isinstance(plan, ProductPlan):
             raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
         if plan.shape != x.sizes:
@@ -302,11 +349,11 @@ class Pool:
             threads, a, b, c, alpha, beta,
             workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if plan.shared else plan.boxes.tolist(),
             cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
-            poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size,
+            poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size + 4 * len(plan.boxes),
         )  # fmt: skip
         labels = ["shared tiles"] if plan.shared else plan.box_labels
         steps = [
-            (worker, kind, start, end, labels[box] if box >= 0 else f"{plan.received[worker] * 1e-6:.4g} MB")
+            (worker, kind, start, end, plan.transfer_label(box) if kind == "transfer" else labels[box])
             for worker, kind, start, end, box in result.events
         ]
         trace = Trace.from_steps(

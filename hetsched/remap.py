@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check
-from .floorplan import Request, laid_out
+from .floorplan import Request, columns_of, laid_out
 from .partition import Partition, finish, partition
 from .plan import names_of
 
@@ -68,7 +68,8 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         budget=None,
     )
     names = old.names if names_of(areas, len(scaled)) == names_of(None, len(scaled)) else names_of(areas, len(scaled))
-    found = laid_out(np.array(old.floorplan, np.int32), request, old.columns)
+    floorplan = np.array(old.floorplan, np.int32)
+    found = laid_out(floorplan, request, columns_of(floorplan) if old.columns else ())
     plan = finish(old.method, replace(found, scope=""), request, times, names)
     fresh = partition(
         areas,

@@ -492,3 +492,21 @@ def least_projections_plainly(m: int, n: int, cells: Sequence[int]) -> int:
 
 
 PINWHEEL = [Fraction(20, 81)] * 4 + [Fraction(1, 81)]  # a square of side 1/9 amid four rectangles of 4/9 x 5/9
+
+
+def least_load(plan: Sequence[int], areas: Sequence[Number], shape: tuple[int, int]) -> float:
+    """Least largest (cells given / cells asked for) over all integer cuts of a floorplan of straight cuts."""
+    size = scaled(areas, shape)
+
+    @cache
+    def load(node: Any, height: int, width: int) -> float:
+        if height == 0 or width == 0:
+            return 0.0
+        if isinstance(node, int):
+            return float(height * width / size[node])
+        operator, first, second = node
+        if operator == BESIDE:
+            return min(max(load(first, height, cut), load(second, height, width - cut)) for cut in range(width + 1))
+        return min(max(load(first, cut, width), load(second, height - cut, width)) for cut in range(height + 1))
+
+    return load(tree(plan), *shape)

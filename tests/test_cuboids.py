@@ -158,7 +158,7 @@ def test_rectangles_are_the_two_dimensional_partition(volumes, faces):
 def test_rectangles_of_many(p):
     """The search over orders is no worse than the best full columns."""
     areas = np.random.default_rng(p).random(p) + 0.05
-    plan = hs.cuboids(areas, 7.0, method="rectangles", budget=20)
+    plan = hs.cuboids(areas, 7.0, method="rectangles", orders=20)
     assert plan.cost - 7 <= hs.partition(areas, "columns").cost * (1 + 1e-12)
     check_unit_cube(plan, areas.tolist())
     assert set(plan.boxes[:, 5].tolist()) == {1.0}
@@ -198,7 +198,7 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
 )
 def test_many_volumes_are_close_to_the_bound(p, gap):
     volumes = np.random.default_rng(2).random(p) + 0.02
-    plan = hs.cuboids(volumes, budget=3)
+    plan = hs.cuboids(volumes, orders=3)
     assert plan.gap < gap
     assert plan.actual_volumes == pytest.approx(volumes / volumes.sum(), rel=1e-12)
     if p <= 100:
@@ -209,11 +209,11 @@ def test_many_volumes_are_close_to_the_bound(p, gap):
 @pytest.mark.parametrize("p", [20, 90])
 def test_weights_of_many(p, gamma):
     volumes = np.random.default_rng(4).lognormal(0, 1, p)
-    plan = hs.cuboids(volumes, gamma, budget=0)
+    plan = hs.cuboids(volumes, gamma, orders=0)
     check_unit_cube(plan, volumes.tolist())
     assert plan.gap < 0.05
     for method in ("layers", "interval", "rectangles"):
-        assert plan.cost <= hs.cuboids(volumes, gamma, method=method, budget=0).cost * 1.001
+        assert plan.cost <= hs.cuboids(volumes, gamma, method=method, orders=0).cost * 1.001
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1e-3, 1e-60])
@@ -231,7 +231,7 @@ def test_volumes_far_apart(ratio):
 def test_tiles_the_unit_cube(volumes, faces, method):
     if method == "guillotine" and sum(v > 0 for v in volumes) > 10:
         return
-    plan = plan_of(volumes, faces, method=method, budget=2)
+    plan = plan_of(volumes, faces, method=method, orders=2)
     check_unit_cube(plan, volumes)
     sides = plan.boxes[:, 3:].tolist()
     assert plan.cost == pytest.approx(sum(faces[0] * h * d + faces[1] * d * w + faces[2] * h * w for h, w, d in sides))
@@ -275,10 +275,10 @@ def test_the_least_cost_is_monotone_and_concave_in_gamma(volumes, gammas):
 @settings(deadline=None, max_examples=40)
 @given(volumes_lists(12, min_size=3), weights)
 def test_no_method_beats_best(volumes, faces):
-    plan = plan_of(volumes, faces, budget=20)
+    plan = plan_of(volumes, faces, orders=20)
     for method in ("interval", "layers"):
         assert plan.cost <= plan_of(volumes, faces, method=method).cost * (1 + 1e-9)
-    assert plan.cost <= plan_of(volumes, faces, budget=0).cost
+    assert plan.cost <= plan_of(volumes, faces, orders=0).cost
 
 
 @settings(deadline=None, max_examples=50)
@@ -302,12 +302,12 @@ def test_a_box_by_itself_in_a_shape():
 
 
 @pytest.mark.parametrize("p", [15, 18])
-def test_search_is_deterministic_and_follows_seed_and_budget(p):
+def test_search_is_deterministic_and_follows_its_seed(p):
     volumes = np.random.default_rng(1).lognormal(0, 1.6, p)
-    plans = [hs.cuboids(volumes, seed=seed, budget=60) for seed in (0, 0, 1, 2, 3)]
+    plans = [hs.cuboids(volumes, seed=seed, orders=60) for seed in (0, 0, 1, 2, 3)]
     assert plans[0].boxes.tolist() == plans[1].boxes.tolist()
     assert len({plan.cost for plan in plans}) > 1
-    first = hs.cuboids(volumes, budget=0)
+    first = hs.cuboids(volumes, orders=0)
     assert first.boxes.tolist() == hs.cuboids(volumes, method="interval").boxes.tolist()
     assert min(plan.cost for plan in plans) < first.cost
 
@@ -355,7 +355,7 @@ def test_tiles_the_iterations_exactly(case, faces, method):
         with pytest.raises(hs.InfeasibleError, match=f"{math.prod(shape)} iterations, fewer than the {enrolled} workers"):
             plan_of(volumes, faces, method=method, shape=shape)
         return
-    plan = plan_of(volumes, faces, method=method, shape=shape, budget=2)
+    plan = plan_of(volumes, faces, method=method, shape=shape, orders=2)
     boxes = plan.boxes.tolist()
     assert plan.boxes.dtype == np.int64
     assert plan.shape == shape
@@ -395,8 +395,8 @@ def test_integer_cuts_are_better_than_rounding_each():
     ratios = []
     for _ in range(5):
         volumes = rng.random(16) + 0.2
-        plan = hs.cuboids(volumes, shape=(24, 24, 24), budget=0)
-        unit = plan_of(volumes, (1, 1, 1), budget=0)
+        plan = hs.cuboids(volumes, shape=(24, 24, 24), orders=0)
+        unit = plan_of(volumes, (1, 1, 1), orders=0)
         start, end = np.rint(unit.boxes[:, :3] * 24), np.rint((unit.boxes[:, :3] + unit.boxes[:, 3:]) * 24)
         naive = ((end - start).prod(axis=1) / 24**3 / plan.volumes).max()
         ratios.append((plan.imbalance, naive))
@@ -444,7 +444,7 @@ def test_simulated_iterations():
 
 
 def test_simulated_without_cycle_times():
-    trace = hs.simulate(hs.cuboids([3, 0, 1, 1e-310]))
+    trace = hs.simulate(hs.cuboids([3, 0, 1, 1e-300]))
     assert trace.finish == pytest.approx([1, 0, 1, 1], rel=1e-9)
 
 
@@ -461,7 +461,7 @@ def test_platform_of_extreme_speeds():
         ([1], {}),
         ([3, 2, 1], {}),
         ([5, 0, 3, 2, 2, 1, 4, 4], {"shape": (20, 30, 9)}),
-        (list(range(5, 25)), {"budget": 0}),
+        (list(range(5, 25)), {"orders": 0}),
         ([1] * 6, {"method": "layers"}),
         ([3, 1, 2], {"shape": (1, 4, 3000)}),
     ],
@@ -487,7 +487,7 @@ def test_picture_shows_every_box(volumes, options):
 def test_boxes_in_front_are_drawn_last():
     from hetsched.plot_cuboids import _back_to_front
 
-    plan = hs.cuboids(np.random.default_rng(0).random(30), budget=0)
+    plan = hs.cuboids(np.random.default_rng(0).random(30), orders=0)
     low, high = plan.boxes[:, :3], plan.boxes[:, :3] + plan.boxes[:, 3:]
     order = _back_to_front(low, high)
     assert sorted(order) == list(range(30))
@@ -537,8 +537,8 @@ def test_bad_volumes(volumes, error, message):
         ({"seed": -1}, ValueError, r"seed must be in \[0, "),
         ({"seed": 2**63}, ValueError, r"seed must be in \[0, "),
         ({"seed": "x"}, TypeError, "seed must be an integer"),
-        ({"budget": -1}, ValueError, r"budget must be in \[0, "),
-        ({"budget": 0.5}, ValueError, "budget must be an integer"),
+        ({"orders": -1}, ValueError, r"orders must be in \[0, "),
+        ({"orders": 0.5}, ValueError, "orders must be an integer"),
         ({"shape": (0, 5, 5)}, ValueError, r"shape\[0\] must be in \[1, "),
         ({"shape": (5, 5, 2.5)}, ValueError, r"shape\[2\] must be an integer, got 2.5"),
         ({"shape": (5, 2**53 + 1, 5)}, ValueError, r"shape\[1\] must be in"),

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_partition, plot_trace
+from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_trace
+from hetsched.plot_partition import cuts_of, plot_partition
 from hetsched.trace import Trace
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 pyplot = importlib.import_module("matplotlib.pyplot")
+LineCollection = importlib.import_module("matplotlib.collections").LineCollection
 PolyCollection = importlib.import_module("matplotlib.collections").PolyCollection
 
 WORKERS = [1, 2, 3, 8, 64]
@@ -222,7 +224,66 @@ def test_partition_is_drawn_as_it_is(p, method, shape):
 def test_partition_leaves_out_workers_without_a_rectangle():
     ax = plot_partition(hs.partition([1, 0, 2]))
     assert len(bars(ax)[0]) == 2
-    assert [t.get_text().split()[0] for t in ax.texts] == ["P0", "P2"]
+    assert [t.get_text().split()[0] for t in ax.texts] == ["P0", "P2", "1"]
+
+
+def numbers(ax):
+    return [t for t in ax.texts if re.fullmatch(r"\d+", t.get_text())]
+
+
+def test_cuts_are_numbered_from_the_whole_down():
+    plan = hs.partition([1, 1, 1, 1, 2], "columns")  # three columns
+    cuts = cuts_of(plan)
+    assert [cut.depth for cut in cuts] == [0] * (len(plan.columns) - 1) + [1] * (5 - len(plan.columns))
+    ax = plot_partition(plan)
+    assert [t.get_text() for t in numbers(ax)] == ["1", "2", "3", "4"]
+    for cut, number in zip(cuts, numbers(ax), strict=True):
+        assert number.xy in cut.lines[0]
+    (lines,) = (c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()) == 4)
+    assert list(lines.get_linewidths()) == sorted(lines.get_linewidths()), "the first are thick and on top"
+
+
+@pytest.mark.parametrize("shape", [None, (60, 90)])
+def test_pinwheels_corners_and_groups(shape):
+    (wheel,) = cuts_of(hs.partition([20, 20, 20, 20, 1], "guillotine", shape))
+    rows, columns = shape or (1, 1)
+    assert {line for line in wheel.lines if 0 in (line[0][1], line[1][0]) or columns in line[1]}
+    around = hs.partition([20, 1], "nonrectangular", shape)
+    (corner,) = cuts_of(around)
+    assert len(corner.lines) == 2
+    ax = plot_partition(around)
+    assert sorted(t.get_text().split()[0] for t in ax.texts) == ["1", "P0", "P1"]
+    assert_readable(ax)
+    ax = plot_partition(hs.partition([4, 2, 2, 1, 1], shape=shape, groups=[0, 0, 0, 1, 1]))
+    boxes = [(p.get_x(), p.get_y(), p.get_width(), p.get_height()) for p in ax.patches]
+    assert sum(w * h for *_, w, h in boxes) == pytest.approx(rows * columns)
+    assert len(boxes) == 2
+
+
+def test_cuts_of_workers_without_cells_and_many():
+    assert len(cuts_of(hs.partition([1000, 1e-3, 1e-3, 5], "columns", (4, 4)))) < 3
+    assert cuts_of(hs.partition([1, 2, 3], "contiguous", (4, 4))) == []
+    assert len(cuts_of(hs.partition([1.0] * 900, "rows"))) == 899
+    assert numbers(plot_partition(hs.partition([1.0] * 17, "columns"))) == []
+    assert_readable(plot_partition(hs.partition(np.random.default_rng(3).random(16), "columns")))
+
+
+def test_comparison():
+    found = hs.compare_partitions([3, 2, 1])
+    assert "contiguous" not in found
+    assert found["best"].cost == min(plan.cost for plan in found.values())
+    figure = found.plot()
+    assert [ax.get_title().split()[0] for ax in figure.axes] == list(found)
+    for ax, plan in zip(figure.axes, found.values(), strict=True):
+        assert f"{plan.cost:.6g}, gap {plan.gap:.2%}" in ax.get_title()
+        assert_readable(ax)
+    assert list(hs.compare_partitions([3, 2, 1], ["rows", "best"], (5, 5), seed=1)) == ["rows", "best"]
+    assert "contiguous" in hs.compare_partitions([3, 2, 1], shape=(5, 5))
+    assert list(hs.compare_partitions([3, 2, 1], groups=[0, 0, 1])) == ["best", "interval"]
+    assert "guillotine" not in hs.compare_partitions([1.0] * 8, objective="max")
+    for wrong in ("best", [], ["best", "worst"]):
+        with pytest.raises(ValueError, match="methods must be some of"):
+            hs.compare_partitions([3, 2, 1], wrong)
 
 
 def test_boxes_of_several_rectangles_per_worker():

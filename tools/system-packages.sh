@@ -8,14 +8,11 @@ command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 "$python" -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || missing="$missing python3-dev"
 required=$missing
-blis=no
-for dir in /usr/include /usr/local/include /usr/include/"$(uname -m)"-linux-gnu; do
-    for flavour in "" blis blis-pthread blis-serial blis-openmp; do
-        [ -e "$dir/$flavour/blis.h" ] && blis=yes
-    done
-done
-command -v pkg-config >/dev/null && pkg-config --exists blis && blis=yes
-[ $blis = yes ] || missing="$missing libblis-pthread-dev"
+has_blis() {
+    [ -n "$(find /usr/include /usr/local/include -maxdepth 3 \( -name blis.h -o -name blis64.h \) 2>/dev/null)" ] ||
+        pkg-config --exists blis 2>/dev/null || pkg-config --exists blis64 2>/dev/null
+}
+has_blis || missing="$missing libblis-pthread-dev"
 [ -z "$missing" ] && exit 0
 
 if ! command -v apt-get >/dev/null; then

@@ -3,57 +3,77 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DIGIT = 11, BUCKETS = 1 << DIGIT, PASSES = 3, FEW = 64 };
+
 /* The bits of a double >= 0 rise with it. */
-typedef struct {
+static uint64_t bits_of(double key)
+{
     uint64_t bits;
-    int32_t index;
-} item;
+    memcpy(&bits, &key, sizeof bits);
+    return bits;
+}
 
-enum { DIGIT = 11, BUCKETS = 1 << DIGIT, PASSES = 6, FEW = 64 };
-
-static void insertion_sort(item *items, int32_t size)
+static void insertion_sort(const double *keys, int32_t *order, int32_t size)
 {
     for (int32_t i = 1; i < size; i++) {
-        item moved = items[i];
-        int32_t k = i;
-        for (; k > 0 && items[k - 1].bits > moved.bits; k--) items[k] = items[k - 1];
-        items[k] = moved;
+        int32_t moved = order[i], k = i;
+        for (; k > 0 && keys[order[k - 1]] > keys[moved]; k--) order[k] = order[k - 1];
+        order[k] = moved;
+    }
+}
+
+/* By the 32 leading bits in which the keys differ, packed above the index; what is alike in them again, by the other 32.
+ * from, to: [size] work space. */
+static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from, uint64_t *to)
+{
+    if (size <= FEW) {
+        insertion_sort(keys, order, size);
+        return;
+    }
+    uint64_t low = UINT64_MAX, high = 0;
+    for (int32_t i = 0; i < size; i++) {
+        uint64_t bits = bits_of(keys[order[i]]);
+        if (bits < low) low = bits;
+        if (bits > high) high = bits;
+    }
+    int shift = 0;
+    while ((high - low) >> shift > UINT32_MAX) shift++;
+
+    int32_t count[PASSES][BUCKETS] = {{0}};
+    for (int32_t i = 0; i < size; i++) {
+        uint64_t leading = (bits_of(keys[order[i]]) - low) >> shift;
+        from[i] = leading << 32 | (uint32_t)order[i];
+        for (int pass = 0; pass < PASSES; pass++) count[pass][leading >> (DIGIT * pass) & (BUCKETS - 1)]++;
+    }
+    for (int pass = 0; pass < PASSES; pass++) {
+        const int place = 32 + DIGIT * pass;
+        int32_t before = 0, *bucket = count[pass];
+        if (bucket[from[0] >> place & (BUCKETS - 1)] == size) continue; /* all alike */
+        for (int32_t b = 0; b < BUCKETS; b++) {
+            int32_t here = bucket[b];
+            bucket[b] = before, before += here;
+        }
+        for (int32_t i = 0; i < size; i++) to[bucket[from[i] >> place & (BUCKETS - 1)]++] = from[i];
+        uint64_t *swap = from;
+        from = to, to = swap;
+    }
+    for (int32_t i = 0; i < size; i++) order[i] = (int32_t)(from[i] & UINT32_MAX);
+    if (shift == 0) return;
+    for (int32_t i = 0, end; i < size; i = end) {
+        for (end = i + 1; end < size && from[end] >> 32 == from[i] >> 32;) end++;
+        radix_sort(keys, order + i, end - i, from + i, to + i);
     }
 }
 
 hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size)
 {
-    item *items = malloc(2 * (size_t)p * sizeof *items);
-    int32_t(*count)[BUCKETS] = p > FEW ? calloc(PASSES, sizeof *count) : NULL;
-    if (!items || (p > FEW && !count)) {
-        free(items), free(count);
-        return HS_ERROR_MEMORY;
-    }
+    uint64_t *space = p > FEW ? malloc(2 * (size_t)p * sizeof *space) : NULL;
+    if (p > FEW && !space) return HS_ERROR_MEMORY;
     int32_t n = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(keys[i] > 0.0)) continue;
-        items[n].index = i;
-        memcpy(&items[n++].bits, &keys[i], sizeof keys[i]);
-    }
-    item *from = items, *to = items + p;
-    if (p <= FEW) insertion_sort(items, n);
-    else {
-        for (int32_t i = 0; i < n; i++)
-            for (int pass = 0; pass < PASSES; pass++) count[pass][items[i].bits >> (DIGIT * pass) & (BUCKETS - 1)]++;
-        for (int pass = 0; pass < PASSES; pass++) {
-            int32_t before = 0, *bucket = count[pass];
-            if (n > 0 && bucket[from[0].bits >> (DIGIT * pass) & (BUCKETS - 1)] == n) continue; /* all alike */
-            for (int32_t b = 0; b < BUCKETS; b++) {
-                int32_t here = bucket[b];
-                bucket[b] = before, before += here;
-            }
-            for (int32_t i = 0; i < n; i++) to[bucket[from[i].bits >> (DIGIT * pass) & (BUCKETS - 1)]++] = from[i];
-            item *swap = from;
-            from = to, to = swap;
-        }
-    }
-    for (int32_t i = 0; i < n; i++) order[i] = from[i].index;
+    for (int32_t i = 0; i < p; i++)
+        if (keys[i] > 0.0) order[n++] = i;
+    radix_sort(keys, order, n, space, p > FEW ? space + p : NULL);
     *size = n;
-    free(items), free(count);
+    free(space);
     return HS_OK;
 }

@@ -59,6 +59,7 @@ hs_status hs_kernel_describe(hs_kernel_info *info)
     hs_kernel_init();
     const hs__kernel *kernel = hs__kernel_current();
     *info = kernel->info;
+    memcpy(info->refused, state.blis.info.refused, sizeof info->refused);
     for (int type = 0; type < 2; type++) {
         const hs__blocking *real = &kernel->real[type];
         snprintf(info->source[type], sizeof info->source[type], "%s", real->run == state.c.real[type].run ? "c" : info->name);

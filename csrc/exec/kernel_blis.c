@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "kernel.h"
 
-#ifndef HS_WITH_BLIS
+#ifndef HS_BLIS_HEADER
 
 hs_status hs__kernel_blis(hs__kernel *kernel)
 {
@@ -12,10 +12,16 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
 
 #else
 
-#include <blis.h>
+#include HS_BLIS_HEADER /* blis.h or, of Debian's 64-bit flavours, blis64.h */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef BLIS_VERSION_STRING /* in the header from 1.0 on */
+#define BLIS_VERSION_STRING "0.9.0"
+#define bli_cntx_get_ukr_dt bli_cntx_get_l3_nat_ukr_dt
+#define bli_cntx_ukr_prefers_rows_dt bli_cntx_l3_nat_ukr_prefers_rows_dt
+#endif
 
 typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const void *, const void *, void *, inc_t, inc_t,
                           auxinfo_t *, const cntx_t *);
@@ -81,24 +87,34 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
     snprintf(info->name, sizeof info->name, "blis");
     snprintf(info->version, sizeof info->version, "%s", bli_info_get_version_str());
     /* Two releases may share a file name but not their structures. */
-    if (strcmp(info->version, HS_BLIS_VERSION)) return HS_ERROR_UNSUPPORTED;
+    if (strcmp(info->version, BLIS_VERSION_STRING)) {
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was loaded, the build was for %.40s", info->version,
+                 BLIS_VERSION_STRING);
+        return HS_ERROR_UNSUPPORTED;
+    }
+#ifndef BLIS_CONFIG_SKX
+    if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) { /* our own are nearly twice as fast as its next best set */
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512", info->version);
+        return HS_ERROR_UNSUPPORTED;
+    }
+#endif
     initialise_blis(info);
 
     context = (cntx_t *)bli_gks_query_cntx();
     for (int type = 0; type < 2; type++) {
         const num_t dt = type ? BLIS_DOUBLE : BLIS_FLOAT;
         hs__blocking *real = &kernel->real[type];
-#ifdef HS_BLIS_CONTEXT_0_9
-        functions[type] = (micro_kernel *)bli_cntx_get_l3_nat_ukr_dt(dt, BLIS_GEMM_UKR, context);
-        real->prefers_rows = bli_cntx_l3_nat_ukr_prefers_rows_dt(dt, BLIS_GEMM_UKR, context);
-#else
         functions[type] = (micro_kernel *)bli_cntx_get_ukr_dt(dt, BLIS_GEMM_UKR, context);
         real->prefers_rows = bli_cntx_ukr_prefers_rows_dt(dt, BLIS_GEMM_UKR, context);
-#endif
-        if (!functions[type]) return HS_ERROR_UNSUPPORTED;
         real->run = type ? multiply_double : multiply_float;
         real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
         real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
+        /* Panels with gaps or with every element several times, as on POWER9. */
+        if (!functions[type] || real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
+            real->tile_cols != bli_cntx_get_blksz_max_dt(dt, BLIS_NR, context)) {
+            snprintf(info->refused, sizeof info->refused, "the panels of BLIS's kernel set %s are of a special form", info->set);
+            return HS_ERROR_UNSUPPORTED;
+        }
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
         real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
         real->cols = 4096; /* BLIS's own limit is for a panel per thread */

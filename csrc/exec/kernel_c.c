@@ -89,7 +89,7 @@ hs_status hs__kernel_c(hs__kernel *kernel)
     hs__cpu cpu = hs__cpu_detect();
     if (cpu.avx512) {
         set = "avx512";
-        f = (hs__blocking){avx512_float, 48, 8, 384, 240, 4096, 0};
+        f = (hs__blocking){avx512_float, 48, 8, 512, 240, 4096, 0};
         d = (hs__blocking){avx512_double, 24, 8, 320, 240, 4096, 0};
     } else if (cpu.avx2_fma) {
         set = "avx2";

@@ -18,8 +18,10 @@ int hs__valid_run(const hs_run *run, int32_t workers)
         if (run->speeds) total_speed += run->speeds[i];
         if (run->speeds && !(run->speeds[i] >= 0.0 && isfinite(run->speeds[i]))) return 0;
         if (run->pace && !(run->pace[i] >= 0.0 && isfinite(run->pace[i]))) return 0;
-        if (run->receive && !(run->receive[2 * i] >= 0.0 && run->receive[2 * i + 1] >= run->receive[2 * i] && isfinite(run->receive[2 * i + 1])))
-            return 0;
+    }
+    for (int32_t i = 0; i < run->box_count && run->receive; i++) {
+        const double *at = run->receive + 2 * (size_t)i;
+        if (!(at[0] >= 0.0 && at[1] >= at[0] && isfinite(at[1]))) return 0;
     }
     return !run->speeds || (total_speed > 0.0 && isfinite(total_speed));
 }

@@ -22,7 +22,7 @@ typedef struct hs__member {
     double deadline, cpu_start;
 } hs__member;
 
-/* Whether pace, receive and the other arrays [workers] of a run are in their ranges. */
+/* Whether speeds, pace and receive of a run are in their ranges. */
 int hs__valid_run(const hs_run *run, int32_t workers);
 
 void hs__course_start(hs__course *course, hs_run *run);

@@ -34,6 +34,14 @@ static void after_tile(void *context, double flops, double tile_start)
     if (self->is_caller) hs__poll(self->course);
 }
 
+static void await_operands(hs__member *self, const double transfer[2])
+{
+    if (!(transfer[1] > transfer[0])) return;
+    hs__sleep_until(self, transfer[1]);
+    hs__record(self, HS_TRANSFER, transfer[0], transfer[1]);
+    self->deadline = fmax(self->deadline, transfer[1]);
+}
+
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
@@ -44,16 +52,11 @@ static void work(void *context, int32_t worker, int is_caller)
                                     .idle = polls ? poll_while_waiting : NULL,
                                     .context = &self};
 
-    if (run->receive) {
-        double from = run->receive[2 * worker], to = run->receive[2 * worker + 1];
-        hs__sleep_until(&self, to);
-        if (to > from) hs__record(&self, HS_TRANSFER, from, to);
-        self.deadline = to;
-    }
     for (int32_t box = 0; box < run->box_count && !hs__cancelled(&j->course); box++) {
         if (!run->cooperative && run->boxes[box].worker != worker) continue;
         if (j->gang[box].panel_count == 0) continue;
         self.box = box;
+        if (run->receive) await_operands(&self, run->receive + 2 * (size_t)box);
         void *block = hs__pool_scratch(j->pool, j->workers + worker, 0); /* sized before the run */
         hs__gang_work(&j->gang[box], run->cooperative ? worker : 0, block, &hooks);
         if (run->cooperative && box + 1 < run->box_count) hs__gang_wait(&j->gang[box], &hooks);

@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * Tiers, read from the top: status - allocation - partition - kernels - pool - product - wavefront.
+ * Tiers, read from the top: status - allocation - partition - star - kernels - pool - product - wavefront.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -291,6 +291,119 @@ hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree,
 hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
                           int32_t length, int64_t *boxes);
 
+/* ---- star ----------------------------------------------------------------------------------------------------- */
+
+/* C (r x s blocks) += A (r x t) B (t x s) on workers with limited memory around a master with one port (2008 paper). A chunk
+ * is a rectangle of height x width blocks of C. It costs three kinds of messages: its blocks of C to the worker, for every
+ * panel of `depth` of the inner dimension depth * (height + width) blocks of A and B, and the result back. One message at a
+ * time is on the port. A message starts when the port is free, but not before
+ *   HS_STAR_LOAD    the worker's last result has left
+ *   HS_STAR_PANEL   the panel two before (with one buffer: the one before) is computed, the first ones: C has come
+ *   HS_STAR_RESULT  the last panel is computed
+ * A worker computes a panel when it has come and the one before is computed, in height * width * depth * cycle_time; it
+ * receives meanwhile.
+ *   r, s, t      blocks, 1 .. 2^31 - 1
+ *   cycle_times  [p] per block update, > 0, at most HS_STAR_MOST
+ *   link_costs   [p] per block, >= 0, at most HS_STAR_MOST
+ *   memory       [p] buffers of one block, 0 .. 2^53 */
+#define HS_STAR_MOST 1e200
+typedef struct hs_star {
+    int64_t r, s, t;
+    int32_t p;
+    const double *cycle_times, *link_costs;
+    const int64_t *memory;
+} hs_star;
+
+typedef struct hs_star_chunk {
+    int32_t worker;
+    int64_t row, col, height, width;
+} hs_star_chunk;
+
+typedef enum hs_star_kind { HS_STAR_LOAD = 0, HS_STAR_PANEL = 1, HS_STAR_RESULT = 2 } hs_star_kind;
+
+typedef struct hs_star_message {
+    int32_t worker, kind;              /* hs_star_kind */
+    int64_t chunk;                     /* index */
+    int64_t depth;                     /* of a panel: where it begins in the inner dimension; else 0 */
+    double start, end;                 /* on the port */
+    double compute_start, compute_end; /* of a panel; else both are end */
+} hs_star_message;
+
+/* Whom the port serves next.
+ *   HS_STAR_ROUND_ROBIN  the workers in turn, one message each; it waits for the one whose turn it is
+ *   HS_STAR_DEMAND       the one that has been ready longest (or will be first), ties to the lowest index
+ *   HS_STAR_PANELS       a list of workers, one entry per panel (entries beyond a worker's panels are skipped). C goes before
+ *                        the first panel of a chunk, a result before the next C, the last results as they end
+ *   HS_STAR_LISTED       a list of workers, one entry per message
+ * With `eager` results that are ready when the port is free come first (not for HS_STAR_LISTED). */
+typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STAR_PANELS = 2, HS_STAR_LISTED = 3 } hs_star_order;
+
+/* Simulates given chunks, each worker's in the order of the array. They need not cover C, and are not checked for overlaps.
+ *   depth     [p] of the panels, >= 1; NULL for 1
+ *   buffers   1 or 2 panels: height * width + buffers * depth * (height + width) <= memory, else HS_ERROR_VALUE
+ *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
+ *   messages  out: the port's log, [sum over the chunks of 2 + ceil(t / depth)]; or NULL
+ *   cancel    as for partitions
+ * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory O(p + count). */
+hs_status hs_star_simulate(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks, int32_t order,
+                           int64_t length, const int32_t *served, int32_t eager, const int *cancel, hs_star_message *messages,
+                           int64_t *message_count, double *makespan);
+
+/* The largest side of square chunks.
+ *   HS_STAR_DOUBLE  mu^2 + 4 mu <= memory: two panels of depth 1 (all rules but BMM)
+ *   HS_STAR_SINGLE  1 + mu + mu^2 <= memory: A block by block (section 3)
+ *   HS_STAR_TOLEDO  3 side^2 <= memory: square blocks of A, B and C (BMM) */
+typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2 } hs_star_layout;
+int64_t hs_star_side(int64_t memory, int32_t layout);
+
+/* The paper's seven algorithms, sections 4 to 6. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
+typedef enum hs_star_method {
+    HS_STAR_HOM = 0,    /* the best virtual homogeneous platform for a memory size, in turn */
+    HS_STAR_HOMI = 1,   /* also for link cost and cycle-time */
+    HS_STAR_HET = 2,    /* incremental selection, the best of the eight variants or the one asked for */
+    HS_STAR_ORROML = 3, /* all workers in turn */
+    HS_STAR_OMMOML = 4, /* min-min: the first that would end the panel */
+    HS_STAR_ODDOML = 5, /* demand driven */
+    HS_STAR_BMM = 6     /* Toledo's blocks, demand driven */
+} hs_star_method;
+
+/* Variants of HS_STAR_HET, a sum: which worker maximises the work per time, of all (or of this message: local), of the next
+ * two messages (look-ahead), with the time of a worker's first C (first C: charged at its first message, the paper's rule;
+ * spread C: 2 mu^2 / t blocks with each). HS_STAR_ALL: the best of the first eight, that is without HS_STAR_SPREAD_C. */
+enum { HS_STAR_ALL = -1, HS_STAR_FIRST_C = 1, HS_STAR_AHEAD = 2, HS_STAR_LOCAL = 4, HS_STAR_SPREAD_C = 8 };
+
+typedef struct hs_star_summary {
+    double makespan;
+    int64_t chunk_count, message_count;
+    int32_t variant;    /* of HS_STAR_HET, else 0 */
+    double variants[8]; /* makespans of the eight with HS_STAR_ALL; else 0 */
+} hs_star_summary;
+
+/* Plans and simulates.
+ *   method, variant  HS_STAR_FIRST_C and HS_STAR_SPREAD_C exclude each other; the variant of other methods is HS_STAR_ALL
+ *   summary   out
+ *   sides     [p] out: of the chunks of each worker that the method may use, else 0
+ *   columns   [p] out: of C
+ *   chunks    out: [chunk_count]; messages  out: [message_count], or both NULL. A first call with NULL gives the counts; a
+ *             second one for HS_STAR_HET costs an eighth with the variant that was best.
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk. Time as for hs_star_simulate; for HS_STAR_HET and HS_STAR_OMMOML O(p)
+ * more per panel, O(p^2) with look-ahead; for HS_STAR_HOM O(p), for HS_STAR_HOMI O(p^3) estimates that are themselves
+ * simulated where a bound does not rule them out. Memory O(p + panels). */
+hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
+                       int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
+
+/* Lower bounds on the makespan.
+ *   HS_STAR_WORK      every plan: all updates over the sum of the speeds
+ *   HS_STAR_TRAFFIC   every plan: A, B once and C twice over the fastest link
+ *   HS_STAR_TRANSFER  every plan: X updates with m buffers cost at least 2 X / sqrt(m) - 2 m blocks (Smith, Lowery, Langou,
+ *                     van de Geijn, 2019), shared out by linear programming with the cycle-times
+ *   HS_STAR_STEADY    square chunks of the side given by `layout`: the bandwidth-centric optimum, A and B only
+ *   HS_STAR_STEADY_C  the same with C both ways
+ *   bounds  [5] out; the last two are infinite if no worker can hold a chunk
+ * Time O(p log p). */
+enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4 };
+hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds);
+
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
 typedef enum hs_dtype { HS_FLOAT32 = 0, HS_FLOAT64 = 1, HS_COMPLEX64 = 2, HS_COMPLEX128 = 3 } hs_dtype;
@@ -301,7 +414,8 @@ typedef struct hs_kernel_info {
     char version[64];      /* of the library, "" for our own */
     char set[32];          /* kernel set, e.g. "skx" */
     char reason[160];      /* why that set */
-    char source[2][16];    /* whose micro-kernel multiplies float32, float64: a name as above */
+    char refused[160];     /* why BLIS, though it is there, is not used, else "" */
+    char source[2][32];    /* whose micro-kernel multiplies float32, float64: a name as above */
     int32_t tile_rows[2];  /* its register tile */
     int32_t tile_cols[2];
 } hs_kernel_info;
@@ -309,7 +423,8 @@ typedef struct hs_kernel_info {
 /* Chooses and initialises the kernels; called once by every entry point that needs them, harmless to call again.
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
  * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
- * multiply-add, stands in for BLIS's. */
+ * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
+ * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
 hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */
@@ -379,7 +494,7 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *               each worker does its own boxes, alone.
  *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
- *   receive     [2 p] start and end of the emulated transfer of each worker's operands (seconds), or NULL
+ *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
  *   finish      [p] out or NULL: when each worker ended, seconds from the start
  *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds

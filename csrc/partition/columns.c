@@ -52,10 +52,14 @@ static int32_t solve(column_problem *s, double fee)
         }
         int32_t from = q + 1;
         if (tail > head) { /* the first place where q beats the last candidate */
-            int32_t last = s->queue_cut[tail - 1], high = s->size + 1;
-            int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            int32_t last = s->queue_cut[tail - 1], low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            int64_t high = low; /* mostly near */
+            for (int64_t step = 1; high <= s->size && !beats(s, q, last, (int32_t)high); step *= 2) {
+                low = (int32_t)high + 1;
+                high = high + step <= s->size ? high + step : s->size + 1;
+            }
             while (low < high) {
-                int32_t middle = low + (high - low) / 2;
+                int32_t middle = low + ((int32_t)high - low) / 2;
                 if (beats(s, q, last, middle)) high = middle;
                 else low = middle + 1;
             }
@@ -99,16 +103,16 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
 
     size_t length = (size_t)size + 1;
     double *numbers = malloc(2 * length * sizeof *numbers);
-    int32_t *indices = malloc(3 * length * sizeof *indices), *sorted = malloc((size_t)p * sizeof *sorted);
-    hs_status status = numbers && indices && sorted ? hs__sort_positive(p, areas, sorted, &size) : HS_ERROR_MEMORY;
+    int32_t *indices = malloc(3 * length * sizeof *indices);
+    hs_status status = numbers && indices ? hs__sort_positive(p, areas, order, &size) : HS_ERROR_MEMORY;
     if (status) {
-        free(numbers), free(indices), free(sorted);
+        free(numbers), free(indices);
         return status;
     }
     column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
                         .queue_cut = indices + length, .queue_from = indices + 2 * length};
     numbers[0] = 0.0;
-    for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + areas[sorted[q]] / total;
+    for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + areas[order[q]] / total;
 
     /* In units of the box's width: a column costs its height. */
     const double fee = 1.0 / aspect;
@@ -131,9 +135,8 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     double across = 0.0;
     for (int32_t j = 0; j < used; j++)
         across += (s.prefix[column_start[j + 1]] - s.prefix[column_start[j]]) * (double)(column_start[j + 1] - column_start[j]);
-    for (int32_t q = 0; q < size; q++) order[q] = sorted[q];
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
-    free(numbers), free(indices), free(sorted);
+    free(numbers), free(indices);
     return HS_OK;
 }

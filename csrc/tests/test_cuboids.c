@@ -86,7 +86,7 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
 
 static void every_tree(void)
 {
-    for (int round = 0; round < 250; round++) {
+    for (int round = 0; round < 100; round++) {
         double volumes[6], faces[3], cost;
         int32_t tree[11], length, p = round < 8 ? 6 : 2 + round % 4, axes = round < 8 ? 7 : 1 + (int32_t)check_random(7);
         for (int32_t i = 0; i < p; i++) volumes[i] = round % 2 ? 1 + check_random(9) : pow(2, (int)check_random(17) - 8.0);
@@ -127,7 +127,7 @@ static void close_to_the_bound(void)
 
 static void random_volumes(void)
 {
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 25; round++) {
         double volumes[MAX], faces[3], exact, found, searched;
         int32_t tree[2 * MAX], length, p = 1 + (int32_t)check_random(10), axes = 1 + (int32_t)check_random(7);
         for (int32_t i = 0; i < p; i++)

@@ -176,7 +176,7 @@ static void pacing(hs_pool *pool)
                           .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
     const hs_box boxes[] = {{.worker = 0, .height = N / 2, .width = N, .length = N}, {.worker = 2, .row = N / 2, .height = N / 2, .width = N, .length = N}};
     const double flops = 2.0 * N * N * N / 2;
-    const double pace[] = {0.02 / flops, 0, 0.05 / flops}, receive[] = {0, 0.01, 0.01, 0.01, 0.01, 0.015};
+    const double pace[] = {0.02 / flops, 0, 0.05 / flops}, receive[] = {0, 0.01, 0.01, 0.015};
     hs_event events[16];
     double finish[3], late[3], busy[3];
     hs_run run = {.boxes = boxes, .box_count = 2, .pace = pace, .receive = receive, .events = events, .event_capacity = 16, .finish = finish, .late = late, .busy = busy};
@@ -191,6 +191,35 @@ static void pacing(hs_pool *pool)
     CHECK(computed[0] >= 0.0199 && computed[1] == 0 && computed[2] >= 0.0499);
     CHECK(fabs(transferred[0] - 0.01) < 1e-12 && transferred[1] == 0 && fabs(transferred[2] - 0.005) < 1e-12);
     for (int w = 0; w < 3; w++) CHECK(late[w] >= 0 || w == 1);
+}
+
+/* Two steps of an outer product: each worker waits for the panels of each step, one of them in the middle of its work. */
+static void pacing_by_steps(hs_pool *pool)
+{
+    enum { N = 32, STEP = N / 2 };
+    static double x[N * N], c[N * N];
+    for (int i = 0; i < N * N; i++) x[i] = i % 7 - 3, c[i] = 1;
+    hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = x, .a_row_stride = N, .a_col_stride = 1, .b = x, .b_row_stride = N,
+                          .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    hs_box boxes[4];
+    for (int i = 0; i < 4; i++)
+        boxes[i] = (hs_box){.worker = i % 2, .row = i % 2 * N / 2, .depth = i / 2 * STEP, .height = N / 2, .width = N, .length = STEP};
+    const double flops = 2.0 * N / 2 * N * STEP, pace[] = {0.01 / flops, 0.02 / flops, 0}, receive[] = {0, 0.01, 0.01, 0.02, 0.05, 0.06, 0.03, 0.035};
+    hs_event events[32];
+    double finish[3];
+    hs_run run = {.boxes = boxes, .box_count = 4, .pace = pace, .receive = receive, .events = events, .event_capacity = 32, .finish = finish};
+    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    CHECK(finish[0] >= 0.07 && finish[1] >= 0.06); /* 0.02, idle, 0.06 + 0.01; 0.04 + 0.02 */
+    double started[4] = {0};
+    for (int32_t i = 0; i < run.event_count; i++)
+        if (events[i].kind == HS_COMPUTE && started[events[i].box] == 0) started[events[i].box] = events[i].start;
+    for (int i = 0; i < 4; i++) CHECK(started[i] >= receive[2 * i + 1] - 1e-9);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int l = 0; l < N; l++) sum += x[i * N + l] * x[l * N + j];
+            CHECK(c[i * N + j] == sum);
+        }
 }
 
 static int stop_after(void *context, double fraction)
@@ -256,6 +285,7 @@ int main(void)
     calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);
+    pacing_by_steps(pool);
     cancelling(pool);
     errors(pool);
     hs_pool_destroy(pool);

@@ -321,6 +321,97 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
     return boxes
 
 
+class StarResult(NamedTuple):
+    """Of hs_star_plan: chunks are (k, 5) worker, row, col, height, width; both arrays are empty unless recorded."""
+
+    makespan: float
+    variant: int
+    variants: list[float]
+    sides: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    message_count: int
+    chunks: NDArray[np.int64]
+    messages: NDArray[Any]
+
+
+STAR_MESSAGE = np.dtype(
+    [("worker", "i4"), ("kind", "i4"), ("chunk", "i8"), ("depth", "i8")]
+    + [(name, "f8") for name in ("start", "end", "compute_start", "compute_end")]
+)
+_STAR_CHUNK = np.dtype([("worker", "i8"), ("row", "i8"), ("col", "i8"), ("height", "i8"), ("width", "i8")])  # worker: 4 + 4 bytes
+
+
+class Star:
+    """An hs_star and the arrays that it points to."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        times: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        memory: NDArray[np.int64],
+    ) -> None:
+        self.p = len(times)
+        self._views = _doubles(times), _doubles(costs), _int64s(memory)
+        self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
+
+    def plan(self, method: int, variant: int, eager: bool, record: bool, long: bool) -> StarResult:
+        """hs_star_plan; with `record` the chunks and messages too."""
+        summary = ffi.new("hs_star_summary *")
+        sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
+        chunks, messages = np.zeros(0, _STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
+
+        def call(outputs: tuple[Any, Any]) -> None:
+            plan = (self.handle, method, variant, eager)
+            arrays = (summary, _int64s(sides), _int64s(columns), *outputs)
+            _cancellable(lambda cancel: lib.hs_star_plan(*plan, cancel, *arrays), long)
+
+        call((ffi.NULL, ffi.NULL))
+        result, variants = summary.variant, list(summary.variants)
+        if record:
+            if variant < 0 and method == lib.HS_STAR_HET:
+                variant = result
+            chunks, messages = np.zeros(summary.chunk_count, _STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
+            call((ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages)))
+        boxes = chunks.view(np.int64).reshape(-1, 5)
+        return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, boxes, messages)
+
+    def simulate(
+        self,
+        chunks: NDArray[np.int64],
+        order: int,
+        served: NDArray[np.int32],
+        eager: bool,
+        depth: NDArray[np.int64] | None = None,
+        buffers: int = 2,
+    ) -> tuple[float, NDArray[Any]]:
+        """Makespan and messages of hs_star_simulate for (k, 5) chunks."""
+        given = ffi.new("hs_star_chunk[]", [tuple(chunk) for chunk in chunks.tolist()])
+        count, makespan = ffi.new("int64_t *"), ffi.new("double *")
+        deep = _or_null(depth, _int64s)
+        t = self.handle.t
+        panels = [-(-t // (1 if depth is None else int(depth[worker]))) for worker in chunks[:, 0]]
+        messages = np.zeros(sum(2 + k for k in panels), STAR_MESSAGE)
+        check_status(
+            lib.hs_star_simulate(
+                self.handle, deep, buffers, len(chunks), given, order, len(served), _int32s(served), eager, ffi.NULL,
+                ffi.from_buffer("hs_star_message[]", messages), count, makespan,
+            )
+        )  # fmt: skip
+        return makespan[0], messages
+
+    def bounds(self, layout: int) -> list[float]:
+        """hs_star_bounds."""
+        bounds = ffi.new("double[5]")
+        check_status(lib.hs_star_bounds(self.handle, layout, bounds))
+        return list(bounds)
+
+
+def star_side(memory: int, layout: int) -> int:
+    """hs_star_side."""
+    return lib.hs_star_side(memory, layout)  # type: ignore[no-any-return]
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
@@ -332,10 +423,10 @@ KERNELS = ("blis", "openblas", "c")
 
 
 def kernel() -> dict[str, Any]:
-    """What multiplies: name, version, set, reason; per real type whose micro-kernel and its register tile."""
+    """What multiplies: name, version, set, reason, why not BLIS; per real type whose micro-kernel and its register tile."""
     info = ffi.new("hs_kernel_info *")
     check_status(lib.hs_kernel_describe(info))
-    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason")}
+    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason", "refused")}
     kernels = {
         name: (ffi.string(info.source[i]).decode(), info.tile_rows[i], info.tile_cols[i])
         for i, name in enumerate(("float32", "float64"))

@@ -1,0 +1,142 @@
+"""Cost of `partition` over the bound 2 sum sqrt(area) beside what it should be, and the time that planning takes.
+
+A figure is the mean over random platforms: speeds uniform in (1, 10), or lognormal with sigma 1.6; or one platform of two
+classes. Times are medians, CPU and wall clock. `--draws 5 --quick` is a short run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hetsched as hs
+from hetsched import _engine
+from hetsched.machine import machine
+
+Areas = NDArray[np.float64]
+
+#: speeds, workers, and methods with the mean ratio that each should have, if any.
+RANDOM = (
+    ("uniform", 8, {"columns": None, "nagamochi-abe": None, "interval": 1.019, "best": 1.0155}),
+    ("uniform", 12, {"columns": None, "nagamochi-abe": None, "interval": 1.010, "best": 1.005}),
+    ("uniform", 64, {"columns": None, "nagamochi-abe": None, "interval": 1.0015, "best": 1.001}),
+    ("lognormal", 8, {"columns": None, "nagamochi-abe": None, "interval": None, "best": 1.018}),
+    ("lognormal", 32, {"columns": None, "nagamochi-abe": None, "interval": None, "best": 1.004}),
+)
+CLASSES = (
+    ("1 of 20, 1 of 1", [20.0, 1.0], {"columns": None, "nonrectangular": 1.02, "best": 1.02}),
+    ("1 of 100, 3 of 1", [100.0, 1.0, 1.0, 1.0], {"columns": None, "nonrectangular": 1.012, "best": 1.012}),
+    ("32 of 20, 32 of 1", [20.0] * 32 + [1.0] * 32, {"columns": None, "nonrectangular": None, "best": None}),
+    ("1 of 20, 63 of 1", [20.0] + [1.0] * 63, {"columns": None, "nonrectangular": None, "best": None}),
+)
+
+
+def draws(kind: str, p: int, count: int) -> list[Areas]:
+    rng = np.random.default_rng(p)
+    return [rng.uniform(1, 10, p) if kind == "uniform" else rng.lognormal(0, 1.6, p) for _ in range(count)]
+
+
+def ratio(areas: Areas, method: str) -> float:
+    plan = hs.partition(areas, method)
+    return plan.cost / float(2 * np.sqrt(plan.areas).sum())
+
+
+def row(name: str, value: float, target: float | None, form: str = ".4f", error: float | None = None) -> None:
+    """Met is what is not above the target in its digits, three at least; error is the standard error of the mean."""
+    spread = "" if error is None else f" +- {error:.4f}"
+    goal = ""
+    if target is not None:
+        digits = max(3, len(f"{target:g}".partition(".")[2]))
+        goal = f"  target {target:g}  {'met' if round(value, digits) <= target else 'MISSED'}"
+    print(f"  {name:38} {value:10{form}}{spread:10}{goal}", flush=True)
+
+
+def timed(function: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """Median CPU and wall time, in seconds."""
+    cpu, wall = [], []
+    for _ in range(rounds):
+        start = time.process_time(), time.perf_counter()
+        function()
+        cpu.append(time.process_time() - start[0])
+        wall.append(time.perf_counter() - start[1])
+    return statistics.median(cpu), statistics.median(wall)
+
+
+def ratios(count: int) -> None:
+    print(f"\ncost / (2 sum sqrt(area)), mean over {count} random platforms")
+    for kind, p, methods in RANDOM:
+        for method, target in methods.items():
+            found = [ratio(areas, method) for areas in draws(kind, p, count)]
+            error = float(np.std(found) / np.sqrt(count))
+            row(f"{kind}, p = {p}, {method}", statistics.mean(found), target, error=error)
+    print("\ncost / (2 sum sqrt(area)), workers of two speeds")
+    for name, speeds, methods in CLASSES:
+        for method, target in methods.items():
+            row(f"{name}, {method}", ratio(np.array(speeds), method), target)
+
+
+def matrices(count: int) -> None:
+    print(f"\n24 x 24 cells, p = 16, uniform speeds: mean of the largest cells / ideal, {count} random platforms")
+    for method, target in (("columns", None), ("interval", 1.116), ("best", 1.116)):
+        plans = (hs.partition(areas, method, (24, 24)) for areas in draws("uniform", 16, count))
+        row(method, statistics.mean(plan.imbalance for plan in plans), target)
+    print(f"\nspeeds drift by 5 % (normal), p = 8: moved fraction of the matrix, mean over {count} random platforms")
+    rng = np.random.default_rng(5)
+    changes = [hs.partition(s).recut(s * np.exp(0.05 * rng.standard_normal(8))) for s in draws("uniform", 8, count)]
+    row("recut", statistics.mean(c.moved for c in changes), 0.025)
+    row("nothing can move less than", statistics.mean(c.moved_bound for c in changes), None)
+    row("a fresh partition", statistics.mean(c.fresh_moved for c in changes), None)
+    row("cost of recut / cost of fresh", statistics.mean(c.plan.cost / c.fresh.cost for c in changes), None)
+
+
+def times(quick: bool) -> None:
+    print("\ntime, s: CPU, with the wall clock below it")
+    for method, p, target, rounds in (("guillotine", 12, 0.2, 5), ("guillotine", 15, 10.0, 1), ("interval", 128, 2.0, 3)):
+        if quick and p == 15:
+            continue
+        (areas,) = draws("uniform", p, 1)
+        cpu, wall = timed(lambda areas=areas, method=method: hs.partition(areas, method), rounds)  # type: ignore[misc]
+        row(f"{method}, p = {p}", cpu, target, ".3f")
+        row("", wall, None, ".3f")
+
+    p = 10**5 if quick else 10**6
+    (areas,) = draws("uniform", p, 1)
+    shares = areas / areas.sum()
+    print(f"\np = {p}, ms: CPU, with the wall clock below it, and CPU time / numpy.sort's")
+    yardstick = timed(lambda: np.sort(areas), 21)
+    functions = {
+        "numpy.sort": lambda: np.sort(areas),
+        "numpy.argsort": lambda: np.argsort(areas),
+        "hs_partition_columns": lambda: _engine.partition_columns(shares, 1.0, p, p),
+        "hs.partition, method columns": lambda: hs.partition(areas, "columns"),
+    }
+    for name, function in functions.items():
+        cpu, wall = timed(function, 9)
+        row(name, 1e3 * cpu, None, ".1f")
+        row("", 1e3 * wall, None, ".1f")
+        row("  / numpy.sort", cpu / yardstick[0], 10.0 if name.startswith("hs") else None, ".1f")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--quick", action="store_true", help="without what takes long")
+    given = parser.parse_args()
+    host = machine()
+    print(
+        f"{host.model or platform.machine()}, {host.workers} of {host.logical} cores, {platform.system()} {platform.release()}; "
+        f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+    times(given.quick)
+    matrices(given.draws)
+    ratios(given.draws)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "star.h"
+
+int64_t hs_star_side(int64_t memory, int32_t layout)
+{
+    const int64_t m = memory < 0 ? 0 : memory < (INT64_C(1) << 53) ? memory : INT64_C(1) << 53;
+    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3 : m)) + 1; /* a little too much */
+    if (layout == HS_STAR_TOLEDO)
+        while (side * side > m / 3) side--;
+    else if (layout == HS_STAR_SINGLE)
+        while (side && 1 + side + side * side > m) side--;
+    else
+        while (side * (side + 4) > m) side--;
+    return side;
+}
+
+static double square(int64_t x) { return (double)x * (double)x; }
+
+static void seat(hs__port *port, const hs_star *star, int32_t i, int64_t side)
+{
+    port->desk[i].link_cost = star->link_costs[i];
+    port->desk[i].cycle_time = star->cycle_times[i];
+    port->desk[i].side = side;
+    port->desk[i].depth = 1;
+}
+
+/* What a method writes. */
+typedef struct output {
+    hs_star_summary *summary;
+    int64_t *sides, *columns;
+    hs_star_chunk *chunks;
+    hs_star_message *messages;
+} output;
+
+/* ---- columns dealt while the port serves ---------------------------------------------------------------------- */
+
+static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
+{
+    hs__port port;
+    hs_status status = hs__port_open(&port, star, star->p, toledo ? 1 : 2, eager, cancel);
+    if (status) return status;
+    for (int32_t i = 0; i < star->p; i++) {
+        seat(&port, star, i, sides[i]);
+        if (toledo && sides[i]) port.desk[i].depth = sides[i];
+    }
+    port.columns = out->columns;
+    memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
+    port.chunks = out->chunks;
+    port.messages = out->messages;
+    status = hs__port_serve(&port, order, 0, NULL);
+    out->summary->makespan = port.now;
+    out->summary->chunk_count = port.chunk_count;
+    out->summary->message_count = port.message_count;
+    hs__port_close(&port);
+    return status;
+}
+
+/* ---- homogeneous ---------------------------------------------------------------------------------------------- */
+
+/* The makespan in turn on `count` equal workers. */
+static hs_status estimate(const hs_star *star, int32_t count, int64_t side, double link_cost, double cycle_time, int32_t eager, const int *cancel,
+                          double *makespan)
+{
+    hs__port port;
+    hs_status status = hs__port_open(&port, star, count, 2, eager, cancel);
+    if (status) return status;
+    for (int32_t i = 0; i < count; i++) {
+        port.desk[i].link_cost = link_cost;
+        port.desk[i].cycle_time = cycle_time;
+        port.desk[i].side = side;
+        port.desk[i].depth = 1;
+    }
+    status = hs__port_serve(&port, HS_STAR_ROUND_ROBIN, 0, NULL);
+    *makespan = port.now;
+    hs__port_close(&port);
+    return status;
+}
+
+/* Smallest number of workers whose panels keep the port busy, 2 mu c P >= mu^2 w. */
+static int32_t enough(int32_t most, int64_t side, double link_cost, double cycle_time)
+{
+    const double sending = 2.0 * link_cost, computing = (double)side * cycle_time;
+    const double guess = ceil(computing / sending); /* infinite for a link without cost */
+    int32_t count = guess < most ? (guess > 1.0 ? (int32_t)guess : 1) : most;
+    while (count > 1 && sending * (count - 1) >= computing) count--;
+    while (count < most && sending * count < computing) count++;
+    return count;
+}
+
+/* No plan on equal workers is faster: the work, and the port with C both ways. */
+static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side, double link_cost, double cycle_time)
+{
+    const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
+    const double h = fmin((double)side, r), v = fmin((double)side, s);
+    return fmax(r * s * t * cycle_time / count, link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static int32_t sort_unique(int32_t p, double *values)
+{
+    int32_t count = 0;
+    qsort(values, (size_t)p, sizeof *values, ascending);
+    for (int32_t i = 0; i < p; i++)
+        if (i == 0 || values[i] != values[i - 1]) values[count++] = values[i];
+    return count;
+}
+
+/* Thresholds of memory, link cost and cycle-time (values: [3 p] work space); sides of the chosen workers. */
+static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, const int *cancel, double *values, int64_t *sides)
+{
+    const int32_t p = star->p;
+    double *memory = values, *links = values + p, *times = values + 2 * (size_t)p, best = INFINITY;
+    for (int32_t i = 0; i < p; i++) memory[i] = (double)star->memory[i], links[i] = star->link_costs[i], times[i] = star->cycle_times[i];
+    const int32_t sizes = sort_unique(p, memory), costs = improved ? sort_unique(p, links) : 1, speeds = improved ? sort_unique(p, times) : 1;
+    memset(sides, 0, (size_t)p * sizeof *sides);
+    for (int32_t x = 0; x < sizes; x++) {
+        const int64_t side = hs_star_side((int64_t)memory[x], HS_STAR_DOUBLE);
+        for (int32_t y = 0; side && y < costs; y++) {
+            for (int32_t z = 0; z < speeds; z++) {
+                const double most_c = improved ? links[y] : INFINITY, most_w = improved ? times[z] : INFINITY;
+                double slow_c = 0.0, slow_w = 0.0, makespan;
+                int32_t fit = 0;
+                for (int32_t i = 0; i < p; i++) {
+                    if ((double)star->memory[i] < memory[x] || star->link_costs[i] > most_c || star->cycle_times[i] > most_w) continue;
+                    fit++;
+                    slow_c = fmax(slow_c, star->link_costs[i]);
+                    slow_w = fmax(slow_w, star->cycle_times[i]);
+                }
+                if (!fit) continue;
+                if (improved) slow_c = most_c, slow_w = most_w;
+                const int32_t count = enough(fit, side, slow_c, slow_w);
+                if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9)) continue;
+                if (cancel && *(const volatile int *)cancel) return HS_ERROR_CANCELLED;
+                const hs_status status = estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
+                if (status) return status;
+                if (makespan >= best) continue;
+                best = makespan;
+                for (int32_t i = 0, left = count; i < p; i++) {
+                    const int fits = (double)star->memory[i] >= memory[x] && star->link_costs[i] <= most_c && star->cycle_times[i] <= most_w;
+                    sides[i] = fits && left-- > 0 ? side : 0;
+                }
+            }
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel, output *out)
+{
+    double *values = malloc(3 * (size_t)star->p * sizeof *values);
+    if (!values) return HS_ERROR_MEMORY;
+    const hs_status status = choose_equal(star, improved, eager, cancel, values, out->sides);
+    free(values);
+    return status ? status : deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+}
+
+/* ---- incremental selection ------------------------------------------------------------------------------------ */
+
+enum { MIN_MIN = 16 }; /* beside the variants of HS_STAR_HET */
+
+typedef struct selection {
+    const hs_star *star;
+    const int64_t *sides;
+    int32_t variant;
+    double now, work;   /* the port; updates assigned */
+    double *ready;      /* [p] when the worker has computed what it was sent */
+    int64_t *picks;     /* [p] */
+    int32_t *served;    /* the worker of each panel */
+    int64_t length, room;
+    int32_t *owner;     /* of each panel of columns, in the order in which they were completed */
+    int64_t owned, owner_room;
+} selection;
+
+static int grow(int32_t **array, int64_t length, int64_t *room)
+{
+    if (length < *room) return 1;
+    int32_t *larger = realloc(*array, (size_t)(*room * 2 + 64) * sizeof **array);
+    if (!larger) return 0;
+    *array = larger;
+    *room = *room * 2 + 64;
+    return 1;
+}
+
+/* When the next panel of worker i would have come. */
+static double arrival(const selection *x, int32_t i, double now, double ready, int first)
+{
+    double blocks = 2.0 * (double)x->sides[i];
+    if (x->variant & HS_STAR_FIRST_C && first) blocks += square(x->sides[i]);
+    if (x->variant & HS_STAR_SPREAD_C) blocks += 2.0 * square(x->sides[i]) / (double)x->star->t;
+    return fmax(now + blocks * x->star->link_costs[i], ready);
+}
+
+/* Work per time; infinite for no time at all. */
+static double rate(const selection *x, double updates, double then)
+{
+    return x->variant & HS_STAR_LOCAL ? updates / (then - x->now) : (x->work + updates) / then;
+}
+
+static int32_t choose_next(const selection *x)
+{
+    const int32_t p = x->star->p;
+    int32_t chosen = -1;
+    double best = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!x->sides[i]) continue;
+        const double updates = square(x->sides[i]), then = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
+        const double end = then + updates * x->star->cycle_times[i];
+        double value = x->variant == MIN_MIN ? -end : x->variant & HS_STAR_AHEAD ? -1.0 : rate(x, updates, then);
+        if (x->variant != MIN_MIN && x->variant & HS_STAR_AHEAD)
+            for (int32_t j = 0; j < p; j++) {
+                if (!x->sides[j]) continue;
+                const double second = arrival(x, j, then, j == i ? end : x->ready[j], j != i && !x->picks[j]);
+                value = fmax(value, rate(x, updates + square(x->sides[j]), second));
+            }
+        if (chosen < 0 || value > best) {
+            best = value;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
+/* Phase 1. */
+static hs_status select_workers(selection *x, const int *cancel)
+{
+    const hs_star *star = x->star;
+    for (int64_t credited = 0; credited < star->s;) {
+        const int32_t i = choose_next(x);
+        if (!grow(&x->served, x->length, &x->room) || !grow(&x->owner, x->owned, &x->owner_room)) return HS_ERROR_MEMORY;
+        x->now = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
+        x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
+        x->work += square(x->sides[i]);
+        x->served[x->length++] = i;
+        if (++x->picks[i] % (star->t * ((star->r + x->sides[i] - 1) / x->sides[i])) == 0) {
+            x->owner[x->owned++] = i;
+            credited += x->sides[i];
+        }
+        if (cancel && (x->length & 1023) == 0 && *(const volatile int *)cancel) return HS_ERROR_CANCELLED;
+    }
+    return HS_OK;
+}
+
+static int64_t chunks_of(const hs_star *star, int64_t side) { return (star->r + side - 1) / side; }
+
+/* Chunks of the panels of columns, left to right in the order of `owner`, each top-down. */
+static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
+{
+    const hs_star *star = x->star;
+    memset(columns, 0, (size_t)star->p * sizeof *columns);
+    int64_t col = 0;
+    for (int64_t k = 0; k < x->owned; k++) {
+        const int32_t i = x->owner[k];
+        const int64_t side = x->sides[i], width = side < star->s - col ? side : star->s - col;
+        for (int64_t row = 0; row < star->r; row += side) {
+            const int64_t height = side < star->r - row ? side : star->r - row;
+            *chunks++ = (hs_star_chunk){.worker = i, .row = row, .col = col, .height = height, .width = width};
+        }
+        columns[i] += width;
+        col += width;
+    }
+}
+
+/* Phase 2. */
+static hs_status serve_selected(const selection *x, int32_t eager, const int *cancel, output *out)
+{
+    const hs_star *star = x->star;
+    int64_t count = 0;
+    for (int64_t k = 0; k < x->owned; k++) count += chunks_of(star, x->sides[x->owner[k]]);
+    hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
+    if (!chunks) return HS_ERROR_MEMORY;
+    cut(x, chunks, out->columns);
+    hs__port port;
+    hs_status status = hs__port_open(&port, star, star->p, 2, eager, cancel);
+    if (!status) {
+        for (int32_t i = 0; i < star->p; i++) seat(&port, star, i, x->sides[i]);
+        port.messages = out->messages;
+        status = hs__port_list(&port, count, chunks);
+        if (!status) status = hs__port_serve(&port, HS_STAR_PANELS, x->length, x->served);
+        out->summary->makespan = port.now;
+        out->summary->chunk_count = count;
+        out->summary->message_count = port.message_count;
+        hs__port_close(&port);
+    }
+    if (!out->chunks) free(chunks);
+    return status;
+}
+
+static hs_status incremental(const hs_star *star, int32_t variant, int32_t eager, const int *cancel, output *out)
+{
+    selection x = {.star = star, .sides = out->sides, .variant = variant};
+    x.ready = calloc((size_t)star->p, sizeof *x.ready);
+    x.picks = calloc((size_t)star->p, sizeof *x.picks);
+    hs_status status = x.ready && x.picks ? select_workers(&x, cancel) : HS_ERROR_MEMORY;
+    if (!status) status = serve_selected(&x, eager, cancel, out);
+    free(x.ready), free(x.picks), free(x.served), free(x.owner);
+    return status;
+}
+
+static hs_status best_of_eight(const hs_star *star, int32_t eager, const int *cancel, output *out)
+{
+    double variants[8];
+    int32_t best = 0;
+    output silent = *out;
+    silent.chunks = NULL;
+    silent.messages = NULL;
+    for (int32_t k = 0; k < 8; k++) {
+        const hs_status status = incremental(star, k, eager, cancel, &silent);
+        if (status) return status;
+        variants[k] = out->summary->makespan;
+        if (variants[k] < variants[best]) best = k;
+    }
+    const hs_status status = incremental(star, best, eager, cancel, out);
+    memcpy(out->summary->variants, variants, sizeof variants);
+    out->summary->variant = best;
+    return status;
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------------- */
+
+static int valid_variant(int32_t method, int32_t variant)
+{
+    if (method != HS_STAR_HET || variant == HS_STAR_ALL) return variant == HS_STAR_ALL;
+    return variant >= 0 && variant < 16 && !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
+}
+
+hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
+                       int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
+{
+    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_BMM || !valid_variant(method, variant) || !chunks != !messages)
+        return HS_ERROR_VALUE;
+    const int32_t layout = method == HS_STAR_BMM ? HS_STAR_TOLEDO : HS_STAR_DOUBLE;
+    int some = 0;
+    for (int32_t i = 0; i < star->p; i++) some |= hs_star_side(star->memory[i], layout) > 0;
+    if (!some) return HS_ERROR_INFEASIBLE;
+    for (int32_t i = 0; i < star->p; i++) sides[i] = hs_star_side(star->memory[i], layout);
+
+    memset(summary, 0, sizeof *summary);
+    output out = {.summary = summary, .sides = sides, .columns = columns, .chunks = chunks, .messages = messages};
+    switch (method) {
+    case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, &out);
+    case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, &out);
+    case HS_STAR_ORROML: return deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, sides, &out);
+    case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, &out);
+    case HS_STAR_ODDOML: return deal(star, 0, HS_STAR_DEMAND, eager, cancel, sides, &out);
+    case HS_STAR_BMM: return deal(star, 1, HS_STAR_DEMAND, eager, cancel, sides, &out);
+    default: break;
+    }
+    if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, &out);
+    summary->variant = variant;
+    return incremental(star, variant, eager, cancel, &out);
+}

@@ -1,0 +1,317 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "star.h"
+
+/* ---- heap ----------------------------------------------------------------------------------------------------- */
+
+static int heap_open(hs__heap *heap, int32_t p)
+{
+    heap->size = 0;
+    heap->worker = malloc((size_t)p * sizeof *heap->worker);
+    heap->place = malloc((size_t)p * sizeof *heap->place);
+    heap->key = malloc((size_t)p * sizeof *heap->key);
+    if (!heap->worker || !heap->place || !heap->key) return 0;
+    for (int32_t i = 0; i < p; i++) heap->place[i] = -1;
+    return 1;
+}
+
+static void heap_close(hs__heap *heap) { free(heap->worker), free(heap->place), free(heap->key); }
+
+static int sooner(const hs__heap *heap, int32_t x, int32_t y)
+{
+    return heap->key[x] < heap->key[y] || (heap->key[x] == heap->key[y] && x < y);
+}
+
+static void put(hs__heap *heap, int32_t at, int32_t i)
+{
+    heap->worker[at] = i;
+    heap->place[i] = at;
+}
+
+/* The worker at a place whose key has changed goes where it belongs. */
+static void settle(hs__heap *heap, int32_t at)
+{
+    const int32_t i = heap->worker[at];
+    for (; at && sooner(heap, i, heap->worker[(at - 1) / 2]); at = (at - 1) / 2) put(heap, at, heap->worker[(at - 1) / 2]);
+    for (int32_t child; (child = 2 * at + 1) < heap->size; at = child) {
+        if (child + 1 < heap->size && sooner(heap, heap->worker[child + 1], heap->worker[child])) child++;
+        if (!sooner(heap, heap->worker[child], i)) break;
+        put(heap, at, heap->worker[child]);
+    }
+    put(heap, at, i);
+}
+
+static void heap_set(hs__heap *heap, int32_t i, double key)
+{
+    heap->key[i] = key;
+    if (heap->place[i] < 0) put(heap, heap->size++, i);
+    settle(heap, heap->place[i]);
+}
+
+static void heap_remove(hs__heap *heap, int32_t i)
+{
+    const int32_t at = heap->place[i];
+    if (at < 0) return;
+    heap->place[i] = -1;
+    if (at == --heap->size) return;
+    put(heap, at, heap->worker[heap->size]);
+    settle(heap, at);
+}
+
+/* ---- port ----------------------------------------------------------------------------------------------------- */
+
+int hs__star_valid(const hs_star *star)
+{
+    const int64_t most = INT32_MAX;
+    if (star->r < 1 || star->s < 1 || star->t < 1 || star->p < 1 || star->r > most || star->s > most || star->t > most) return 0;
+    for (int32_t i = 0; i < star->p; i++) {
+        if (!(star->cycle_times[i] > 0.0 && star->cycle_times[i] <= HS_STAR_MOST)) return 0;
+        if (!(star->link_costs[i] >= 0.0 && star->link_costs[i] <= HS_STAR_MOST)) return 0;
+        if (star->memory[i] < 0 || star->memory[i] > (INT64_C(1) << 53)) return 0;
+    }
+    return 1;
+}
+
+hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t buffers, int32_t eager, const int *cancel)
+{
+    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = buffers, .eager = eager, .left = star->s, .cancel = cancel};
+    port->desk = calloc((size_t)p, sizeof *port->desk);
+    const int opened = heap_open(&port->results, p) & heap_open(&port->demand, p);
+    if (port->desk && opened) {
+        for (int32_t i = 0; i < p; i++) port->desk[i].chunk = -1;
+        return HS_OK;
+    }
+    hs__port_close(port);
+    return HS_ERROR_MEMORY;
+}
+
+void hs__port_close(hs__port *port)
+{
+    free(port->desk), free(port->next);
+    heap_close(&port->results), heap_close(&port->demand);
+}
+
+hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
+{
+    port->next = malloc((size_t)(count ? count : 1) * sizeof *port->next);
+    if (!port->next) return HS_ERROR_MEMORY;
+    port->list = chunks;
+    port->chunk_count = count;
+    for (int64_t k = count; k-- > 0;) {
+        hs__desk *desk = &port->desk[chunks[k].worker];
+        port->next[k] = desk->chunk;
+        desk->chunk = k;
+        desk->panels += (port->t + desk->depth - 1) / desk->depth;
+    }
+    return HS_OK;
+}
+
+/* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows top-down. */
+static int take_chunk(hs__port *port, int32_t i)
+{
+    hs__desk *desk = &port->desk[i];
+    if (port->list) {
+        if (desk->chunk < 0) return 0;
+        desk->height = port->list[desk->chunk].height;
+        desk->width = port->list[desk->chunk].width;
+        return 1;
+    }
+    if (desk->breadth == 0) {
+        if (desk->side == 0 || port->left == 0) return 0;
+        desk->breadth = desk->side < port->left ? desk->side : port->left;
+        desk->col = port->s - port->left;
+        desk->row = 0;
+        port->left -= desk->breadth;
+        if (port->columns) port->columns[i] += desk->breadth;
+    }
+    desk->width = desk->breadth;
+    desk->height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
+    desk->chunk = port->chunk_count++;
+    if (port->chunks)
+        port->chunks[desk->chunk] = (hs_star_chunk){.worker = i, .row = desk->row, .col = desk->col, .height = desk->height, .width = desk->width};
+    desk->row += desk->height;
+    if (desk->row == port->r) desk->breadth = 0;
+    return 1;
+}
+
+/* When the worker could take part in its next message. */
+static double earliest(const hs__port *port, const hs__desk *desk)
+{
+    if (desk->kind == HS_STAR_LOAD) return desk->released;
+    return desk->kind == HS_STAR_PANEL && port->buffers == 2 ? desk->before : desk->last;
+}
+
+/* The worker's next message goes through the port; 0: it has none. */
+static int serve(hs__port *port, int32_t i)
+{
+    hs__desk *desk = &port->desk[i];
+    if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
+    const int32_t kind = desk->kind;
+    hs_star_message message = {.worker = i, .kind = kind, .chunk = desk->chunk, .start = fmax(port->now, earliest(port, desk))};
+    const double area = (double)desk->height * (double)desk->width;
+    double blocks = area;
+    if (kind == HS_STAR_PANEL) {
+        const int64_t depth = desk->depth < port->t - desk->sent ? desk->depth : port->t - desk->sent;
+        blocks = (double)depth * (double)(desk->height + desk->width);
+        message.depth = desk->sent;
+        message.end = message.start + blocks * desk->link_cost;
+        message.compute_start = fmax(message.end, desk->last);
+        message.compute_end = message.compute_start + area * (double)depth * desk->cycle_time;
+        desk->before = desk->last;
+        desk->last = message.compute_end;
+        desk->sent += depth;
+        desk->panels--;
+        if (desk->sent == port->t) {
+            desk->kind = HS_STAR_RESULT;
+            heap_set(&port->results, i, desk->last);
+        }
+    } else {
+        message.end = message.start + blocks * desk->link_cost;
+        message.compute_start = message.compute_end = message.end;
+        if (kind == HS_STAR_LOAD) {
+            desk->before = desk->last = message.end;
+            desk->sent = 0;
+            desk->kind = HS_STAR_PANEL;
+        } else {
+            desk->released = message.end;
+            if (port->list) desk->chunk = port->next[desk->chunk];
+            desk->kind = HS_STAR_LOAD;
+            heap_remove(&port->results, i);
+        }
+    }
+    port->now = message.end;
+    if (port->messages) port->messages[port->message_count] = message;
+    port->message_count++;
+    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, earliest(port, desk));
+    return 1;
+}
+
+static int cancelled(const hs__port *port)
+{
+    return port->cancel && (port->message_count & 1023) == 0 && *(const volatile int *)port->cancel;
+}
+
+/* Eager: the results that are ready now. */
+static void return_ready(hs__port *port)
+{
+    while (port->eager && port->results.size && port->results.key[port->results.worker[0]] <= port->now) serve(port, port->results.worker[0]);
+}
+
+static hs_status serve_in_turn(hs__port *port)
+{
+    int32_t *follower = malloc((size_t)port->p * sizeof *follower); /* a ring of those that may have something left */
+    if (!follower) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < port->p; i++) follower[i] = i + 1 < port->p ? i + 1 : 0;
+    hs_status status = HS_OK;
+    for (int32_t before = port->p - 1, left = port->p; left && !status;) {
+        const int32_t i = follower[before];
+        return_ready(port);
+        if (serve(port, i)) {
+            before = i;
+        } else {
+            follower[before] = follower[i];
+            left--;
+        }
+        if (cancelled(port)) status = HS_ERROR_CANCELLED;
+    }
+    free(follower);
+    return status;
+}
+
+static hs_status serve_demand(hs__port *port)
+{
+    for (int32_t i = 0; i < port->p; i++) heap_set(&port->demand, i, 0.0);
+    while (port->demand.size) {
+        return_ready(port);
+        const int32_t i = port->demand.worker[0];
+        if (!serve(port, i)) heap_remove(&port->demand, i);
+        if (cancelled(port)) return HS_ERROR_CANCELLED;
+    }
+    return HS_OK;
+}
+
+/* A list of the workers panel by panel; C and results go where they must. */
+static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *served)
+{
+    for (int64_t k = 0; k < length; k++) {
+        hs__desk *desk = &port->desk[served[k]];
+        if (desk->panels == 0) continue;
+        for (const int64_t wanted = desk->panels - 1; desk->panels > wanted;) {
+            return_ready(port);
+            serve(port, served[k]);
+        }
+        if (cancelled(port)) return HS_ERROR_CANCELLED;
+    }
+    while (port->results.size) serve(port, port->results.worker[0]);
+    return HS_OK;
+}
+
+static hs_status serve_listed(hs__port *port, int64_t length, const int32_t *served)
+{
+    for (int64_t k = 0; k < length; k++) {
+        if (!serve(port, served[k])) return HS_ERROR_VALUE;
+        if (cancelled(port)) return HS_ERROR_CANCELLED;
+    }
+    return HS_OK;
+}
+
+hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served)
+{
+    if (order == HS_STAR_ROUND_ROBIN) return serve_in_turn(port);
+    if (order == HS_STAR_DEMAND) return serve_demand(port);
+    const hs_status status = order == HS_STAR_PANELS ? serve_panels(port, length, served) : serve_listed(port, length, served);
+    if (status) return status;
+    for (int32_t i = 0; i < port->p; i++)
+        if (port->desk[i].kind != HS_STAR_LOAD || port->desk[i].chunk >= 0) return HS_ERROR_VALUE;
+    return HS_OK;
+}
+
+/* ---- given chunks --------------------------------------------------------------------------------------------- */
+
+static int valid_chunks(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks)
+{
+    if (count < 0) return 0;
+    for (int32_t i = 0; depth && i < star->p; i++)
+        if (depth[i] < 1) return 0;
+    for (int64_t k = 0; k < count; k++) {
+        const hs_star_chunk *x = &chunks[k];
+        if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1) return 0;
+        if (x->row > star->r - x->height || x->col > star->s - x->width) return 0;
+        int64_t deep = depth ? depth[x->worker] : 1;
+        if (deep > star->t) deep = star->t;
+        const double panels = (double)buffers * (double)deep * (double)(x->height + x->width);
+        if ((double)(x->height * x->width) + panels > (double)star->memory[x->worker]) return 0;
+    }
+    return 1;
+}
+
+hs_status hs_star_simulate(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks, int32_t order,
+                           int64_t length, const int32_t *served, int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count,
+                           double *makespan)
+{
+    if (!hs__star_valid(star) || (buffers != 1 && buffers != 2) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LISTED) return HS_ERROR_VALUE;
+    if (!valid_chunks(star, depth, buffers, count, chunks)) return HS_ERROR_VALUE;
+    if (order == HS_STAR_PANELS || order == HS_STAR_LISTED) {
+        if (length < 0) return HS_ERROR_VALUE;
+        for (int64_t k = 0; k < length; k++)
+            if (served[k] < 0 || served[k] >= star->p) return HS_ERROR_VALUE;
+    }
+    hs__port port;
+    hs_status status = hs__port_open(&port, star, star->p, buffers, eager, cancel);
+    if (status) return status;
+    for (int32_t i = 0; i < star->p; i++) {
+        port.desk[i].link_cost = star->link_costs[i];
+        port.desk[i].cycle_time = star->cycle_times[i];
+        port.desk[i].depth = depth ? depth[i] : 1;
+    }
+    port.messages = messages;
+    status = hs__port_list(&port, count, chunks);
+    if (!status) status = hs__port_serve(&port, order, length, served);
+    if (!status) {
+        *message_count = port.message_count;
+        *makespan = port.now;
+    }
+    hs__port_close(&port);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* The master's port and what each worker can take part in next: shared by the simulation of given chunks and by the rules. */
+#ifndef HS_STAR_STAR_H
+#define HS_STAR_STAR_H
+
+#include <stdint.h>
+
+#include "hetsched.h"
+
+/* A worker. Its messages have one order: C of a chunk, its panels, the result, C of the next. */
+typedef struct hs__desk {
+    double link_cost, cycle_time;
+    int64_t side;             /* largest height and width of a chunk dealt; 0: is dealt none */
+    int64_t depth;            /* of a panel */
+    int32_t kind;             /* of the next message, hs_star_kind */
+    int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
+    int64_t height, width;    /* of the chunk in work */
+    int64_t row, col, breadth; /* dealing: the rows from `row` on of these columns are not dealt yet */
+    int64_t sent;             /* blocks of the inner dimension */
+    int64_t panels;           /* left in a list */
+    double released;          /* the C buffers are free */
+    double last, before;      /* ends of the last two panels; before there were so many, when C had come */
+} hs__desk;
+
+/* Workers by ascending key, ties by index. */
+typedef struct hs__heap {
+    int32_t size;
+    int32_t *worker, *place; /* place[i] in worker[], -1: not there */
+    double *key;             /* [p] by worker */
+} hs__heap;
+
+typedef struct hs__port {
+    int64_t r, s, t;
+    int32_t p, buffers, eager;
+    hs__desk *desk;
+    hs__heap results;          /* workers whose next message is a result, by the end of the last panel */
+    hs__heap demand;           /* all workers by the earliest start of the next message; only for HS_STAR_DEMAND */
+    const hs_star_chunk *list; /* or NULL: columns are dealt */
+    int64_t *next;             /* [chunks of the list] the next one of the same worker, -1: none */
+    int64_t left;              /* columns not dealt */
+    int64_t *columns;          /* [p] dealt to each worker, or NULL */
+    hs_star_chunk *chunks;     /* those dealt, or NULL */
+    hs_star_message *messages; /* or NULL */
+    int64_t chunk_count, message_count;
+    double now;                /* end of the last message */
+    const int *cancel;
+} hs__port;
+
+/* p idle desks on which link_cost, cycle_time, side and depth are still to be set. */
+hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t buffers, int32_t eager, const int *cancel);
+void hs__port_close(hs__port *port);
+
+/* Gives the desks the chunks of a list. */
+hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks);
+
+/* Serves until all is done, hs_star_order. A list of workers that does not fit is HS_ERROR_VALUE. */
+hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served);
+
+/* Whether the numbers are in the range that the header asks for. */
+int hs__star_valid(const hs_star *star);
+
+#endif

@@ -1,0 +1,205 @@
+/* Products on a star: the spec's values, schedules judged by the model alone, replay, bounds, refusals. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+enum { MAX = 6, CELLS = 16 * 16, METHODS = 7 };
+
+typedef struct instance {
+    hs_star star;
+    double times[MAX], costs[MAX];
+    int64_t memory[MAX];
+} instance;
+
+static void draw(instance *x)
+{
+    static const int64_t sizes[] = {0, 3, 5, 7, 12, 21, 32, 45, 60, 140};
+    const int32_t p = 1 + (int32_t)check_random(MAX);
+    for (int32_t i = 0; i < p; i++) {
+        x->times[i] = 1 + check_random(7);
+        x->costs[i] = check_random(5);
+        x->memory[i] = sizes[check_random(10)];
+    }
+    x->memory[check_random((unsigned)p)] = sizes[2 + check_random(8)];
+    x->star = (hs_star){1 + check_random(12), 1 + check_random(12), 1 + check_random(6), p, x->times, x->costs, x->memory};
+}
+
+/* ---- the paper ------------------------------------------------------------------------------------------------ */
+
+static void golden(void)
+{
+    static const double costs[3][3] = {{1, 2}, {1, 1, 1}, {1, 1}}, times[3][3] = {{2, 3}, {3, 3, 3}, {1, 4}};
+    static const int64_t memory[3][3] = {{12, 21}, {12, 12, 12}, {32, 12}};
+    const hs_star stars[] = {{4, 8, 3, 2, times[0], costs[0], memory[0]}, {6, 9, 4, 3, times[1], costs[1], memory[1]}, {3, 7, 2, 2, times[2], costs[2], memory[2]}};
+    static const double wanted[3][METHODS] = {{272, 288, 250, 299, 288, 276, 340}, {420, 420, 401, 420, 401, 399, 456}, {97, 97, 97, 93, 90, 100, 98}};
+    hs_star_summary summary;
+    int64_t sides[3], columns[3];
+    for (int k = 0; k < 3; k++)
+        for (int32_t method = 0; method < METHODS; method++) {
+            CHECK(hs_star_plan(&stars[k], method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
+            CHECK(summary.makespan == wanted[k][method]);
+        }
+    CHECK(hs_star_plan(&stars[0], HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
+    for (int k = 0; k < 8; k++) CHECK(summary.variants[k] == (k % 2 ? 288 : 250));
+    CHECK(columns[0] == 5 && columns[1] == 3 && sides[0] == 2 && sides[1] == 3 && summary.variant == 0);
+
+    static const int64_t sizes[][4] = {{21, 3, 4, 2}, {5242, 70, 71, 41}, {10485, 100, 101, 59}, {20971, 142, 144, 83}};
+    for (int k = 0; k < 4; k++)
+        for (int32_t layout = 0; layout < 3; layout++) CHECK(hs_star_side(sizes[k][0], layout) == sizes[k][1 + layout]);
+    for (int64_t m = 0; m < 3000; m++) {
+        const int64_t a = hs_star_side(m, HS_STAR_DOUBLE), b = hs_star_side(m, HS_STAR_SINGLE), c = hs_star_side(m, HS_STAR_TOLEDO);
+        CHECK(a * a + 4 * a <= m && (a + 1) * (a + 1) + 4 * (a + 1) > m);
+        CHECK((b == 0 || 1 + b + b * b <= m) && 1 + (b + 1) + (b + 1) * (b + 1) > m);
+        CHECK(3 * c * c <= m && 3 * (c + 1) * (c + 1) > m);
+    }
+    CHECK(hs_star_side(-1, HS_STAR_DOUBLE) == 0 && hs_star_side(INT64_MAX, HS_STAR_TOLEDO) == 54794158);
+}
+
+/* ---- schedules ------------------------------------------------------------------------------------------------ */
+
+/* Port, order, durations, coverage and causality; the buffers follow from what a panel waits for. */
+static int valid(const instance *x, int toledo, const int64_t *sides, int64_t chunk_count, const hs_star_chunk *chunks, int64_t count,
+                 const hs_star_message *messages)
+{
+    static double ends[CELLS][16]; /* [0]: C has come; of the panels */
+    int painted[CELLS] = {0}, sent[CELLS] = {0}, stage[CELLS] = {0}, good = 1;
+    double port = 0, computed[MAX] = {0}, released[MAX] = {0};
+    for (int64_t k = 0; k < chunk_count; k++)
+        for (int64_t i = chunks[k].row; i < chunks[k].row + chunks[k].height; i++)
+            for (int64_t j = chunks[k].col; j < chunks[k].col + chunks[k].width; j++) painted[i * 16 + j]++;
+    for (int64_t i = 0; i < x->star.r; i++)
+        for (int64_t j = 0; j < x->star.s; j++) good &= painted[i * 16 + j] == 1;
+    for (int64_t k = 0; k < count; k++) {
+        const hs_star_message *y = &messages[k];
+        const hs_star_chunk *chunk = &chunks[y->chunk];
+        const int32_t i = y->worker, c = (int32_t)y->chunk;
+        double blocks = (double)(chunk->height * chunk->width), own;
+        good &= chunk->worker == i;
+        if (y->kind == HS_STAR_LOAD) {
+            good &= stage[c]++ == 0;
+            own = released[i];
+            ends[c][0] = y->end;
+        } else if (y->kind == HS_STAR_PANEL) {
+            const int64_t side = toledo ? sides[i] : 1, depth = side < x->star.t - y->depth ? side : x->star.t - y->depth;
+            const int n = stage[c], wait = toledo ? n - 1 : n - 2;
+            good &= n > 0 && y->depth == sent[c];
+            own = ends[c][wait > 0 ? wait : 0];
+            const double work = blocks * (double)depth * x->times[i];
+            blocks = (double)(depth * (chunk->height + chunk->width));
+            good &= y->compute_start == fmax(y->end, computed[i]) && y->compute_end == y->compute_start + work;
+            computed[i] = ends[c][n] = y->compute_end;
+            sent[c] += (int)depth;
+            stage[c]++;
+        } else {
+            good &= sent[c] == x->star.t;
+            own = computed[i];
+            released[i] = y->end;
+            sent[c] = -1;
+        }
+        good &= y->start == fmax(port, own) && y->end == y->start + blocks * x->costs[i];
+        port = y->end;
+    }
+    for (int64_t k = 0; k < chunk_count; k++) good &= sent[k] == -1;
+    return good;
+}
+
+static void schedules(void)
+{
+    static hs_star_chunk chunks[CELLS];
+    static hs_star_message messages[CELLS * 8], again[CELLS * 8];
+    static int32_t served[CELLS * 8];
+    for (int round = 0; round < 1200; round++) {
+        instance x;
+        draw(&x);
+        const int32_t method = (int32_t)check_random(METHODS), eager = (int32_t)check_random(2);
+        const int toledo = method == HS_STAR_BMM;
+        hs_star_summary summary, counted;
+        int64_t sides[MAX], columns[MAX], depth[MAX], count, total = 0;
+        double makespan, bounds[5];
+        CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &counted, sides, columns, NULL, NULL) == HS_OK);
+        if (!CHECK(counted.chunk_count <= CELLS && counted.message_count <= CELLS * 8)) continue;
+        CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &summary, sides, columns, chunks, messages) == HS_OK);
+        CHECK(memcmp(&summary, &counted, sizeof summary) == 0);
+        CHECK(valid(&x, toledo, sides, summary.chunk_count, chunks, summary.message_count, messages));
+        CHECK(messages[summary.message_count - 1].end == summary.makespan);
+        for (int32_t i = 0; i < x.star.p; i++) {
+            total += columns[i];
+            depth[i] = toledo && sides[i] ? sides[i] : 1;
+        }
+        CHECK(total == x.star.s);
+        for (int64_t k = 0; k < summary.message_count; k++) served[k] = messages[k].worker;
+        CHECK(hs_star_simulate(&x.star, depth, toledo ? 1 : 2, summary.chunk_count, chunks, HS_STAR_LISTED, summary.message_count, served, 0, NULL, again,
+                               &count, &makespan) == HS_OK);
+        CHECK(count == summary.message_count && makespan == summary.makespan);
+        CHECK(memcmp(messages, again, (size_t)count * sizeof *messages) == 0);
+        CHECK(hs_star_bounds(&x.star, toledo ? HS_STAR_TOLEDO : HS_STAR_DOUBLE, bounds) == HS_OK);
+        for (int k = 0; k < 5; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
+        CHECK(bounds[HS_STAR_STEADY] <= bounds[HS_STAR_STEADY_C] * (1 + 1e-9));
+    }
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------- */
+
+static void refusals(void)
+{
+    const double good[] = {1, 2}, zero[] = {0, 1}, negative[] = {1, -1}, nan[] = {NAN, 1}, large[] = {1, INFINITY};
+    const int64_t memory[] = {12, 5}, little[] = {4, 2}, wrong[] = {12, -1};
+    hs_star_summary summary = {.makespan = -1};
+    int64_t sides[2], columns[2], count;
+    double bounds[5], makespan;
+    const hs_star fine = {3, 4, 2, 2, good, good, memory};
+    const hs_star bad[] = {{0, 4, 2, 2, good, good, memory},    {3, 0, 2, 2, good, good, memory},         {3, 4, 0, 2, good, good, memory},
+                           {3, 4, 2, 0, good, good, memory},    {INT64_MAX, 4, 2, 2, good, good, memory}, {3, 4, 2, 2, zero, good, memory},
+                           {3, 4, 2, 2, good, negative, memory}, {3, 4, 2, 2, nan, good, memory},          {3, 4, 2, 2, good, nan, memory},
+                           {3, 4, 2, 2, large, good, memory},   {3, 4, 2, 2, good, large, memory},        {3, 4, 2, 2, good, good, wrong}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        CHECK(hs_star_plan(&bad[k], HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+        CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, bounds) == HS_ERROR_VALUE);
+        CHECK(hs_star_simulate(&bad[k], NULL, 2, 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    }
+    CHECK(hs_star_plan(&fine, 7, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_star_plan(&fine, HS_STAR_HET, 16, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_star_plan(&fine, HS_STAR_HET, HS_STAR_FIRST_C | HS_STAR_SPREAD_C, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(summary.makespan == -1);
+    const hs_star none = {3, 4, 2, 2, good, good, little};
+    CHECK(hs_star_plan(&none, HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_INFEASIBLE);
+    CHECK(hs_star_plan(&none, HS_STAR_BMM, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
+    CHECK(columns[0] == 4 && columns[1] == 0);
+
+    const hs_star_chunk chunks[] = {{0, 0, 0, 2, 2}, {0, 2, 0, 1, 2}};
+    const int32_t all[] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, other[] = {1};
+    const int64_t shallow[] = {0, 1}, deep[] = {9, 9};
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_ROUND_ROBIN, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 8, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_PANELS, 9, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 7, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 9, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_PANELS, 3, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 1, other, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, NULL, 3, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, shallow, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, deep, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&fine, deep, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 6);
+    const int64_t less[] = {11, 5};
+    const hs_star tight = {3, 4, 2, 2, good, good, less};
+    CHECK(hs_star_simulate(&tight, NULL, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_star_simulate(&tight, NULL, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK);
+    CHECK(hs_star_bounds(&fine, 3, bounds) == HS_ERROR_VALUE);
+
+    const int stop = 1;
+    const hs_star long_one = {1000, 1000, 1000, 2, good, good, memory};
+    for (int32_t method = 0; method < METHODS; method++)
+        CHECK(hs_star_plan(&long_one, method, HS_STAR_ALL, 0, &stop, &summary, sides, columns, NULL, NULL) == HS_ERROR_CANCELLED);
+}
+
+int main(void)
+{
+    golden();
+    schedules();
+    refusals();
+    return check_result();
+}

@@ -1,0 +1,262 @@
+"""Products on a star of workers with limited memory: who gets which columns, and in which order the master's port serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, _engine
+from .errors import InfeasibleError
+from .plan import Plan, Step, proven
+from .platform import Platform
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+METHODS = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+RETURNS = ("lazy", "eager")
+VARIANTS = {  # of hs_star_plan; the first eight are the paper's
+    "global": 0,
+    "global+c": 1,
+    "global+ahead": 2,
+    "global+ahead+c": 3,
+    "local": 4,
+    "local+c": 5,
+    "local+ahead": 6,
+    "local+ahead+c": 7,
+    "global+spread-c": 8,
+    "global+ahead+spread-c": 10,
+    "local+spread-c": 12,
+    "local+ahead+spread-c": 14,
+}
+KINDS = ("C", "panel", "result")
+_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C")  # the first three hold for every plan
+_DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
+_MOST = 1e200
+_MOST_MESSAGES = 10**8
+_LONG = 10**6  # messages; from here on Ctrl-C is looked for
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StarPlan(Plan):
+    """C (r x s blocks) += A (r x t) B (t x s): the chunks of C of each worker, and every message on the master's port.
+
+    Attributes
+    ----------
+    shape : (int, int, int)
+        r, s and t in blocks.
+    makespan : float
+        In the unit of the cycle-times.
+    columns : (p,) int64 array
+        Block columns of C of each worker; they sum to s.
+    enrolled : (k,) int64 array
+        The workers that have some.
+    mu : (p,) int64 array
+        Largest height and width of a worker's chunks; 0 for one that the method does not consider.
+    chunks : (n, 5) int64 array
+        worker, row, col, height, width of the chunks of C. A worker does its own in this order.
+    messages : structured array
+        The port's log: worker, kind (0 C, 1 panel of A and B, 2 result), chunk, depth (of a panel: its first block in the
+        inner dimension), start, end, and for panels compute_start and compute_end.
+    updates : (p,) int64 array
+        Block updates of each worker; they sum to r s t.
+    bounds : dict of str to float
+        Lower bounds: "work", "traffic" and "transfer" hold for every plan, "steady state" (without and with the traffic of C)
+        for square chunks of at most the side that the memory allows.
+    returns : {"lazy", "eager"}
+        When results go back: just before the worker's next chunk, or as soon as the port is free.
+    variant : str
+        Of "het", else "".
+    variants : dict of str to float
+        Makespans of het's variants, where all were tried.
+    cycle_times, link_costs : (p,) float64 arrays
+        Time per block update, and per block on the port.
+    memory : (p,) int64 array
+        Buffers of one block.
+    names : tuple of str
+    """
+
+    shape: tuple[int, int, int]
+    makespan: float
+    columns: NDArray[np.int64]
+    enrolled: NDArray[np.int64]
+    mu: NDArray[np.int64]
+    chunks: NDArray[np.int64]
+    messages: NDArray[Any]
+    updates: NDArray[np.int64]
+    bounds: dict[str, float]
+    returns: str
+    variant: str
+    variants: dict[str, float]
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    memory: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def worker_names(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def binding(self) -> str:
+        """Which of the bounds that hold for every plan is the largest."""
+        return max(_BOUNDS[:3], key=self.bounds.__getitem__)
+
+    @property
+    def work(self) -> float:
+        """Makespan times the workers enrolled: what the paper's relative work compares."""
+        return self.makespan * len(self.enrolled)
+
+    def steps(self) -> list[Step]:
+        steps = []
+        for worker, kind, chunk, depth, start, end, compute_start, compute_end in self.messages.tolist():
+            what = f"{KINDS[kind]} {depth} of chunk {chunk}" if kind == 1 else f"{KINDS[kind]} of chunk {chunk}"
+            steps.append(Step(worker, "transfer", start, end, what))
+            if kind == 1:
+                steps.append(Step(worker, "compute", compute_start, compute_end, what))
+        return steps
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        from .plot_star import plot_star
+
+        return plot_star(self, ax)
+
+
+def plan_product(
+    r: int, s: int, t: int, platform: Platform, method: str = "het", *, returns: str = "lazy", variant: str | None = None
+) -> StarPlan:
+    """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
+
+    The master holds the matrices and has one port: one message at a time, in either direction. A worker receives a chunk of C,
+    then panel after panel of A and B while it computes, and sends the chunk back.
+
+    Parameters
+    ----------
+    r, s, t : int
+        Size in blocks of q x q elements, each at least 1.
+    platform : Platform
+        A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
+        one that holds a chunk of side max(r, s).
+    method : {"het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "best"}
+        The paper's seven algorithms: incremental selection; the best homogeneous platform for a memory size, or for memory,
+        link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "best" is the best of the seven.
+    returns : {"lazy", "eager"}
+        When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free.
+    variant : str, optional
+        Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
+        "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
+
+    Returns
+    -------
+    StarPlan
+        lower_bound holds for every plan, also for other shapes of chunks.
+
+    Raises
+    ------
+    InfeasibleError
+        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm".
+    ValueError, TypeError
+        For arguments outside their ranges.
+
+    Notes
+    -----
+    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21])
+    >>> plan = hs.plan_product(4, 8, 3, platform)
+    >>> plan.makespan, plan.columns.tolist(), plan.mu.tolist(), plan.variant
+    (250.0, [5, 3], [2, 3], 'global')
+    >>> hs.plan_product(4, 8, 3, platform, "bmm").makespan
+    340.0
+    """
+    most = 2**31 - 1
+    shape = (
+        _check.integer("r", r, low=1, high=most),
+        _check.integer("s", s, low=1, high=most),
+        _check.integer("t", t, low=1, high=most),
+    )
+    times, costs, memory = _star_of(platform, shape)
+    if method not in (*METHODS, "best"):
+        raise ValueError(f"method must be one of best, {', '.join(METHODS)}, got {method!r}")
+    if returns not in RETURNS:
+        raise ValueError(f"returns must be one of {', '.join(RETURNS)}, got {returns!r}")
+    if variant is not None and method != "het":
+        raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
+    if variant is not None and variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+    least = 3 if method == "bmm" else 5
+    methods = METHODS if method == "best" else (method,)
+    if memory.max() < 5 and method == "best":
+        methods, least = ("bmm",), 3
+    if memory.max() < least:
+        raise InfeasibleError(
+            f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
+        )
+    star = _engine.Star(shape, times, costs, memory)
+    messages = _least_messages(shape, memory)
+    if messages > _MOST_MESSAGES:
+        raise ValueError(f"r, s, t = {shape} need {messages} messages or more, at most {_MOST_MESSAGES} can be simulated")
+    choice, long, eager = -1 if variant is None else VARIANTS[variant], messages > _LONG, returns == "eager"
+    if len(methods) > 1:
+        trials = {name: star.plan(METHODS.index(name), choice, eager, False, long) for name in methods}
+        chosen = min(methods, key=lambda name: trials[name].makespan)
+    else:
+        chosen = methods[0]
+    result = star.plan(METHODS.index(chosen), choice, eager, True, long)
+    bounds = dict(zip(_BOUNDS, star.bounds(_TOLEDO if chosen == "bmm" else _DOUBLE), strict=True))
+    bound = max(bounds[name] for name in _BOUNDS[:3])
+    updates = np.zeros(len(times), np.int64)
+    np.add.at(updates, result.chunks[:, 0], result.chunks[:, 3] * result.chunks[:, 4] * shape[2])
+    names = {number: name for name, number in VARIANTS.items()}
+    return StarPlan(
+        method=chosen,
+        lower_bound=min(bound, result.makespan),
+        optimal=proven(result.makespan, bound),
+        scope="",
+        shape=shape,
+        makespan=result.makespan,
+        columns=_check.frozen(result.columns),
+        enrolled=_check.frozen(np.flatnonzero(result.columns)),
+        mu=_check.frozen(result.sides),
+        chunks=_check.frozen(result.chunks),
+        messages=_check.frozen(result.messages),
+        updates=_check.frozen(updates),
+        bounds=bounds,
+        returns=returns,
+        variant=names[result.variant] if chosen == "het" else "",
+        variants={names[k]: result.variants[k] for k in range(8)} if chosen == "het" and variant is None else {},
+        cycle_times=_check.frozen(times),
+        link_costs=_check.frozen(costs),
+        memory=_check.frozen(memory),
+        names=platform.names,
+    )
+
+
+def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Cycle-times, link costs and memory, checked."""
+    if not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
+    if platform.links is not None:
+        raise ValueError("platform must be a star: the master's links are needed, got links between the workers")
+    for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
+        if (values > _MOST).any():
+            raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")
+    side = min(max(shape[:2]), 2**26)
+    unlimited = min(side * side + 4 * side, 2**53)
+    memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
+    return platform.cycle_times, platform.link_costs, memory
+
+
+def _least_messages(shape: tuple[int, ...], memory: NDArray[np.int64]) -> int:
+    """No plan of squares has fewer."""
+    r, s, t = shape
+    side = max(_engine.star_side(int(memory.max()), layout) for layout in (_DOUBLE, _TOLEDO))
+    return -(-s // side) * -(-r // side) * (2 + -(-t // side))

@@ -1,0 +1,141 @@
+"""Products step by step (2001 paper, section 3.1) over every partition, run and replayed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hetsched as hs
+
+METHODS = (
+    "columns", "rows", "rectangles", "best", "interval", "guillotine", "nonrectangular", "contiguous", "recursive",
+    "nagamochi-abe", "kalinov-lastovetsky", "snrpp", "auto",
+)  # fmt: skip
+
+
+def platform(times: list[float], costs: list[float]) -> hs.Platform:
+    return hs.Platform.star(times, link_costs=costs)
+
+
+def plan_of(pl: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
+    from hetsched.product import plan_matmul
+
+    return plan_matmul(*sizes, pl, **options)  # type: ignore[arg-type]
+
+
+def replay(plan: hs.ProductPlan, block: int) -> float:
+    """Plays the plan by its rules, without its times; checks them on the way and returns the makespan."""
+    m, n, k = plan.shape
+    p = len(plan.names)
+    painted = np.zeros((m, n, k), np.int64)
+    ready, port = np.zeros(p), 0.0
+    steps = np.unique(plan.boxes[:, 3])
+    assert steps.tolist() == list(range(0, k, k if plan.communication == "once" else block))
+    for depth in steps.tolist():
+        of_step = np.flatnonzero(plan.boxes[:, 3] == depth)
+        for worker in range(p):
+            own = [i for i in of_step if plan.boxes[i, 0] == worker]
+            if not own:
+                continue
+            rows, cols, updates = set(), set(), 0
+            for i in own:
+                _, r, c, d, h, w, length = plan.boxes[i].tolist()
+                painted[r : r + h, c : c + w, d : d + length] += 1
+                rows |= set(range(r, r + h))
+                cols |= set(range(c, c + w))
+                updates += h * w * length
+            volume = 8 * (len(rows) + len(cols)) * length
+            assert plan.sent[own].tolist() == [volume] + [0] * (len(own) - 1)
+            duration = volume * plan.link_costs[worker] / 1e9
+            if duration > 0:
+                begin = ready[worker] if plan.communication == "parallel" else max(ready[worker], port)
+                ready[worker] = port = begin + duration
+                assert plan.receive[own[0]] == pytest.approx([begin, port], rel=1e-12)
+            ready[worker] += 2 * updates * plan.cycle_times[worker] / 1e9
+    assert (painted == 1).all()
+    return float(ready.max())
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 30)), min_size=1, max_size=6),
+    st.sampled_from(METHODS),
+    st.sampled_from(["once", "sequential", "parallel"]),
+    st.tuples(st.integers(4, 24), st.integers(4, 24), st.integers(1, 20)),
+    st.integers(1, 3),
+)
+def test_replayed(workers, method, communication, sizes, block):
+    pl = platform([t for t, _ in workers], [c for _, c in workers])
+    if -(-sizes[0] // block) * -(-sizes[1] // block) < len(workers):
+        return
+    plan = plan_of(pl, sizes, method=method, communication=communication, block=block)
+    assert plan.makespan == pytest.approx(replay(plan, block), rel=1e-9)
+    trace = hs.simulate(plan)
+    assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
+    assert plan.lower_bound <= plan.makespan
+    for worker in range(len(workers)):  # a worker does one thing at a time
+        spans = sorted((e.start, e.end) for e in trace.events if e.worker == worker and e.kind != "wait")
+        assert all(a[1] <= b[0] + 1e-12 for a, b in zip(spans, spans[1:], strict=False))
+    if communication == "sequential":  # and so does the port
+        spans = sorted((e.start, e.end) for e in trace.events if e.kind == "transfer")
+        assert all(a[1] <= b[0] + 1e-12 for a, b in zip(spans, spans[1:], strict=False))
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("columns", "rows", "rectangles", "auto")])
+def test_blocks_moved_in_a_step_are_the_cost(method):
+    pl = platform([3, 5, 8, 4, 2], [1, 1, 1, 1, 1])
+    cells = hs.partition(pl, method, shape=(15, 20), link_costs=[1] * 5)
+    plan = plan_of(pl, (15 * 4, 20 * 4, 40), method=method, communication="sequential", block=4)
+    steps = plan.sent.reshape(10, -1).sum(axis=1) / 8 / 16
+    assert steps == pytest.approx(np.full(10, cells.cost))
+    assert plan.received.sum() == pytest.approx(plan.sent.sum())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("communication", ["once", "sequential", "parallel"])
+def test_runs(method, communication):
+    rng = np.random.default_rng(3)
+    A, B = rng.integers(-4, 5, (90, 50)).astype(float), rng.integers(-4, 5, (50, 70)).astype(float)
+    C = rng.integers(-4, 5, (90, 70)).astype(float)
+    with hs.Pool(platform([300, 40, 60], [20, 50, 10]), emulate=True, time_scale=0.2) as pool:
+        result, trace = pool.matmul(A, B, C.copy(), 2, -1, method=method, block=10, communication=communication, trace=True)
+        plan = pool.plan(90, 70, 50, method=method, block=10, communication=communication)
+    assert (result == 2 * A @ B - C).all()
+    assert trace.predicted == pytest.approx(plan.makespan * 0.2)
+    assert trace.makespan >= trace.predicted * (1 - 1e-9)
+    moved = [(e.worker, e.start, e.end) for e in trace.events if e.kind == "transfer"]
+    assert len(moved) == np.count_nonzero(plan.receive[:, 1] > plan.receive[:, 0])
+    for worker, start, _ in moved:  # as planned
+        assert np.abs(plan.receive[plan.boxes[:, 0] == worker, 0] * 0.2 - start).min() < 1e-9
+
+
+def test_runs_over_a_partition():
+    rng = np.random.default_rng(4)
+    A, B = rng.integers(-4, 5, (60, 30)).astype(float), rng.integers(-4, 5, (30, 60)).astype(float)
+    zones = hs.partition([1, 12], "nonrectangular", shape=(12, 12))
+    assert len(zones.pieces) == 3
+    with hs.Pool(platform([120, 10], [1, 1]), emulate=True, time_scale=0.1) as pool:
+        result, trace = pool.run(zones, A, B, communication="sequential", trace=True)
+        assert (result == A @ B).all()
+        assert len({e.start for e in trace.events if e.kind == "transfer"}) == 2 * 6
+        with pytest.raises(ValueError, match="communication must be one of once, sequential, parallel"):
+            pool.run(zones, A, B, communication="fast")
+    with hs.Pool(platform([120, 10], [0, 0])) as pool:  # on real cores the same boxes
+        assert (pool.matmul(A, B, method="nonrectangular", communication="parallel", block=5) == A @ B).all()
+
+
+def test_auto_takes_the_fastest():
+    pl = platform([8, 1, 8, 1, 30], [4, 0.1, 3, 2, 9])
+    for communication in ("once", "sequential", "parallel"):
+        times = {
+            method: plan_of(pl, (400, 300, 200), method=method, block=10, communication=communication).makespan
+            for method in ("columns", "rows", "rectangles", "best", "contiguous")
+        }
+        assert plan_of(pl, (400, 300, 200), block=10, communication=communication).makespan == min(times.values())
+
+
+def test_bad_communication():
+    with pytest.raises(ValueError, match="communication must be one of once, sequential, parallel, got 'none'"):
+        plan_of(platform([1], [1]), (4, 4, 4), communication="none")

@@ -1,0 +1,464 @@
+"""hetsched.star: the paper's algorithms against the rules in exact arithmetic, and a judge that knows only the model."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles_star import (
+    every_log,
+    het,
+    homogeneous,
+    judge,
+    makespan,
+    selections,
+    side_of,
+    simulate_selected,
+    steady_state,
+    toledo_side,
+)
+
+import hetsched as hs
+from hetsched import _engine
+from hetsched import star as star_module
+
+METHODS = star_module.METHODS
+ROUND_ROBIN, DEMAND, PANELS, LISTED = range(4)
+FIRST = (4, 8, 3, (1, 2), (2, 3), (12, 21))
+SECOND = (6, 9, 4, (1, 1, 1), (3, 3, 3), (12, 12, 12))
+THIRD = (3, 7, 2, (1, 1), (1, 4), (32, 12))  # mu > r
+
+
+def platform_of(costs, times, memory):
+    return hs.Platform.star(times, link_costs=costs, memory=memory)
+
+
+def plan_of(instance, method="het", **options):
+    r, s, t, costs, times, memory = instance
+    return hs.plan_product(r, s, t, platform_of(costs, times, memory), method, **options)
+
+
+def drawn(seed, *, most=4):
+    """A small random instance."""
+    rng = random.Random(seed)
+    p = rng.randint(1, most)
+    scale = rng.choice([1, 1, 0.25])
+    costs = tuple(scale * rng.randint(0 if rng.random() < 0.2 else 1, 4) for _ in range(p))
+    times = tuple(scale * rng.randint(1, 6) for _ in range(p))
+    memory = [rng.choice([0, 3, 4, 5, 7, 12, 21, 32, 45, 60, 300]) for _ in range(p)]
+    memory[rng.randrange(p)] = rng.choice([5, 12, 21, 35])
+    return rng.randint(1, 9), rng.randint(1, 12), rng.randint(1, 5), costs, times, tuple(memory)
+
+
+def valid(instance, plan):
+    r, s, t, costs, times, memory = instance
+    chunks, messages = plan.chunks.tolist(), plan.messages.tolist()
+    assert judge((r, s, t), costs, times, memory, chunks, messages, toledo=plan.method == "bmm") == plan.makespan
+    assert plan.columns.sum() == s
+    assert plan.updates.sum() == r * s * t
+    assert plan.updates.tolist() == (plan.columns * r * t).tolist()
+    assert plan.enrolled.tolist() == [i for i, own in enumerate(plan.columns) if own]
+    assert 0 < plan.lower_bound <= plan.makespan
+    return True
+
+
+class TestPaper:
+    @pytest.mark.parametrize(
+        ("instance", "makespans"),
+        [
+            (FIRST, [272, 288, 250, 299, 288, 276, 340]),
+            (SECOND, [420, 420, 401, 420, 401, 399, 456]),
+            (THIRD, [97, 97, 97, 93, 90, 100, 98]),
+        ],
+    )
+    def test_golden_makespans(self, instance, makespans):
+        assert [plan_of(instance, method).makespan for method in METHODS] == makespans
+        best = plan_of(instance, "best")
+        assert best.makespan == min(makespans)
+        assert best.method == METHODS[makespans.index(min(makespans))]
+
+    @pytest.mark.parametrize(
+        ("instance", "method", "columns"),
+        [
+            (FIRST, "hom", [4, 4]),
+            (FIRST, "homi", [8, 0]),
+            (FIRST, "het", [5, 3]),
+            (FIRST, "ommoml", [8, 0]),
+            (SECOND, "hom", [4, 3, 2]),
+            (SECOND, "het", [4, 3, 2]),
+            (THIRD, "hom", [7, 0]),
+            (THIRD, "orroml", [5, 2]),
+        ],
+    )
+    def test_golden_columns(self, instance, method, columns):
+        assert plan_of(instance, method).columns.tolist() == columns
+
+    def test_eight_variants(self):
+        plan = plan_of(FIRST)
+        assert list(plan.variants.values()) == [250, 288] * 4
+        assert list(plan.variants) == [
+            "global", "global+c", "global+ahead", "global+ahead+c", "local", "local+c", "local+ahead", "local+ahead+c"
+        ]  # fmt: skip
+        assert plan.variant == "global"
+        for name, value in plan.variants.items():
+            alone = plan_of(FIRST, variant=name)
+            assert (alone.makespan, alone.variant, alone.variants) == (value, name, {})
+
+    @pytest.mark.parametrize(
+        ("instance", "value"), [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 56), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 158)]
+    )
+    def test_not_the_optimum(self, instance, value):
+        """The exact optima over full-column panels are 47 and 136."""
+        assert plan_of(instance).makespan == value
+
+    def test_sides(self):
+        sides = [[_engine.star_side(m, layout) for layout in (1, 0, 2)] for m in (21, 5242, 10485, 20971)]
+        assert sides == [[4, 3, 2], [71, 70, 41], [101, 100, 59], [144, 142, 83]]
+        for m in (*range(400), *range(2**20 - 50, 2**20 + 50)):
+            assert _engine.star_side(m, 2) == math.isqrt(m // 3)
+            assert _engine.star_side(m, 0) == max(math.isqrt(m + 4) - 2, 0)
+        for m in range(120):
+            assert [_engine.star_side(m, layout) for layout in (0, 1, 2)] == [side_of(m), side_of(m, True), toledo_side(m)]
+        assert _engine.star_side(2**53, 0) == math.isqrt(2**53 + 4) - 2
+
+
+class TestRules:
+    @pytest.mark.parametrize("seed", range(12))
+    def test_message_by_message(self, seed):
+        """Every message of every method is the one that the rules give."""
+        for k in range(6):
+            instance = drawn(100 * seed + k)
+            for returns in ("lazy", "eager"):
+                for method, log in every_log(*instance, eager=returns == "eager").items():
+                    plan = plan_of(instance, method, returns=returns)
+                    messages = [(x[0], x[1], x[4], x[5]) for x in plan.messages.tolist()]
+                    assert messages == [message[:4] for message in log], (instance, method)
+                    computed = [(x[6], x[7]) for x in plan.messages.tolist() if x[1] == 1]
+                    assert computed == [message[4] for message in log if message[4]]
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_virtual_platforms(self, seed):
+        """The choice of equal workers, where there are many thresholds and many workers can be enough."""
+        for k in range(12):
+            rng = random.Random(1000 * seed + k)
+            p = rng.randint(4, 7)
+            costs, times = ([rng.randint(1, 6) for _ in range(p)], [rng.randint(1, 12) for _ in range(p)])
+            memory = [rng.choice([5, 12, 21, 32]) for _ in range(p)]
+            instance = (rng.randint(1, 6), rng.randint(4, 14), rng.randint(1, 4), costs, times, memory)
+            for method in ("hom", "homi"):
+                log, sides = homogeneous(*instance, improved=method == "homi")
+                plan = plan_of(instance, method)
+                assert (plan.mu.tolist(), plan.makespan) == (sides, makespan(log)), (instance, method)
+
+    def test_enough_workers(self):
+        """0.3 / 0.1 rounds to more than 3, but three panels keep the port busy."""
+        plan = hs.plan_product(3, 15, 2, platform_of([0.05] * 5, [0.1] * 5, [21] * 5), "hom")
+        assert plan.enrolled.tolist() == [0, 1, 2]
+
+    @pytest.mark.parametrize("seed", range(25))
+    def test_variants(self, seed):
+        instance = drawn(seed + 7000)
+        r, s, t, costs, times, memory = instance
+        for returns in ("lazy", "eager"):
+            runs = het(*instance, eager=returns == "eager")
+            plan = plan_of(instance, returns=returns)
+            assert list(plan.variants.values()) == [run[0] for run in runs]
+            best = min(range(8), key=lambda k: runs[k][0])
+            assert plan.variant == list(plan.variants)[best]
+            assert plan.columns.tolist() == runs[best][1]
+            for best_of, ahead in (("global", False), ("local", False), ("global", True), ("local", True)):
+                name = best_of + "+ahead" * ahead + "+spread-c"
+                sides = [side_of(m) for m in memory]
+                if t not in (1, 2, 4):  # 2 mu^2 / t must be exact, so that ties are ties
+                    continue
+                chosen = selections(r, s, t, costs, times, sides, best=best_of, c_cost="amortised", ahead=ahead)
+                log, columns = simulate_selected(r, s, t, costs, times, sides, chosen, eager=returns == "eager")
+                plan_spread = plan_of(instance, variant=name, returns=returns)
+                assert (plan_spread.makespan, plan_spread.columns.tolist()) == (makespan(log), columns)
+
+
+class TestModel:
+    @pytest.mark.parametrize("seed", range(15))
+    def test_every_schedule_is_valid(self, seed):
+        for k in range(20):
+            instance = drawn(1000 * seed + k, most=6)
+            for method in METHODS:
+                for returns in ("lazy", "eager"):
+                    assert valid(instance, plan_of(instance, method, returns=returns))
+
+    def test_larger(self):
+        instance = (23, 61, 9, (1, 2, 1, 3, 2), (4, 3, 9, 2, 8), (140, 60, 32, 221, 96))
+        for method in METHODS:
+            assert valid(instance, plan_of(instance, method))
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_the_same_again_from_its_log(self, method):
+        """The chunks in the order of the log give the log."""
+        for seed in range(20):
+            instance = drawn(seed + 500)
+            r, s, t, costs, times, memory = instance
+            plan = plan_of(instance, method)
+            star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+            toledo = method == "bmm"
+            depth = np.maximum(plan.mu, 1) if toledo else None
+            options = {"depth": depth, "buffers": 1 if toledo else 2}
+            served = plan.messages["worker"].astype(np.int32)
+            again, messages = star.simulate(plan.chunks, LISTED, served, False, **options)
+            assert again == plan.makespan
+            assert messages.tolist() == plan.messages.tolist()
+            panels = served[plan.messages["kind"] == 1]
+            value, messages = star.simulate(plan.chunks, PANELS, panels, False, **options)
+            assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist(), toledo=toledo) == value
+            for order in (ROUND_ROBIN, DEMAND):
+                value, messages = star.simulate(plan.chunks, order, panels[:0], True, **options)
+                assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist(), toledo=toledo) == value
+
+    def test_exact_optimum(self):
+        """47, over panels of full columns of any width, to any worker, in every order of the port."""
+
+        def widths(columns):
+            if columns == 0:
+                return [[]]
+            return [[v, *rest] for v in (1, 2)[:columns] for rest in widths(columns - v)]
+
+        star = _engine.Star((2, 4, 2), np.array([2.0, 3.0]), np.array([1.0, 2.0]), np.array([12, 12], np.int64))
+        best = math.inf
+        for first in range(5):
+            for own in itertools.product(widths(first), widths(4 - first)):
+                flat = [(worker, v) for worker in (0, 1) for v in own[worker]]
+                starts = itertools.accumulate((v for _, v in flat), initial=0)
+                chunks = np.array([[worker, 0, col, 2, v] for (worker, v), col in zip(flat, starts, strict=False)])
+                total, second = 4 * len(flat), 4 * len(own[1])
+                for places in itertools.combinations(range(total), second):
+                    served = np.zeros(total, np.int32)
+                    served[list(places)] = 1
+                    best = min(best, star.simulate(chunks, LISTED, served, False)[0])
+        assert best == 47
+
+    def test_given_chunks(self):
+        """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""
+        star = _engine.Star((1, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
+        value, messages = star.simulate(np.array([[0, 0, 0, 1, 2]]), DEMAND, np.zeros(0, np.int32), False)
+        assert value == 15
+        assert messages[["start", "end", "compute_start", "compute_end"]].tolist() == [
+            (0, 2, 2, 2), (2, 5, 5, 9), (5, 8, 9, 13), (13, 15, 15, 15)
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("chunk", "order", "served"),
+        [
+            ([0, 0, 0, 1, 3], ROUND_ROBIN, []),  # outside C
+            ([0, 0, 0, 2, 2], ROUND_ROBIN, []),  # 4 + 2 * 4 blocks
+            ([1, 0, 0, 1, 2], ROUND_ROBIN, []),
+            ([0, 0, 0, 1, 0], ROUND_ROBIN, []),
+            ([0, -1, 0, 1, 1], ROUND_ROBIN, []),
+            ([0, 0, 0, 1, 2], LISTED, [0, 0, 0]),
+            ([0, 0, 0, 1, 2], LISTED, [0] * 5),
+            ([0, 0, 0, 1, 2], PANELS, [0]),
+            ([0, 0, 0, 1, 2], PANELS, [1]),
+            ([0, 0, 0, 1, 2], 4, []),
+        ],
+    )
+    def test_refused_chunks(self, chunk, order, served):
+        star = _engine.Star((2, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
+        with pytest.raises(ValueError, match="outside its documented range"):
+            star.simulate(np.array([chunk]), order, np.array(served, np.int32), False)
+
+
+class TestBounds:
+    @pytest.mark.parametrize("seed", range(60))
+    def test_below_every_makespan(self, seed):
+        instance = drawn(seed + 3000)
+        r, s, t, costs, times, memory = instance
+        for method in (*METHODS, "best"):
+            plan = plan_of(instance, method)
+            assert max(plan.bounds.values()) <= plan.makespan
+            assert plan.lower_bound == min(plan.makespan, max(plan.bounds[name] for name in ("work", "traffic", "transfer")))
+            assert plan.bounds[plan.binding] == max(plan.bounds[name] for name in ("work", "traffic", "transfer"))
+            sides = [(toledo_side if plan.method == "bmm" else side_of)(m) for m in memory]
+            for name, with_c in (("steady state", False), ("steady state with C", True)):
+                exact = float(steady_state(r, s, t, costs, times, sides, with_c=with_c))
+                assert plan.bounds[name] <= exact
+                assert math.isclose(plan.bounds[name], exact, rel_tol=1e-9)
+            able = [i for i, m in enumerate(memory) if m >= 3]
+            work = r * s * t / sum(1 / Fraction(times[i]) for i in able)
+            assert plan.bounds["work"] <= work
+            assert math.isclose(plan.bounds["work"], work, rel_tol=1e-9)
+            assert plan.bounds["traffic"] == min(costs[i] for i in able) * (r * t + t * s + 2 * r * s)
+
+    def test_transfer_of_one_worker(self):
+        """X = 64000 updates with 100 buffers: at least 2 X / 10 - 200 blocks."""
+        plan = hs.plan_product(40, 40, 40, platform_of([3], [0.01], [100]))
+        assert math.isclose(plan.bounds["transfer"], 3 * (6400 * 2 - 200), rel_tol=1e-6)
+        assert plan.binding == "transfer"
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_transfer_of_two_workers(self, seed):
+        """No division of the updates is below the bound, and one reaches it."""
+        rng = random.Random(seed)
+        costs, times, memory = ([rng.randint(1, 9) * f for _ in range(2)] for f in (1.0, 0.4, 5))
+        updates = 30**3
+        star = _engine.Star((30, 30, 30), np.array(times), np.array(costs), np.array(memory, np.int64))
+        bound = star.bounds(0)[2]
+        first = np.linspace(0, updates, 200001)
+        shares = np.array([first, updates - first])
+        blocks = np.maximum(0, 2 * shares / np.sqrt(np.array(memory))[:, None] - 2 * np.array(memory)[:, None])
+        port = np.array(costs) @ blocks
+        times_needed = np.maximum(port, (shares * np.array(times)[:, None]).max(axis=0)).min()
+        assert bound <= times_needed
+        assert math.isclose(bound, times_needed, rel_tol=1e-4)
+
+    def test_proof_of_optimality(self):
+        """One worker that never waits for a link: the work is the bound."""
+        plan = hs.plan_product(2, 2, 3, platform_of([0], [1], [12]))
+        assert plan.makespan == 12
+        assert plan.gap < 1e-12
+        assert plan.optimal
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**9), method=st.sampled_from(METHODS), exponent=st.integers(-300, 300))
+def test_unit_of_time_does_not_matter(seed, method, exponent):
+    r, s, t, costs, times, memory = drawn(seed)
+    plan = hs.plan_product(r, s, t, platform_of(costs, times, memory), method)
+    scaled = [[math.ldexp(x, exponent) for x in values] for values in (costs, times)]
+    again = hs.plan_product(r, s, t, platform_of(*scaled, memory), method)
+    assert again.makespan == math.ldexp(plan.makespan, exponent)
+    assert again.columns.tolist() == plan.columns.tolist()
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**9), method=st.sampled_from(METHODS), at=st.integers(0, 4), memory=st.integers(0, 2))
+def test_a_worker_without_memory_changes_nothing(seed, method, at, memory):
+    instance = drawn(seed)
+    plan = plan_of(instance, method)
+    r, s, t, *lists = instance
+    larger = [list(values) for values in lists]
+    for values, value in zip(larger, (1, 1, memory), strict=True):
+        values.insert(at, value)
+    again = plan_of((r, s, t, *larger), method)
+    i = min(at, len(plan.names))
+    assert again.makespan == plan.makespan
+    assert again.columns[i] == 0 == again.mu[i]
+    assert np.delete(again.columns, i).tolist() == plan.columns.tolist()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    numbers=st.lists(st.tuples(st.floats(0, 1e6), st.floats(1e-3, 1e6), st.integers(5, 100)), min_size=1, max_size=5),
+    r=st.integers(1, 20),
+    s=st.integers(1, 20),
+    t=st.integers(1, 6),
+    method=st.sampled_from((*METHODS, "best")),
+)
+def test_any_numbers(numbers, r, s, t, method):
+    costs, times, memory = zip(*numbers, strict=True)
+    platform = platform_of(costs, times, memory)
+    plan = hs.plan_product(r, s, t, platform, method)
+    assert plan.columns.sum() == s
+    assert plan.makespan == plan.messages["end"][-1]
+    assert max(plan.bounds.values()) <= plan.makespan * (1 + 1e-9)
+    assert (np.diff(plan.messages["start"]) >= 0).all()
+    assert hs.plan_product(r, s, t, platform, method).messages.tolist() == plan.messages.tolist()
+
+
+class TestPlan:
+    def test_fields(self):
+        platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21], names=["quick", "slow"])
+        plan = hs.plan_product(4, 8, 3, platform)
+        assert (plan.shape, plan.method, plan.returns, plan.optimal, plan.scope) == ((4, 8, 3), "het", "lazy", False, "")
+        assert plan.mu.tolist() == [2, 3]
+        assert plan.names == plan.worker_names == ("quick", "slow")
+        assert plan.memory.tolist() == [12, 21]
+        assert plan.link_costs.tolist() == [1, 2]
+        assert plan.cycle_times.tolist() == [2, 3]
+        assert plan.work == 500
+        assert plan.value == 250
+        assert plan_of(FIRST, "homi").mu.tolist() == [2, 0]
+        for name in ("columns", "chunks", "messages", "mu", "updates"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(plan, name)[...] = 0
+
+    def test_unlimited_memory(self):
+        plan = hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]))
+        assert plan.mu.tolist() == [5]
+        assert plan.chunks.tolist() == [[0, 0, 0, 3, 5]]
+        assert plan.makespan == 15 + 8 + 15 + 15 + 15
+
+    def test_only_toledo_fits(self):
+        platform = platform_of([1, 1], [1, 1], [4, 2])
+        assert hs.plan_product(2, 2, 2, platform, "bmm").columns.tolist() == [2, 0]
+        assert hs.plan_product(2, 2, 2, platform, "best").method == "bmm"
+        with pytest.raises(hs.InfeasibleError, match="'het' needs at least 5 blocks, the largest is 4"):
+            hs.plan_product(2, 2, 2, platform)
+        with pytest.raises(hs.InfeasibleError, match="3 blocks, the largest is 2"):
+            hs.plan_product(2, 2, 2, platform_of([1], [1], [2]), "bmm")
+
+    def test_simulate(self):
+        plan = plan_of(FIRST)
+        trace = hs.simulate(plan)
+        assert trace.makespan == trace.predicted == 250
+        assert trace.total("compute") == tuple(float(x) for x in plan.updates * plan.cycle_times)
+        busy = sum(end - start for _, kind, start, end, _ in trace.events if kind == "transfer")
+        assert busy == sum(x["end"] - x["start"] for x in plan.messages)
+        assert {"C of chunk 0", "panel 2 of chunk 1", "result of chunk 0"} <= {event.what for event in trace.events}
+
+    def test_plot(self):
+        pytest.importorskip("matplotlib").use("Agg")
+        from matplotlib import pyplot
+
+        plan = plan_of(FIRST)
+        ax = plan.plot()
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["port", "P0", "P1"]
+        assert "het, makespan 250" in ax.get_title(loc="left")
+        assert plan.plot(ax) is ax
+        assert "<svg" in plan._repr_html_()
+        pyplot.close("all")
+
+    def test_to_dict(self):
+        plan = plan_of(FIRST)
+        content = json.loads(json.dumps(plan.to_dict()))
+        assert content["type"] == "StarPlan"
+        assert content["makespan"] == 250
+        assert content["columns"] == [5, 3]
+        assert len(content["messages"]) == len(plan.messages)
+        assert content["bounds"] == plan.bounds
+
+    def test_ctrl_c_can_be_looked_for(self, monkeypatch):
+        expected = {method: plan_of(SECOND, method).makespan for method in METHODS}
+        monkeypatch.setattr(star_module, "_LONG", 0)
+        assert {method: plan_of(SECOND, method).makespan for method in METHODS} == expected
+
+
+class TestBadInput:
+    PLATFORM = platform_of([1, 2], [2, 3], [12, 21])
+
+    @pytest.mark.parametrize(
+        ("changes", "error", "message"),
+        [
+            ({"r": 0}, ValueError, r"r must be in \[1, 2147483647\], got 0"),
+            ({"s": 2.5}, ValueError, "s must be an integer, got 2.5"),
+            ({"t": "3"}, TypeError, "t must be an integer, got '3'"),
+            ({"t": 2**31}, ValueError, "t must be in"),
+            ({"method": "exact"}, ValueError, "method must be one of best, hom, .*, got 'exact'"),
+            ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
+            ({"variant": "c"}, ValueError, "variant must be one of global, .*, got 'c'"),
+            ({"variant": "global", "method": "hom"}, ValueError, "variant is for method='het', got 'global' with 'hom'"),
+            ({"platform": [1, 2]}, TypeError, "platform must be a Platform .*, got list"),
+            ({"platform": hs.Platform.complete([1, 2], [[0, 1], [1, 0]])}, ValueError, "platform must be a star"),
+            ({"platform": platform_of([1, 2e200], [1, 1], 9)}, ValueError, r"link_costs\[1\] must be at most 1e\+200"),
+            ({"platform": platform_of([1, 2], [2e200, 1], 9)}, ValueError, r"cycle_times\[0\] must be at most 1e\+200"),
+            ({"r": 10**6, "s": 10**6}, ValueError, "messages or more, at most 100000000"),
+        ],
+    )
+    def test_message(self, changes, error, message):
+        arguments = {"r": 4, "s": 8, "t": 3, "platform": self.PLATFORM} | changes
+        with pytest.raises(error, match=message):
+            hs.plan_product(**arguments)
