@@ -189,7 +189,14 @@ def _contiguous(request: Request) -> Floorplan:
     return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
 
 
+def _at_most(limit: int, method: str, request: Request) -> None:
+    if request.size > limit:
+        aim = ' with objective "max"' if request.objective == "max" else ""
+        raise InfeasibleError(f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}')
+
+
 def _interval(request: Request) -> Floorplan:
+    _at_most(256 if request.objective == "max" else 1024, "interval", request)
     if request.objective == "max":
         return laid_out(
             _engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
@@ -202,13 +209,10 @@ def _interval(request: Request) -> Floorplan:
 
 def _guillotine(request: Request) -> Floorplan:
     size = request.size
+    _at_most(7 if request.objective == "max" else 16, "guillotine", request)
     if request.objective == "max":
-        if size > 7:
-            raise InfeasibleError(f'method "guillotine" with objective "max" is for up to 7 workers, areas has {size}')
         plan, _ = _engine.partition_narrow(request.areas, request.weights, request.aspect)
         return laid_out(plan, request, scope="guillotine partitions")
-    if size > 16:
-        raise InfeasibleError(f'method "guillotine" is for up to 16 workers, areas has {size}')
     plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
     scope = "guillotine partitions"
     if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
@@ -217,6 +221,7 @@ def _guillotine(request: Request) -> Floorplan:
 
 
 def _nonrectangular(request: Request) -> Floorplan:
+    _at_most(256, "nonrectangular", request)
     return _least([laid_out(plan, request) for plan in _around_plans(request)], request)
 
 

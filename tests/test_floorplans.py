@@ -831,6 +831,20 @@ def test_too_many_for_the_guillotine():
         hs.partition([1.0] * 40, "guillotine")
 
 
+@pytest.mark.parametrize(
+    ("method", "p", "options"),
+    [
+        ("interval", 1025, {}),
+        ("interval", 257, {"objective": "max"}),
+        ("nonrectangular", 257, {}),
+        ("best", 1025, {"groups": [0] * 1025}),
+    ],
+)
+def test_too_many_workers(method: str, p: int, options: dict[str, Any]):
+    with pytest.raises(hs.InfeasibleError, match=f"is for up to {p - 1} workers, areas has {p}"):
+        hs.partition([1.0] * p, method, **options)
+
+
 def test_floorplan_operators():
     """What the postfix form means, read off a plan that has to be of that form."""
     beside = hs.partition([1, 1], "columns")

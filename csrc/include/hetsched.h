@@ -155,7 +155,7 @@ hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, 
  * p workers need at most 2 p - 1 entries; a worker of area zero does not occur. Areas and the box determine the lengths.
  *
  * Common parameters
- *   areas    [p] > 0 or 0, at least one positive, their sum finite; scaled to sum 1, where one that is not 0 is at least 2^-1022
+ *   areas    [p] > 0 or 0, at least one positive, their sum finite; scaled to sum 1, where one that is not 0 is at least 2^-1074
  *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
  *   aspect   width / height of the box, which has area 1; 1 for the unit square
  *   plan     [2 p] out: the floorplan;  length  out: its entries

@@ -41,9 +41,9 @@ double hs__partition_total(int32_t p, const double *areas, const double *weights
 /* HS_ERROR_VALUE unless order [size] names every worker of positive area once; size is their number. */
 hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size);
 
-/* A positive area over the sum of all. What is too small to be seen beside the others counts as the smallest normal double: no
- * box is without area. */
-static inline double hs__share(double area, double total) { return fmax(area / total, DBL_MIN); }
+/* A positive area over the sum of all. What is too small to be seen beside the others counts as the smallest double: no box is
+ * without area. */
+static inline double hs__share(double area, double total) { return fmax(area / total, DBL_TRUE_MIN); }
 
 /* A power of two near the largest weight. In this unit products of costs do not overflow, and nothing is rounded. */
 double hs__weight_unit(int32_t p, const double *weights);

@@ -120,7 +120,7 @@ static hs_status fill_list(list *l, int32_t size, const double *areas, const dou
 /* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on top. */
 static hs_status fill_outer(hs__intervals *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
 {
-    double *areas = malloc((size_t)count * sizeof *areas);
+    double *areas = calloc((size_t)count, sizeof *areas);
     hs_status status = hs__intervals_init(outer, count, aspect);
     if (!areas) status = HS_ERROR_MEMORY;
     if (!status) {

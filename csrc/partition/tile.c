@@ -94,13 +94,13 @@ static hs_status choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across,
             int64_t at = (int64_t)ideal + c - (NEAR - 1);
             at = k + 1 == count ? along : at < 0 ? 0 : at > along ? along : at;
             state *here = &s[k][c];
-            *here = (state){.best = {INFINITY, INFINITY}, .at = at, .from = -1};
+            *here = (state){.best = {INFINITY, INFINITY}, .at = at};
             for (int32_t b = 0; b < (k ? STATES : 1); b++) {
                 const int64_t start = k ? s[k - 1][b].at : 0;
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
                 const score own = child(t, member[k], beside, 0, 0, 0, at - start, across, false);
                 const score all = k ? join(s[k - 1][b].best, own) : own;
-                if (here->from < 0 || better(all, here->best)) here->best = all, here->from = b;
+                if (better(all, here->best)) here->best = all, here->from = b;
             }
         }
     }
