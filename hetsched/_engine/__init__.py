@@ -411,6 +411,7 @@ def star_side(memory: int, layout: int) -> int:
     """hs_star_side."""
     return lib.hs_star_side(memory, layout)  # type: ignore[no-any-return]
 
+
 def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
     """Column of each row, row prices and column prices of hs_assign, or of hs_assign_int64 for int64 costs; any row stride."""
     rows, cols = costs.shape
