@@ -243,13 +243,16 @@ def min_time(tasks: int, cycle_times: Platform | ArrayLike, send: float = 0.0, r
             makespan = _first_double(bound, high, lambda T: int(_solve(T, times, send, receive, "best").counts.sum()) >= wanted)
         found = _solve(makespan, times, send, receive, "best")
     counts = _trimmed(found, times, send, wanted)
+    parts = _parts(found, times, send, receive, counts, makespan)
+    bound = min(bound, parts["makespan"])
+    optimal = parts["makespan"] == bound
     return MinTime(
         method=found.method,
         lower_bound=bound,
-        optimal=makespan == bound,
-        scope="all allocations" if makespan == bound else "",
+        optimal=optimal,
+        scope="all allocations" if optimal else "",
         tasks=wanted,
-        **_parts(found, times, send, receive, counts, makespan),
+        **parts,
         names=names_of(cycle_times, p),
     )
 
@@ -262,19 +265,18 @@ def _settled(end: float, makespan: float) -> float:
 def _parts(
     found: _Found, times: NDArray[np.float64], send: float, receive: float, counts: NDArray[np.int64] | None, makespan: float
 ) -> dict[str, Any]:
-    """The fields that follow from the slots; without counts of its own, the makespan is when the steps end."""
+    """The fields that follow from the slots; the makespan is when the steps end, but for rounding no later than the one given."""
     own = found.counts if counts is None else counts
     order = np.argsort(found.send_slots, kind="stable")
     back = np.argsort(-found.receive_slots, kind="stable")
     served, returning = order[own[order] > 0], back[own[back] > 0]
-    if counts is None:
-        ends = (np.arange(len(served)) + 1) * send + own[served] * times[served]
-        makespan = min(makespan, float(ends.max(initial=0.0)))
-        if receive and len(served):
-            bus, end = len(served) * send, dict(zip(served.tolist(), ends.tolist(), strict=True))
-            for i in returning.tolist():
-                bus = max(bus, end[i]) + receive
-            makespan = bus
+    ends = (np.arange(len(served)) + 1) * send + own[served] * times[served]
+    bus = float(ends.max(initial=0.0))
+    if receive and len(served):
+        bus, end = len(served) * send, dict(zip(served.tolist(), ends.tolist(), strict=True))
+        for i in returning.tolist():
+            bus = max(bus, end[i]) + receive
+    makespan = _settled(bus, makespan)
     return {
         "counts": _check.frozen(own),
         "makespan": makespan,
