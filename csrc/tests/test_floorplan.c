@@ -71,6 +71,10 @@ static void corner(void)
     const int32_t flat[] = {0, 1, HS_AROUND};
     CHECK(hs_floorplan_rects(2, (const double[]){1, 1}, NULL, 16.0, flat, 3, workers, rects, &pieces, &cost) == HS_OK);
     CHECK(pieces == 2 && zones_near(cost, 2 * (0.25 + 2), 1e-14));
+    /* A corner that leaves less than a rounding of the sides: a sliver of the right area. */
+    const double sliver[] = {1, 1e-20};
+    CHECK(hs_floorplan_rects(2, sliver, NULL, 1.0, flat, 3, workers, rects, &pieces, &cost) == HS_OK);
+    CHECK(pieces == 2 && zones_near(rects[4 * 1 + 2] * rects[4 * 1 + 3], 1e-20, 1e-12) && zones_near(cost, 3, 1e-14));
 }
 
 /* A random tree of all operators over list [size]; returns the new length. */

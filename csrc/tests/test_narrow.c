@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     more();
     planner_refusals(plain, 1);
     planner_repeats(plain);
-    planner_extremes(plain, rounds);
+    planner_extremes(plain, rounds / 4);
     too_many();
     no_memory();
     return check_result();

@@ -287,6 +287,18 @@ static void contiguous(void)
     }
 }
 
+/* The larger part is dealt first, so it has the lowest of equals. */
+static void ties(void)
+{
+    const double areas[] = {1, 1, 0, 1};
+    int32_t plan[8], length;
+    double cost;
+    CHECK(hs_partition_rule(HS_RULE_RECURSIVE, 4, areas, 1.0, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK((plan[0] == 3) != (plan[3] == 3));
+    CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 4, areas, 1.0, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK(plan[0] == 0);
+}
+
 static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4, 50};
@@ -309,6 +321,7 @@ int main(void)
     extreme_areas();
     contiguous();
     refusals();
+    ties();
     no_memory();
     return check_result();
 }
