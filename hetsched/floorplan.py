@@ -124,6 +124,12 @@ def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
     return spans
 
 
+def areas_of(pieces: Pieces, p: int) -> NDArray[np.float64]:
+    """(p,) the area of each worker's pieces."""
+    areas = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+    return areas.astype(np.float64)
+
+
 def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
     total, reached = 0.0, -np.inf
     for start, length in sorted(zip(starts.tolist(), lengths.tolist(), strict=True)):
@@ -293,8 +299,8 @@ def _least(found: list[Floorplan], request: Request) -> Floorplan:
 
 def _load(found: Floorplan, request: Request) -> float:
     """The largest cells given / cells asked for."""
-    owners, cells = found.pieces[:, 0].astype(np.int64), found.pieces[:, 3].astype(np.float64) * found.pieces[:, 4]
-    given = np.bincount(owners, cells, len(request.areas)) / cells.sum()
+    cells = areas_of(found.pieces, len(request.areas))
+    given = cells / cells.sum()
     return float((given / np.where(request.areas > 0, request.areas, np.inf)).max())
 
 

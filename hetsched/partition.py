@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check
 from .errors import InfeasibleError
-from .floorplan import METHODS, Floorplan, Pieces, Request, plan_floorplan, zones
+from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, plan_floorplan, zones
 from .plan import Plan, Step, names_of, plain, proven
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Partition(Plan):
     @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
         """(p,) the areas of the zones, as shares of the whole."""
-        cells = _areas(self.pieces, len(self.areas))
+        cells = areas_of(self.pieces, len(self.areas))
         return cells if self.shape is None else cells / (self.shape[0] * self.shape[1])
 
     @property
@@ -235,7 +235,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
     """The Partition of a floorplan, with its certificate."""
     weights = np.ones(len(request.areas)) if request.weights is None else request.weights
     m, n = (1, 1) if request.sides is None else request.sides
-    actual = _areas(found.pieces, len(request.areas))
+    actual = areas_of(found.pieces, len(request.areas))
     bound = lower_bound(actual, weights, m, n, request.objective)
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
@@ -291,11 +291,6 @@ def _bound_of_three(least: NDArray[np.float64], m: float, n: float) -> float:
     for h, w in ((m, n), (n, m)):
         cases += [h + w + two - max(0.0, (two - h) / 2.0), 2.0 * h + w + float(least[0]), 3.0 * h + w]
     return min(cases)
-
-
-def _areas(pieces: Pieces, p: int) -> NDArray[np.float64]:
-    cells = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
-    return cells.astype(np.float64)
 
 
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from . import _check
 from .allocate import distribute
 from .errors import InfeasibleError
 from .floorplan import METHODS as PARTITIONS
-from .floorplan import zones
+from .floorplan import areas_of, zones
 from .partition import Partition, partition
 from .plan import Plan, Step, proven
 
@@ -247,7 +247,7 @@ def _with_times(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPl
     inside = (height > 0) & (width > 0)
     own = np.stack((worker, row, col, height, width), axis=1)[inside]
     own = own[np.argsort(own[:, 0], kind="stable")]
-    areas = np.bincount(own[:, 0], own[:, 3].astype(np.float64) * own[:, 4], p)
+    areas = areas_of(own, p)
     times, costs = platform.cycle_times, platform.link_costs
 
     depths = np.arange(0, max(k, 1), max(task.step, 1))

@@ -7,26 +7,38 @@
 
 #include "../core/sort.h"
 #include "floorplan.h"
+#include "hull.h"
 
-hs_status hs__intervals_init(hs__intervals *t, int32_t size, double aspect)
+enum { MOST = 1024 };
+
+/* Hulls of all contiguous intervals of a list. */
+typedef struct {
+    int32_t size;
+    double width, height; /* of the box that all lies in */
+    double *area;         /* of each interval, by its number */
+    hs__hull_table hulls;
+    hs__hull best, spare, chain;
+} intervals;
+
+static hs_status init_intervals(intervals *t, int32_t size, double aspect)
 {
-    *t = (hs__intervals){.size = size, .width = sqrt(aspect), .height = 1.0 / sqrt(aspect)};
+    *t = (intervals){.size = size, .width = sqrt(aspect), .height = 1.0 / sqrt(aspect)};
     int64_t sets = hs__interval(0, size + 1);
     t->area = malloc((size_t)sets * sizeof *t->area);
     hs_status status = hs__hull_table_init(&t->hulls, sets);
     return t->area ? status : HS_ERROR_MEMORY;
 }
 
-void hs__intervals_free(hs__intervals *t)
+static void free_intervals(intervals *t)
 {
     free(t->area);
     hs__hull_table_free(&t->hulls);
     hs__hull_free(&t->best), hs__hull_free(&t->spare), hs__hull_free(&t->chain);
 }
 
-void hs__intervals_reset(hs__intervals *t, const double *areas)
+/* The areas of all intervals from those of the leaves [size]. */
+static void sum_intervals(intervals *t, const double *areas)
 {
-    t->hulls.used = 0;
     for (int32_t i = 0; i < t->size; i++) {
         double sum = 0.0; /* not by prefix sums: small areas beside large ones would drown */
         for (int32_t j = i + 1; j <= t->size; j++) t->area[hs__interval(i, j)] = sum += areas[j - 1];
@@ -34,7 +46,7 @@ void hs__intervals_reset(hs__intervals *t, const double *areas)
 }
 
 /* Cuts of i..j before leaf `cut`, both ways. */
-static hs_status lower_by_cut(hs__intervals *t, int32_t i, int32_t cut, int32_t j)
+static hs_status lower_by_cut(intervals *t, int32_t i, int32_t cut, int32_t j)
 {
     const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j), all = hs__interval(i, j);
     const hs__point *a = t->hulls.points + t->hulls.start[left], *b = t->hulls.points + t->hulls.start[right];
@@ -49,7 +61,8 @@ static hs_status lower_by_cut(hs__intervals *t, int32_t i, int32_t cut, int32_t 
     return hs__hull_lower(&t->best, &t->spare, chain, count);
 }
 
-hs_status hs__intervals_fill(hs__intervals *t, const int *cancel)
+/* Fills all intervals of more than one leaf; the leaves' hulls are in. */
+static hs_status fill_intervals(intervals *t, const int *cancel)
 {
     for (int32_t j = 2; j <= t->size; j++)
         for (int32_t i = j - 2; i >= 0; i--) {
@@ -69,16 +82,16 @@ hs_status hs__intervals_fill(hs__intervals *t, const int *cancel)
 /* The workers in lists: one for each group in a table of its own, or all in one. */
 typedef struct {
     const int32_t *worker; /* of each leaf */
-    hs__intervals table;
+    intervals table;
 } list;
 
 typedef struct {
     list *lists;       /* [groups] or one */
-    hs__intervals *outer; /* over the lists, or NULL */
+    intervals *outer; /* over the lists, or NULL */
     int32_t *plan, length;
 } writer;
 
-static void write(writer *s, const hs__intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height)
+static void write(writer *s, const intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height)
 {
     if (j == i + 1) {
         if (worker) s->plan[s->length++] = worker[i];
@@ -101,31 +114,31 @@ static void write(writer *s, const hs__intervals *t, const int32_t *worker, int3
 static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
 {
     double *own = malloc((size_t)size * sizeof *own);
-    hs_status status = hs__intervals_init(&l->table, size, aspect);
+    hs_status status = init_intervals(&l->table, size, aspect);
     if (!own) status = HS_ERROR_MEMORY;
     if (!status) {
         for (int32_t k = 0; k < size; k++) own[k] = hs__share(areas[l->worker[k]], total);
-        hs__intervals_reset(&l->table, own);
+        sum_intervals(&l->table, own);
     }
     for (int32_t k = 0; k < size && !status; k++) {
         const double weight = weights ? weights[l->worker[k]] / unit : 1.0;
         hs__point leaf = {weight, weight, 0};
         status = hs__hull_table_add(&l->table.hulls, hs__interval(k, k + 1), &(hs__hull){.points = &leaf, .count = 1});
     }
-    if (!status) status = hs__intervals_fill(&l->table, cancel);
+    if (!status) status = fill_intervals(&l->table, cancel);
     free(own);
     return status;
 }
 
 /* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on top. */
-static hs_status fill_outer(hs__intervals *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
+static hs_status fill_outer(intervals *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
 {
     double *areas = calloc((size_t)count, sizeof *areas);
-    hs_status status = hs__intervals_init(outer, count, aspect);
+    hs_status status = init_intervals(outer, count, aspect);
     if (!areas) status = HS_ERROR_MEMORY;
     if (!status) {
         for (int32_t g = 0; g < count; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].table.size)];
-        hs__intervals_reset(outer, areas);
+        sum_intervals(outer, areas);
     }
     for (int32_t g = 0; g < count && !status; g++) {
         const hs__hull_table *hulls = &lists[g].table.hulls;
@@ -139,7 +152,7 @@ static hs_status fill_outer(hs__intervals *outer, const list *lists, int32_t cou
         if (!status) status = hs__hull_table_add(&outer->hulls, hs__interval(g, g + 1), &leaf);
         hs__hull_free(&leaf);
     }
-    if (!status) status = hs__intervals_fill(outer, cancel);
+    if (!status) status = fill_intervals(outer, cancel);
     free(areas);
     return status;
 }
@@ -176,13 +189,13 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight)))) return HS_ERROR_VALUE;
-    if (size > HS__MOST_INTERVALS) return HS_ERROR_UNSUPPORTED;
+    if (size > MOST) return HS_ERROR_UNSUPPORTED;
 
     double unit = hs__weight_unit(p, weights);
     if (groups && group_weight > 0.0) unit = fmax(unit, hs__weight_unit(1, &group_weight));
     int32_t *own = malloc((size_t)p * sizeof *own), *first = malloc(((size_t)p + 1) * sizeof *first);
     list *lists = calloc((size_t)p, sizeof *lists);
-    hs__intervals outer = {0};
+    intervals outer = {0};
     hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
     int32_t listed = 1;
     if (!status && !order) status = hs__sort_positive(p, areas, own, &size);
@@ -196,7 +209,7 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     }
     if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight / unit, aspect, cancel);
     if (!status) {
-        const hs__intervals *top = groups ? &outer : &lists[0].table;
+        const intervals *top = groups ? &outer : &lists[0].table;
         const int64_t all = hs__interval(0, top->size);
         const double width = top->width, height = top->height;
         const hs__point *best = hs__hull_best(top->hulls.points + top->hulls.start[all], top->hulls.count[all], width, height);
@@ -205,8 +218,8 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
         *length = s.length;
         *cost = (best->across * width + best->down * height) * unit;
     }
-    for (int32_t g = 0; lists && g < p; g++) hs__intervals_free(&lists[g].table);
-    hs__intervals_free(&outer);
+    for (int32_t g = 0; lists && g < p; g++) free_intervals(&lists[g].table);
+    free_intervals(&outer);
     free(own), free(first), free(lists);
     return status;
 }
