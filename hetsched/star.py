@@ -32,7 +32,7 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "local+spread-c": 12,
     "local+ahead+spread-c": 14,
 }
-KINDS = ("C", "panel", "result")
+HELD = ("C", "A", "B")  # in the order of hs_star_held
 _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C")  # the first three hold for every plan
 _DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
 _MOST = 1e200
@@ -56,11 +56,12 @@ class StarPlan(Plan):
         The workers that have some.
     mu : (p,) int64 array
         Largest height and width of a worker's chunks; 0 for one that the method does not consider.
-    chunks : (n, 5) int64 array
-        worker, row, col, height, width of the chunks of C. A worker does its own in this order.
+    chunks : structured array
+        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold), row,
+        col, height, width in C, depth (layers in a panel). A worker does its own in this order.
     messages : structured array
-        The port's log: worker, kind (0 C, 1 panel of A and B, 2 result), chunk, depth (of a panel: its first block in the
-        inner dimension), start, end, and for panels compute_start and compute_end.
+        The port's log: worker, kind (0 what is held, 1 panel of the others, 2 result), chunk, depth (of a panel and of its
+        result: the first layer), start, end, and for panels compute_start and compute_end.
     updates : (p,) int64 array
         Block updates of each worker; they sum to r s t.
     bounds : dict of str to float
@@ -84,7 +85,7 @@ class StarPlan(Plan):
     columns: NDArray[np.int64]
     enrolled: NDArray[np.int64]
     mu: NDArray[np.int64]
-    chunks: NDArray[np.int64]
+    chunks: NDArray[Any]
     messages: NDArray[Any]
     updates: NDArray[np.int64]
     bounds: dict[str, float]
@@ -113,9 +114,11 @@ class StarPlan(Plan):
         return self.makespan * len(self.enrolled)
 
     def steps(self) -> list[Step]:
-        steps = []
+        steps, held = [], self.chunks["held"].tolist()
         for worker, kind, chunk, depth, start, end, compute_start, compute_end in self.messages.tolist():
-            what = f"{KINDS[kind]} {depth} of chunk {chunk}" if kind == 1 else f"{KINDS[kind]} of chunk {chunk}"
+            layer = kind == 1 or (kind == 2 and held[chunk])
+            name = ("panel", "result")[kind - 1] if kind else HELD[held[chunk]]
+            what = f"{name} {depth} of chunk {chunk}" if layer else f"{name} of chunk {chunk}"
             steps.append(Step(worker, "transfer", start, end, what))
             if kind == 1:
                 steps.append(Step(worker, "compute", compute_start, compute_end, what))
@@ -214,7 +217,7 @@ def plan_product(
     bounds = dict(zip(_BOUNDS, star.bounds(_TOLEDO if chosen == "bmm" else _DOUBLE), strict=True))
     bound = max(bounds[name] for name in _BOUNDS[:3])
     updates = np.zeros(len(times), np.int64)
-    np.add.at(updates, result.chunks[:, 0], result.chunks[:, 3] * result.chunks[:, 4] * shape[2])
+    np.add.at(updates, result.chunks["worker"], result.chunks["height"] * result.chunks["width"] * shape[2])
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,

@@ -283,66 +283,145 @@ def steady_state(r, s, t, costs, times, sides, *, with_c=False):
         if side:
             blocks = Fraction(1, min(side, r)) + Fraction(1, min(side, s)) + (Fraction(2, t) if with_c else 0)
             needs.append((blocks * Fraction(c), Fraction(w)))
+    return shared(r * s * t, needs)
+
+
+def shared(updates, needs):
+    """Time for `updates`, each at (port time, compute time) of the worker that does it."""
     port, rate = Fraction(1), Fraction(0)
     for need, w in sorted(needs):
         x = 1 / w if need == 0 else min(1 / w, port / need)
         rate += x
         port -= x * need
-    return r * s * t / rate
+    return updates / rate
 
 
-def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any], *, toledo: bool = False) -> float:
+def queue_of(shape, chunk):
+    """The messages of a chunk in their order: (kind, layer, blocks, updates, index of the message whose end it waits for)."""
+    r, s, t = shape
+    _, held, buffers, _, _, h, v, depth = chunk
+    stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
+    panels = [(low, min(depth, length - low)) for low in range(0, length, depth)]
+    queue, at, results = [(LOAD, 0, stays, 0, None)], {}, {}
+
+    def result(n):
+        low, deep = panels[n]
+        results[n] = len(queue)
+        queue.append((RETURN, low, deep * returns, 0, at[n]))
+
+    for n, (low, deep) in enumerate(panels):
+        if returns and n >= buffers:
+            result(n - buffers)
+        waits = results[n - buffers] if returns and n >= buffers else at[n - buffers] if n >= buffers else 0
+        at[n] = len(queue)
+        queue.append((PANEL, low, deep * arrives, deep * h * v * t // length, waits))
+    if returns:
+        for n in range(max(0, len(panels) - buffers), len(panels)):
+            result(n)
+    else:
+        queue.append((RETURN, 0, stays, 0, at[len(panels) - 1]))
+    return queue
+
+
+def simulate_given(shape, costs, times, chunks, *, demand):
+    """(worker, kind, layer, start, end) of each message of given chunks, in turn or demand driven."""
+    p = len(costs)
+    own = [[queue_of(shape, chunk) for chunk in chunks if chunk[0] == i] for i in range(p)]
+    place, done, free, busy = [(0, 0)] * p, [[] for _ in range(p)], [Fraction(0)] * p, [Fraction(0)] * p
+    port, log, turn = Fraction(0), [], 0
+
+    def earliest(i):
+        waits = own[i][place[i][0]][place[i][1]][4]
+        return free[i] if waits is None else done[i][waits]
+
+    while True:
+        asking = [i for i in range(p) if place[i][0] < len(own[i])]
+        if not asking:
+            return log
+        i = min(asking, key=lambda x: (earliest(x), x)) if demand else min(asking, key=lambda x: (x - turn) % p)
+        turn = i + 1
+        c, k = place[i]
+        kind, layer, blocks, updates, _ = own[i][c][k]
+        start = max(port, earliest(i))
+        port = start + blocks * Fraction(costs[i])
+        log.append((i, kind, layer, start, port))
+        if kind == PANEL:
+            busy[i] = max(port, busy[i]) + updates * Fraction(times[i])
+        done[i].append(busy[i] if kind == PANEL else port)
+        place[i] = (c, k + 1)
+        if k + 1 == len(own[i][c]):
+            place[i], free[i], done[i] = (c + 1, 0), port, []
+
+
+def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any]) -> float:
     """Asserts that a schedule is valid and complete, from nothing but its chunks and the port's log; returns its end.
+
+    What a worker holds is C (h x v, goes back), or A (h x t) or B (t x v); the others pass, layer by layer.
 
     Times must be exact: integers, or multiples of a power of two.
     """
     r, s, t = shape
     chunks = [tuple(chunk) for chunk in chunks]
     painted: dict[tuple[int, int], int] = {}
-    for index, (_, row, col, height, width) in enumerate(chunks):
+    for index, (_, _, _, row, col, height, width, _) in enumerate(chunks):
         for cell in itertools.product(range(row, row + height), range(col, col + width)):
             assert cell not in painted, "a block of C in two chunks"
             painted[cell] = index
     assert set(painted) == set(itertools.product(range(r), range(s))), "blocks of C in no chunk"
 
     port = 0.0
-    stages: list[list[Any]] = [[] for _ in chunks]
-    held: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
+    sent: list[list[tuple[int, int, float]]] = [[] for _ in chunks]  # first layer, layers, computed at
+    back = [0] * len(chunks)  # layers
+    loaded, over = [False] * len(chunks), [False] * len(chunks)
+    stored: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
     computing: list[list[tuple[float, float]]] = [[] for _ in memory]
-    for worker, kind, chunk, depth, start, end, begin, done in messages:
-        owner, _, _, height, width = chunks[chunk]
+    for worker, kind, chunk, layer, start, end, begin, done in messages:
+        owner, held, _, _, _, h, v, depth = chunks[chunk]
+        stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
         assert worker == owner
         assert start >= port, "the port has one message at a time"
+        assert not over[chunk]
         port = end
-        before = stages[chunk]
         if kind == LOAD:
-            assert not before
-            blocks = height * width
-            held[worker].append((start, 1, blocks))
+            assert not loaded[chunk]
+            assert not sent[chunk]
+            loaded[chunk] = True
+            blocks = stays
+            stored[worker].append((start, 1, blocks))
         elif kind == PANEL:
-            low = depth
-            assert before
-            assert before[0][0] == LOAD
-            assert low == sum(x[1] for x in before[1:]), "the panels cover the inner dimension, once and in order"
-            deep = min(math.isqrt(memory[worker] // 3), t - low) if toledo else 1
-            blocks = deep * (height + width)
+            low = sum(x[1] for x in sent[chunk])
+            assert loaded[chunk]
+            assert layer == low < length, "the panels cover the layers, once and in order"
+            deep = min(depth, length - low)
+            blocks = deep * arrives
             assert begin >= end
-            assert done == begin + height * width * deep * times[worker]
-            held[worker] += [(start, 1, blocks), (done, 0, -blocks)]
+            assert done == begin + h * v * t // length * deep * times[worker]
+            stored[worker].append((start, 1, blocks))
+            # what only comes is free once computed; a column of C stays until its result has left
+            stored[worker].append((done, 0, -blocks if returns == 0 else -deep * (arrives - returns)))
             computing[worker].append((begin, done))
+            sent[chunk].append((low, deep, done))
+        elif held == 0:
+            assert sum(x[1] for x in sent[chunk]) == t, "a result before the last update"
+            assert start >= max(x[2] for x in sent[chunk])
+            blocks, over[chunk] = stays, True
+            stored[worker].append((end, 0, -blocks))
         else:
-            assert sum(x[1] for x in before) == t, "a result before the last update"
-            assert start >= max(x[2] for x in before)
-            blocks = height * width
-            held[worker].append((end, 0, -blocks))
+            assert layer == back[chunk], "results in the order of the panels"
+            (deep, done) = next((x[1], x[2]) for x in sent[chunk] if x[0] == layer)
+            assert start >= done, "a result before its update"
+            blocks, back[chunk] = deep * returns, back[chunk] + deep
+            stored[worker].append((end, 0, -blocks))
+            if back[chunk] == length:
+                over[chunk] = True
+                stored[worker].append((end, 0, -stays))
         assert end == start + blocks * costs[worker]
-        before.append((kind, deep if kind == PANEL else 0, done))
-    assert all(len(x) >= 3 and x[-1][0] == RETURN and sum(y[0] == RETURN for y in x) == 1 for x in stages)
+    assert all(over), "a chunk that is not done"
     for worker, limit in enumerate(memory):
         for (_, first), (second, _) in itertools.pairwise(sorted(computing[worker])):
             assert second >= first, "a worker computes one panel at a time"
         inside = 0
-        for _, _, blocks in sorted(held[worker]):
+        for _, _, blocks in sorted(stored[worker]):
             inside += blocks
             assert 0 <= inside <= limit, "buffers"
         assert inside == 0

@@ -19,7 +19,9 @@ from oracles_star import (
     judge,
     makespan,
     selections,
+    shared,
     side_of,
+    simulate_given,
     simulate_selected,
     steady_state,
     toledo_side,
@@ -45,6 +47,10 @@ def plan_of(instance, method="het", **options):
     return hs.plan_product(r, s, t, platform_of(costs, times, memory), method, **options)
 
 
+def chunks_of(rows):
+    return np.array(list(rows), _engine.STAR_CHUNK)
+
+
 def drawn(seed, *, most=4):
     """A small random instance."""
     rng = random.Random(seed)
@@ -60,7 +66,7 @@ def drawn(seed, *, most=4):
 def valid(instance, plan):
     r, s, t, costs, times, memory = instance
     chunks, messages = plan.chunks.tolist(), plan.messages.tolist()
-    assert judge((r, s, t), costs, times, memory, chunks, messages, toledo=plan.method == "bmm") == plan.makespan
+    assert judge((r, s, t), costs, times, memory, chunks, messages) == plan.makespan
     assert plan.columns.sum() == s
     assert plan.updates.sum() == r * s * t
     assert plan.updates.tolist() == (plan.columns * r * t).tolist()
@@ -206,19 +212,16 @@ class TestModel:
             r, s, t, costs, times, memory = instance
             plan = plan_of(instance, method)
             star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
-            toledo = method == "bmm"
-            depth = np.maximum(plan.mu, 1) if toledo else None
-            options = {"depth": depth, "buffers": 1 if toledo else 2}
             served = plan.messages["worker"].astype(np.int32)
-            again, messages = star.simulate(plan.chunks, LISTED, served, False, **options)
+            again, messages = star.simulate(plan.chunks, LISTED, served, False)
             assert again == plan.makespan
             assert messages.tolist() == plan.messages.tolist()
             panels = served[plan.messages["kind"] == 1]
-            value, messages = star.simulate(plan.chunks, PANELS, panels, False, **options)
-            assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist(), toledo=toledo) == value
+            value, messages = star.simulate(plan.chunks, PANELS, panels, False)
+            assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist()) == value
             for order in (ROUND_ROBIN, DEMAND):
-                value, messages = star.simulate(plan.chunks, order, panels[:0], True, **options)
-                assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist(), toledo=toledo) == value
+                value, messages = star.simulate(plan.chunks, order, panels[:0], True)
+                assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist()) == value
 
     def test_exact_optimum(self):
         """47, over panels of full columns of any width, to any worker, in every order of the port."""
@@ -234,7 +237,7 @@ class TestModel:
             for own in itertools.product(widths(first), widths(4 - first)):
                 flat = [(worker, v) for worker in (0, 1) for v in own[worker]]
                 starts = itertools.accumulate((v for _, v in flat), initial=0)
-                chunks = np.array([[worker, 0, col, 2, v] for (worker, v), col in zip(flat, starts, strict=False)])
+                chunks = chunks_of((worker, 0, 2, 0, col, 2, v, 1) for (worker, v), col in zip(flat, starts, strict=False))
                 total, second = 4 * len(flat), 4 * len(own[1])
                 for places in itertools.combinations(range(total), second):
                     served = np.zeros(total, np.int32)
@@ -245,31 +248,67 @@ class TestModel:
     def test_given_chunks(self):
         """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""
         star = _engine.Star((1, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
-        value, messages = star.simulate(np.array([[0, 0, 0, 1, 2]]), DEMAND, np.zeros(0, np.int32), False)
+        value, messages = star.simulate(chunks_of([(0, 0, 2, 0, 0, 1, 2, 1)]), DEMAND, np.zeros(0, np.int32), False)
         assert value == 15
         assert messages[["start", "end", "compute_start", "compute_end"]].tolist() == [
             (0, 2, 2, 2), (2, 5, 5, 9), (5, 8, 9, 13), (13, 15, 15, 15)
         ]  # fmt: skip
 
+    @pytest.mark.parametrize("seed", range(60))
+    def test_whatever_is_held(self, seed):
+        """Chunks that hold A, B or C, of panels of any depth: every message as the model says, and in any order valid."""
+        rng = random.Random(seed)
+        r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
+        costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
+        rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})
+        cols = sorted({0, s, *(rng.randrange(s + 1) for _ in range(2))})
+        chunks, memory = [], [0] * p
+        for (top, bottom), (left, right) in itertools.product(itertools.pairwise(rows), itertools.pairwise(cols)):
+            h, v, i = bottom - top, right - left, rng.randrange(p)
+            chunk = (i, rng.randrange(3), rng.randint(1, 2), top, left, h, v, rng.choice([1, 1, 2, 3, 9]))
+            stays, layer, length = [(h * v, h + v, t), (h * t, h + t, v), (v * t, v + t, h)][chunk[1]]
+            memory[i] = max(memory[i], stays + chunk[2] * min(chunk[7], length) * layer)
+            chunks.append(chunk)
+        rng.shuffle(chunks)
+        star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+        nobody = np.zeros(0, np.int32)
+        for order in (ROUND_ROBIN, DEMAND):
+            value, messages = star.simulate(chunks_of(chunks), order, nobody, False)
+            log = simulate_given((r, s, t), costs, times, chunks, demand=order == DEMAND)
+            assert messages[["worker", "kind", "depth", "start", "end"]].tolist() == log
+            assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
+            value, messages = star.simulate(chunks_of(chunks), order, nobody, True)
+            assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
+        served = messages["worker"].copy()
+        rng.shuffle(served)
+        for order, in_order in ((LISTED, served), (PANELS, np.repeat(np.arange(p, dtype=np.int32), len(served)))):
+            value, messages = star.simulate(chunks_of(chunks), order, in_order, False)
+            assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
+        for i in {chunk[0] for chunk in chunks}:
+            less = np.array(memory) - (np.arange(p) == i)
+            star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), less)
+            with pytest.raises(ValueError, match="outside its documented range"):
+                star.simulate(chunks_of(chunks), DEMAND, nobody, False)
+
     @pytest.mark.parametrize(
         ("chunk", "order", "served"),
         [
-            ([0, 0, 0, 1, 3], ROUND_ROBIN, []),  # outside C
-            ([0, 0, 0, 2, 2], ROUND_ROBIN, []),  # 4 + 2 * 4 blocks
-            ([1, 0, 0, 1, 2], ROUND_ROBIN, []),
-            ([0, 0, 0, 1, 0], ROUND_ROBIN, []),
-            ([0, -1, 0, 1, 1], ROUND_ROBIN, []),
-            ([0, 0, 0, 1, 2], LISTED, [0, 0, 0]),
-            ([0, 0, 0, 1, 2], LISTED, [0] * 5),
-            ([0, 0, 0, 1, 2], PANELS, [0]),
-            ([0, 0, 0, 1, 2], PANELS, [1]),
-            ([0, 0, 0, 1, 2], 4, []),
+            ((0, 0, 2, 0, 0, 1, 3, 1), ROUND_ROBIN, []),  # outside C
+            ((0, 0, 2, 0, 0, 2, 2, 1), ROUND_ROBIN, []),  # 4 + 2 * 4 blocks
+            ((1, 0, 2, 0, 0, 1, 2, 1), ROUND_ROBIN, []),
+            ((0, 0, 2, 0, 0, 1, 0, 1), ROUND_ROBIN, []),
+            ((0, 0, 2, -1, 0, 1, 1, 1), ROUND_ROBIN, []),
+            ((0, 0, 2, 0, 0, 1, 2, 1), LISTED, [0, 0, 0]),
+            ((0, 0, 2, 0, 0, 1, 2, 1), LISTED, [0] * 5),
+            ((0, 0, 2, 0, 0, 1, 2, 1), PANELS, [0]),
+            ((0, 0, 2, 0, 0, 1, 2, 1), PANELS, [1]),
+            ((0, 0, 2, 0, 0, 1, 2, 1), 4, []),
         ],
     )
     def test_refused_chunks(self, chunk, order, served):
         star = _engine.Star((2, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
         with pytest.raises(ValueError, match="outside its documented range"):
-            star.simulate(np.array([chunk]), order, np.array(served, np.int32), False)
+            star.simulate(chunks_of([chunk]), order, np.array(served, np.int32), False)
 
 
 class TestBounds:
@@ -291,12 +330,16 @@ class TestBounds:
             work = r * s * t / sum(1 / Fraction(times[i]) for i in able)
             assert plan.bounds["work"] <= work
             assert math.isclose(plan.bounds["work"], work, rel_tol=1e-9)
-            assert plan.bounds["traffic"] == min(costs[i] for i in able) * (r * t + t * s + 2 * r * s)
+            once = Fraction(1, r) + Fraction(1, s) + Fraction(2, t)
+            exact = float(shared(r * s * t, [(Fraction(costs[i]) * once, Fraction(times[i])) for i in able]))
+            assert plan.bounds["traffic"] <= exact
+            assert math.isclose(plan.bounds["traffic"], exact, rel_tol=1e-9)
+            assert plan.bounds["transfer"] >= plan.bounds["traffic"] * (1 - 1e-9)
 
     def test_transfer_of_one_worker(self):
-        """X = 64000 updates with 100 buffers: at least 2 X / 10 - 200 blocks."""
+        """X = 64000 updates with 100 buffers: at least 2 X / 10 - 200 blocks there, and C back."""
         plan = hs.plan_product(40, 40, 40, platform_of([3], [0.01], [100]))
-        assert math.isclose(plan.bounds["transfer"], 3 * (6400 * 2 - 200), rel_tol=1e-6)
+        assert math.isclose(plan.bounds["transfer"], 3 * (6400 * 2 - 200 + 1600), rel_tol=1e-6)
         assert plan.binding == "transfer"
 
     @pytest.mark.parametrize("seed", range(10))
@@ -309,7 +352,8 @@ class TestBounds:
         bound = star.bounds(0)[2]
         first = np.linspace(0, updates, 200001)
         shares = np.array([first, updates - first])
-        blocks = np.maximum(0, 2 * shares / np.sqrt(np.array(memory))[:, None] - 2 * np.array(memory)[:, None])
+        blocks = (2 / np.sqrt(np.array(memory)) + 1 / 30)[:, None] * shares - 2 * np.array(memory)[:, None]
+        blocks = np.maximum(shares * 4 / 30, blocks)
         port = np.array(costs) @ blocks
         times_needed = np.maximum(port, (shares * np.array(times)[:, None]).max(axis=0)).min()
         assert bound <= times_needed
@@ -389,7 +433,7 @@ class TestPlan:
     def test_unlimited_memory(self):
         plan = hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]))
         assert plan.mu.tolist() == [5]
-        assert plan.chunks.tolist() == [[0, 0, 0, 3, 5]]
+        assert plan.chunks.tolist() == [(0, 0, 2, 0, 0, 3, 5, 1)]
         assert plan.makespan == 15 + 8 + 15 + 15 + 15
 
     def test_only_toledo_fits(self):

@@ -327,14 +327,18 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
 /* ---- star ----------------------------------------------------------------------------------------------------- */
 
 /* C (r x s blocks) += A (r x t) B (t x s) on workers with limited memory around a master with one port (2008 paper). A chunk
- * is a rectangle of height x width blocks of C. It costs three kinds of messages: its blocks of C to the worker, for every
- * panel of `depth` of the inner dimension depth * (height + width) blocks of A and B, and the result back. One message at a
- * time is on the port. A message starts when the port is free, but not before
+ * is a rectangle of height x width blocks of C, computed on one worker. One operand of it stays there, the others pass:
+ *   HS_STAR_HOLD_C  the chunk of C comes (LOAD), t layers of a column of A and a row of B, height + width blocks each, pass
+ *                   (PANEL), the chunk goes back (RESULT)
+ *   HS_STAR_HOLD_A  height * t blocks of A come; `width` layers of a column of C and a column of B, height + t blocks each, pass
+ *                   and each column of C goes back, height blocks. HS_STAR_HOLD_B: the same by rows, of width + t and width
+ * A panel is `depth` layers. One message at a time is on the port. It starts when the port is free, but not before
  *   HS_STAR_LOAD    the worker's last result has left
- *   HS_STAR_PANEL   the panel two before (with one buffer: the one before) is computed, the first ones: C has come
- *   HS_STAR_RESULT  the last panel is computed
- * A worker computes a panel when it has come and the one before is computed, in height * width * depth * cycle_time; it
- * receives meanwhile.
+ *   HS_STAR_PANEL   its buffer is free: the panel two before (with one buffer: the one before) is computed, or its result has
+ *                   left where it has one; the first ones: the load has come
+ *   HS_STAR_RESULT  its panel is computed, with C held the last one
+ * A worker's messages have one order: panels with results go first as far as buffers are free. It computes a panel when it has
+ * come and the one before is computed, in (updates of the panel) * cycle_time; it receives meanwhile.
  *   r, s, t      blocks, 1 .. 2^31 - 1
  *   cycle_times  [p] per block update, > 0, at most HS_STAR_MOST
  *   link_costs   [p] per block, >= 0, at most HS_STAR_MOST
@@ -347,9 +351,12 @@ typedef struct hs_star {
     const int64_t *memory;
 } hs_star;
 
+typedef enum hs_star_held { HS_STAR_HOLD_C = 0, HS_STAR_HOLD_A = 1, HS_STAR_HOLD_B = 2 } hs_star_held;
+
 typedef struct hs_star_chunk {
-    int32_t worker;
+    int32_t worker, held, buffers; /* hs_star_held; 1 or 2 panels */
     int64_t row, col, height, width;
+    int64_t depth; /* of a panel, >= 1 */
 } hs_star_chunk;
 
 typedef enum hs_star_kind { HS_STAR_LOAD = 0, HS_STAR_PANEL = 1, HS_STAR_RESULT = 2 } hs_star_kind;
@@ -357,7 +364,7 @@ typedef enum hs_star_kind { HS_STAR_LOAD = 0, HS_STAR_PANEL = 1, HS_STAR_RESULT 
 typedef struct hs_star_message {
     int32_t worker, kind;              /* hs_star_kind */
     int64_t chunk;                     /* index */
-    int64_t depth;                     /* of a panel: where it begins in the inner dimension; else 0 */
+    int64_t depth;                     /* of a panel and its result: the first layer; else 0 */
     double start, end;                 /* on the port */
     double compute_start, compute_end; /* of a panel; else both are end */
 } hs_star_message;
@@ -372,15 +379,13 @@ typedef struct hs_star_message {
 typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STAR_PANELS = 2, HS_STAR_LISTED = 3 } hs_star_order;
 
 /* Simulates given chunks, each worker's in the order of the array. They need not cover C, and are not checked for overlaps.
- *   depth     [p] of the panels, >= 1; NULL for 1
- *   buffers   1 or 2 panels: height * width + buffers * depth * (height + width) <= memory, else HS_ERROR_VALUE
+ *   chunks    [count] what is held and the panels fit in the worker's memory, else HS_ERROR_VALUE
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
- *   messages  out: the port's log, [sum over the chunks of 2 + ceil(t / depth)]; or NULL
+ *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL
  *   cancel    as for partitions
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory O(p + count). */
-hs_status hs_star_simulate(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks, int32_t order,
-                           int64_t length, const int32_t *served, int32_t eager, const int *cancel, hs_star_message *messages,
-                           int64_t *message_count, double *makespan);
+hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
+                           int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan);
 
 /* The largest side of square chunks.
  *   HS_STAR_DOUBLE  mu^2 + 4 mu <= memory: two panels of depth 1 (all rules but BMM)
@@ -427,9 +432,10 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
 
 /* Lower bounds on the makespan.
  *   HS_STAR_WORK      every plan: all updates over the sum of the speeds
- *   HS_STAR_TRAFFIC   every plan: A, B once and C twice over the fastest link
- *   HS_STAR_TRANSFER  every plan: X updates with m buffers cost at least 2 X / sqrt(m) - 2 m blocks (Smith, Lowery, Langou,
- *                     van de Geijn, 2019), shared out by linear programming with the cycle-times
+ *   HS_STAR_TRAFFIC   every plan: a worker that does X updates needs X / s blocks of A, X / r of B and X / t of C, these both
+ *                     ways; shared out by linear programming with the cycle-times
+ *   HS_STAR_TRANSFER  every plan: the same, and at least 2 X / sqrt(m) - 2 m blocks to a worker with m buffers (Smith, Lowery,
+ *                     Langou, van de Geijn, 2019) beside X / t back
  *   HS_STAR_STEADY    square chunks of the side given by `layout`: the bandwidth-centric optimum, A and B only
  *   HS_STAR_STEADY_C  the same with C both ways
  *   bounds  [5] out; the last two are infinite if no worker can hold a chunk

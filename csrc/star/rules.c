@@ -40,8 +40,9 @@ typedef struct output {
 static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
-    hs_status status = hs__port_open(&port, star, star->p, toledo ? 1 : 2, eager, cancel);
+    hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
+    port.buffers = toledo ? 1 : 2;
     for (int32_t i = 0; i < star->p; i++) {
         seat(&port, star, i, sides[i]);
         if (toledo && sides[i]) port.desk[i].depth = sides[i];
@@ -65,7 +66,7 @@ static hs_status estimate(const hs_star *star, int32_t count, int64_t side, doub
                           double *makespan)
 {
     hs__port port;
-    hs_status status = hs__port_open(&port, star, count, 2, eager, cancel);
+    hs_status status = hs__port_open(&port, star, count, eager, cancel);
     if (status) return status;
     for (int32_t i = 0; i < count; i++) {
         port.desk[i].link_cost = link_cost;
@@ -261,7 +262,7 @@ static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
         const int64_t side = x->sides[i], width = side < star->s - col ? side : star->s - col;
         for (int64_t row = 0; row < star->r; row += side) {
             const int64_t height = side < star->r - row ? side : star->r - row;
-            *chunks++ = (hs_star_chunk){.worker = i, .row = row, .col = col, .height = height, .width = width};
+            *chunks++ = (hs_star_chunk){.worker = i, .buffers = 2, .row = row, .col = col, .height = height, .width = width, .depth = 1};
         }
         columns[i] += width;
         col += width;
@@ -278,7 +279,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     if (!chunks) return HS_ERROR_MEMORY;
     cut(x, chunks, out->columns);
     hs__port port;
-    hs_status status = hs__port_open(&port, star, star->p, 2, eager, cancel);
+    hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (!status) {
         for (int32_t i = 0; i < star->p; i++) seat(&port, star, i, x->sides[i]);
         port.messages = out->messages;

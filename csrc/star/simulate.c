@@ -73,9 +73,9 @@ int hs__star_valid(const hs_star *star)
     return 1;
 }
 
-hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t buffers, int32_t eager, const int *cancel)
+hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel)
 {
-    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = buffers, .eager = eager, .left = star->s, .cancel = cancel};
+    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .cancel = cancel};
     port->desk = calloc((size_t)p, sizeof *port->desk);
     const int opened = heap_open(&port->results, p) & heap_open(&port->demand, p);
     if (port->desk && opened) {
@@ -92,6 +92,12 @@ void hs__port_close(hs__port *port)
     heap_close(&port->results), heap_close(&port->demand);
 }
 
+/* Of the dimension along which panels are cut. */
+static int64_t layers(int64_t t, const hs_star_chunk *chunk)
+{
+    return chunk->held == HS_STAR_HOLD_A ? chunk->width : chunk->held == HS_STAR_HOLD_B ? chunk->height : t;
+}
+
 hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
 {
     port->next = malloc((size_t)(count ? count : 1) * sizeof *port->next);
@@ -102,9 +108,23 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         hs__desk *desk = &port->desk[chunks[k].worker];
         port->next[k] = desk->chunk;
         desk->chunk = k;
-        desk->panels += (port->t + desk->depth - 1) / desk->depth;
+        desk->panels += (layers(port->t, &chunks[k]) + chunks[k].depth - 1) / chunks[k].depth;
     }
     return HS_OK;
+}
+
+/* A chunk as the messages see it. */
+static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
+{
+    const double h = (double)chunk->height, v = (double)chunk->width, t = (double)port->t;
+    desk->length = layers(port->t, chunk);
+    desk->deep = chunk->depth;
+    desk->buffers = chunk->buffers;
+    switch (chunk->held) {
+    case HS_STAR_HOLD_A: desk->held = h * t, desk->in = h + t, desk->out = h, desk->work = h * t; break;
+    case HS_STAR_HOLD_B: desk->held = v * t, desk->in = v + t, desk->out = v, desk->work = v * t; break;
+    default: desk->held = h * v, desk->in = h + v, desk->out = 0.0, desk->work = h * v;
+    }
 }
 
 /* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows top-down. */
@@ -113,8 +133,7 @@ static int take_chunk(hs__port *port, int32_t i)
     hs__desk *desk = &port->desk[i];
     if (port->list) {
         if (desk->chunk < 0) return 0;
-        desk->height = port->list[desk->chunk].height;
-        desk->width = port->list[desk->chunk].width;
+        spread(port, desk, &port->list[desk->chunk]);
         return 1;
     }
     if (desk->breadth == 0) {
@@ -125,21 +144,40 @@ static int take_chunk(hs__port *port, int32_t i)
         port->left -= desk->breadth;
         if (port->columns) port->columns[i] += desk->breadth;
     }
-    desk->width = desk->breadth;
-    desk->height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
+    const int64_t height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
+    const hs_star_chunk chunk = {
+        .worker = i, .buffers = port->buffers, .row = desk->row, .col = desk->col, .height = height, .width = desk->breadth, .depth = desk->depth};
+    spread(port, desk, &chunk);
     desk->chunk = port->chunk_count++;
-    if (port->chunks)
-        port->chunks[desk->chunk] = (hs_star_chunk){.worker = i, .row = desk->row, .col = desk->col, .height = desk->height, .width = desk->width};
-    desk->row += desk->height;
+    if (port->chunks) port->chunks[desk->chunk] = chunk;
+    desk->row += height;
     if (desk->row == port->r) desk->breadth = 0;
     return 1;
 }
 
 /* When the worker could take part in its next message. */
-static double earliest(const hs__port *port, const hs__desk *desk)
+static double earliest(const hs__desk *desk)
 {
-    if (desk->kind == HS_STAR_LOAD) return desk->released;
-    return desk->kind == HS_STAR_PANEL && port->buffers == 2 ? desk->before : desk->last;
+    if (desk->kind == HS_STAR_RESULT) return desk->full == 2 ? desk->before : desk->last;
+    if (desk->kind == HS_STAR_LOAD || desk->out > 0.0) return desk->released;
+    return desk->buffers == 2 ? desk->before : desk->last;
+}
+
+/* What follows a message of a chunk in work. */
+static void follow(hs__port *port, int32_t i)
+{
+    hs__desk *desk = &port->desk[i];
+    const int whole = desk->sent == desk->length;
+    if (whole && desk->returned == desk->length) {
+        desk->kind = HS_STAR_LOAD;
+        if (port->list) desk->chunk = port->next[desk->chunk];
+    } else {
+        desk->kind = whole || (desk->out > 0.0 && desk->full == desk->buffers) ? HS_STAR_RESULT : HS_STAR_PANEL;
+    }
+    if (desk->kind == HS_STAR_RESULT)
+        heap_set(&port->results, i, earliest(desk));
+    else
+        heap_remove(&port->results, i);
 }
 
 /* The worker's next message goes through the port; 0: it has none. */
@@ -147,43 +185,42 @@ static int serve(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
     if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
-    const int32_t kind = desk->kind;
-    hs_star_message message = {.worker = i, .kind = kind, .chunk = desk->chunk, .start = fmax(port->now, earliest(port, desk))};
-    const double area = (double)desk->height * (double)desk->width;
-    double blocks = area;
-    if (kind == HS_STAR_PANEL) {
-        const int64_t depth = desk->depth < port->t - desk->sent ? desk->depth : port->t - desk->sent;
-        blocks = (double)depth * (double)(desk->height + desk->width);
+    hs_star_message message = {.worker = i, .kind = desk->kind, .chunk = desk->chunk, .start = fmax(port->now, earliest(desk))};
+    if (desk->kind == HS_STAR_PANEL) {
+        const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
         message.depth = desk->sent;
-        message.end = message.start + blocks * desk->link_cost;
+        message.end = message.start + (double)depth * desk->in * desk->link_cost;
         message.compute_start = fmax(message.end, desk->last);
-        message.compute_end = message.compute_start + area * (double)depth * desk->cycle_time;
+        message.compute_end = message.compute_start + desk->work * (double)depth * desk->cycle_time;
         desk->before = desk->last;
         desk->last = message.compute_end;
         desk->sent += depth;
         desk->panels--;
-        if (desk->sent == port->t) {
-            desk->kind = HS_STAR_RESULT;
-            heap_set(&port->results, i, desk->last);
-        }
+        desk->full += desk->out > 0.0;
     } else {
+        double blocks = desk->held;
+        if (desk->kind == HS_STAR_RESULT && desk->out > 0.0) {
+            const int64_t left = desk->length - desk->returned, depth = desk->deep < left ? desk->deep : left;
+            message.depth = desk->returned;
+            blocks = (double)depth * desk->out;
+            desk->returned += depth;
+            desk->full--;
+        } else {
+            desk->returned = desk->kind == HS_STAR_RESULT ? desk->length : 0;
+        }
         message.end = message.start + blocks * desk->link_cost;
         message.compute_start = message.compute_end = message.end;
-        if (kind == HS_STAR_LOAD) {
+        if (desk->kind == HS_STAR_LOAD) {
             desk->before = desk->last = message.end;
             desk->sent = 0;
-            desk->kind = HS_STAR_PANEL;
-        } else {
-            desk->released = message.end;
-            if (port->list) desk->chunk = port->next[desk->chunk];
-            desk->kind = HS_STAR_LOAD;
-            heap_remove(&port->results, i);
         }
+        desk->released = message.end;
     }
+    follow(port, i);
     port->now = message.end;
     if (port->messages) port->messages[port->message_count] = message;
     port->message_count++;
-    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, earliest(port, desk));
+    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, earliest(desk));
     return 1;
 }
 
@@ -269,41 +306,38 @@ hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const in
 
 /* ---- given chunks --------------------------------------------------------------------------------------------- */
 
-static int valid_chunks(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks)
+static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
 {
     if (count < 0) return 0;
-    for (int32_t i = 0; depth && i < star->p; i++)
-        if (depth[i] < 1) return 0;
     for (int64_t k = 0; k < count; k++) {
         const hs_star_chunk *x = &chunks[k];
-        if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1) return 0;
-        if (x->row > star->r - x->height || x->col > star->s - x->width) return 0;
-        int64_t deep = depth ? depth[x->worker] : 1;
-        if (deep > star->t) deep = star->t;
-        const double panels = (double)buffers * (double)deep * (double)(x->height + x->width);
-        if ((double)(x->height * x->width) + panels > (double)star->memory[x->worker]) return 0;
+        if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
+        if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < 1 || x->buffers > 2) return 0;
+        if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
+        const int64_t length = layers(star->t, x);
+        const double h = (double)x->height, v = (double)x->width, t = (double)star->t, panel = (double)(x->depth < length ? x->depth : length);
+        const double held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
+        const double layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
+        if (held + x->buffers * panel * layer > (double)star->memory[x->worker]) return 0;
     }
     return 1;
 }
 
-hs_status hs_star_simulate(const hs_star *star, const int64_t *depth, int32_t buffers, int64_t count, const hs_star_chunk *chunks, int32_t order,
-                           int64_t length, const int32_t *served, int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count,
-                           double *makespan)
+hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
+                           int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan)
 {
-    if (!hs__star_valid(star) || (buffers != 1 && buffers != 2) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LISTED) return HS_ERROR_VALUE;
-    if (!valid_chunks(star, depth, buffers, count, chunks)) return HS_ERROR_VALUE;
+    if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LISTED || !valid_chunks(star, count, chunks)) return HS_ERROR_VALUE;
     if (order == HS_STAR_PANELS || order == HS_STAR_LISTED) {
         if (length < 0) return HS_ERROR_VALUE;
         for (int64_t k = 0; k < length; k++)
             if (served[k] < 0 || served[k] >= star->p) return HS_ERROR_VALUE;
     }
     hs__port port;
-    hs_status status = hs__port_open(&port, star, star->p, buffers, eager, cancel);
+    hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     for (int32_t i = 0; i < star->p; i++) {
         port.desk[i].link_cost = star->link_costs[i];
         port.desk[i].cycle_time = star->cycle_times[i];
-        port.desk[i].depth = depth ? depth[i] : 1;
     }
     port.messages = messages;
     status = hs__port_list(&port, count, chunks);

@@ -10,15 +10,18 @@
 typedef struct hs__desk {
     double link_cost, cycle_time;
     int64_t side;             /* largest height and width of a chunk dealt; 0: is dealt none */
-    int64_t depth;            /* of a panel */
+    int64_t depth;            /* of the panels of a chunk dealt */
+    int64_t row, col, breadth; /* dealing: the rows from `row` on of these columns are not dealt yet */
     int32_t kind;             /* of the next message, hs_star_kind */
     int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
-    int64_t height, width;    /* of the chunk in work */
-    int64_t row, col, breadth; /* dealing: the rows from `row` on of these columns are not dealt yet */
-    int64_t sent;             /* blocks of the inner dimension */
     int64_t panels;           /* left in a list */
-    double released;          /* the C buffers are free */
-    double last, before;      /* ends of the last two panels; before there were so many, when C had come */
+    double held;              /* of the chunk in work: blocks that stay with the worker; */
+    double in, out, work;     /* of a layer: blocks to and from the worker, block updates; no blocks from it: C is held */
+    int64_t length, deep;     /* layers; of a panel */
+    int64_t sent, returned;   /* layers */
+    int32_t buffers, full;    /* panels; not free yet where panels have results */
+    double released;          /* the buffers of what is held, or of the next panel with a result, are free */
+    double last, before;      /* ends of the last two panels; before there were so many, when the load had come */
 } hs__desk;
 
 /* Workers by ascending key, ties by index. */
@@ -30,7 +33,8 @@ typedef struct hs__heap {
 
 typedef struct hs__port {
     int64_t r, s, t;
-    int32_t p, buffers, eager;
+    int32_t p, eager;
+    int32_t buffers;           /* of the chunks dealt; 2 */
     hs__desk *desk;
     hs__heap results;          /* workers whose next message is a result, by the end of the last panel */
     hs__heap demand;           /* all workers by the earliest start of the next message; only for HS_STAR_DEMAND */
@@ -46,7 +50,7 @@ typedef struct hs__port {
 } hs__port;
 
 /* p idle desks on which link_cost, cycle_time, side and depth are still to be set. */
-hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t buffers, int32_t eager, const int *cancel);
+hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel);
 void hs__port_close(hs__port *port);
 
 /* Gives the desks the chunks of a list. */

@@ -117,7 +117,7 @@ static void schedules(void)
         const int32_t method = (int32_t)check_random(METHODS), eager = (int32_t)check_random(2);
         const int toledo = method == HS_STAR_BMM;
         hs_star_summary summary, counted;
-        int64_t sides[MAX], columns[MAX], depth[MAX], count, total = 0;
+        int64_t sides[MAX], columns[MAX], count, total = 0;
         double makespan, bounds[5];
         CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &counted, sides, columns, NULL, NULL) == HS_OK);
         if (!CHECK(counted.chunk_count <= CELLS && counted.message_count <= CELLS * 8)) continue;
@@ -125,20 +125,55 @@ static void schedules(void)
         CHECK(memcmp(&summary, &counted, sizeof summary) == 0);
         CHECK(valid(&x, toledo, sides, summary.chunk_count, chunks, summary.message_count, messages));
         CHECK(messages[summary.message_count - 1].end == summary.makespan);
-        for (int32_t i = 0; i < x.star.p; i++) {
-            total += columns[i];
-            depth[i] = toledo && sides[i] ? sides[i] : 1;
-        }
+        for (int32_t i = 0; i < x.star.p; i++) total += columns[i];
         CHECK(total == x.star.s);
         for (int64_t k = 0; k < summary.message_count; k++) served[k] = messages[k].worker;
-        CHECK(hs_star_simulate(&x.star, depth, toledo ? 1 : 2, summary.chunk_count, chunks, HS_STAR_LISTED, summary.message_count, served, 0, NULL, again,
-                               &count, &makespan) == HS_OK);
+        CHECK(hs_star_simulate(&x.star, summary.chunk_count, chunks, HS_STAR_LISTED, summary.message_count, served, 0, NULL, again, &count,
+                               &makespan) == HS_OK);
         CHECK(count == summary.message_count && makespan == summary.makespan);
         CHECK(memcmp(messages, again, (size_t)count * sizeof *messages) == 0);
         CHECK(hs_star_bounds(&x.star, toledo ? HS_STAR_TOLEDO : HS_STAR_DOUBLE, bounds) == HS_OK);
         for (int k = 0; k < 5; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
         CHECK(bounds[HS_STAR_STEADY] <= bounds[HS_STAR_STEADY_C] * (1 + 1e-9));
     }
+}
+
+/* ---- what is held --------------------------------------------------------------------------------------------- */
+
+/* One worker, r x s x t = 2 x 4 x 3, c = 1, w = 1: A of 6 blocks, then columns of 2 + 3 blocks, 6 updates, 2 blocks back. */
+static void holding(void)
+{
+    const double one[] = {1};
+    const int64_t memory[] = {16};
+    const hs_star columns = {2, 4, 3, 1, one, one, memory}, rows = {4, 2, 3, 1, one, one, memory};
+    static const struct {
+        int32_t kind;
+        int64_t depth;
+        double start, end, compute_end;
+    } wanted[] = {{HS_STAR_LOAD, 0, 0, 6, 6},       {HS_STAR_PANEL, 0, 6, 11, 17},  {HS_STAR_PANEL, 1, 11, 16, 23},
+                  {HS_STAR_RESULT, 0, 17, 19, 19},  {HS_STAR_PANEL, 2, 19, 24, 30}, {HS_STAR_RESULT, 1, 24, 26, 26},
+                  {HS_STAR_PANEL, 3, 26, 31, 37},   {HS_STAR_RESULT, 2, 31, 33, 33}, {HS_STAR_RESULT, 3, 37, 39, 39}};
+    for (int32_t held = HS_STAR_HOLD_A; held <= HS_STAR_HOLD_B; held++)
+        for (int32_t order = HS_STAR_ROUND_ROBIN; order <= HS_STAR_DEMAND; order++) {
+            const hs_star *star = held == HS_STAR_HOLD_A ? &columns : &rows;
+            const hs_star_chunk chunk = {.held = held, .buffers = 2, .height = star->r, .width = star->s, .depth = 1};
+            hs_star_message messages[9];
+            int64_t count;
+            double makespan;
+            CHECK(hs_star_simulate(star, 1, &chunk, order, 0, NULL, 0, NULL, messages, &count, &makespan) == HS_OK);
+            if (!CHECK(count == 9 && makespan == 39)) continue;
+            for (int k = 0; k < 9; k++) {
+                CHECK(messages[k].kind == wanted[k].kind && messages[k].depth == wanted[k].depth && messages[k].start == wanted[k].start);
+                CHECK(messages[k].end == wanted[k].end && messages[k].compute_end == wanted[k].compute_end);
+            }
+        }
+    /* one buffer, panels of three columns: 6, (21, 39, 45), (50, 56, 58) */
+    const hs_star_chunk chunk = {.held = HS_STAR_HOLD_A, .buffers = 1, .height = 2, .width = 4, .depth = 3};
+    const int64_t wide[] = {21};
+    const hs_star single = {2, 4, 3, 1, one, one, wide};
+    int64_t count;
+    double makespan;
+    CHECK(hs_star_simulate(&single, 1, &chunk, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 5 && makespan == 58);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------------------------- */
@@ -158,7 +193,7 @@ static void refusals(void)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         CHECK(hs_star_plan(&bad[k], HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
         CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, bounds) == HS_ERROR_VALUE);
-        CHECK(hs_star_simulate(&bad[k], NULL, 2, 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     }
     CHECK(hs_star_plan(&fine, 7, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
@@ -170,24 +205,30 @@ static void refusals(void)
     CHECK(hs_star_plan(&none, HS_STAR_BMM, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
     CHECK(columns[0] == 4 && columns[1] == 0);
 
-    const hs_star_chunk chunks[] = {{0, 0, 0, 2, 2}, {0, 2, 0, 1, 2}};
+    const hs_star_chunk chunks[] = {{0, HS_STAR_HOLD_C, 2, 0, 0, 2, 2, 1}, {0, HS_STAR_HOLD_C, 2, 2, 0, 1, 2, 1}};
     const int32_t all[] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, other[] = {1};
-    const int64_t shallow[] = {0, 1}, deep[] = {9, 9};
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_ROUND_ROBIN, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 8, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_PANELS, 9, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 8);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 7, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 9, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_PANELS, 3, all, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, NULL, 2, 2, chunks, HS_STAR_LISTED, 1, other, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, NULL, 3, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, shallow, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, deep, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&fine, deep, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 6);
+#define SIMULATE(star, order, length, served) \
+    hs_star_simulate(star, 2, chunks, order, length, served, 0, NULL, NULL, &count, &makespan)
+    CHECK(SIMULATE(&fine, HS_STAR_ROUND_ROBIN, 0, NULL) == HS_OK && count == 8);
+    CHECK(SIMULATE(&fine, HS_STAR_LISTED, 8, all) == HS_OK && count == 8);
+    CHECK(SIMULATE(&fine, HS_STAR_PANELS, 9, all) == HS_OK && count == 8);
+    CHECK(SIMULATE(&fine, HS_STAR_LISTED, 7, all) == HS_ERROR_VALUE);
+    CHECK(SIMULATE(&fine, HS_STAR_LISTED, 9, all) == HS_ERROR_VALUE);
+    CHECK(SIMULATE(&fine, HS_STAR_PANELS, 3, all) == HS_ERROR_VALUE);
+    CHECK(SIMULATE(&fine, HS_STAR_LISTED, 1, other) == HS_ERROR_VALUE);
+    CHECK(SIMULATE(&fine, 4, 0, NULL) == HS_ERROR_VALUE);
+    const hs_star_chunk wrong_chunks[] = {{2, 0, 2, 0, 0, 2, 2, 1}, {0, 3, 2, 0, 0, 2, 2, 1}, {0, -1, 2, 0, 0, 2, 2, 1}, {0, 0, 3, 0, 0, 1, 1, 1},
+                                          {0, 0, 0, 0, 0, 2, 2, 1}, {0, 0, 2, 2, 0, 2, 2, 1}, {0, 0, 2, 0, 3, 2, 2, 1}, {0, 0, 2, 0, 0, 0, 2, 1},
+                                          {0, 0, 2, 0, 0, 2, 2, 0}, {0, 0, 2, 0, 0, 2, 2, 9}, {0, 1, 2, 0, 0, 3, 1, 1}, {0, 2, 2, 0, 0, 1, 3, 1},
+                                          {1, 0, 2, 0, 0, 2, 2, 1}};
+    for (size_t k = 0; k < sizeof wrong_chunks / sizeof *wrong_chunks; k++)
+        CHECK(hs_star_simulate(&fine, 1, &wrong_chunks[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9};
+    CHECK(hs_star_simulate(&fine, 1, &deep, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
     const int64_t less[] = {11, 5};
     const hs_star tight = {3, 4, 2, 2, good, good, less};
-    CHECK(hs_star_simulate(&tight, NULL, 2, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_star_simulate(&tight, NULL, 1, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK);
+    CHECK(SIMULATE(&tight, HS_STAR_DEMAND, 0, NULL) == HS_ERROR_VALUE);
+#undef SIMULATE
     CHECK(hs_star_bounds(&fine, 3, bounds) == HS_ERROR_VALUE);
 
     const int stop = 1;
@@ -200,6 +241,7 @@ int main(void)
 {
     golden();
     schedules();
+    holding();
     refusals();
     return check_result();
 }

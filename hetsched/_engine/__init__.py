@@ -322,7 +322,7 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
 
 
 class StarResult(NamedTuple):
-    """Of hs_star_plan: chunks are (k, 5) worker, row, col, height, width; both arrays are empty unless recorded."""
+    """Of hs_star_plan; both arrays are empty unless recorded."""
 
     makespan: float
     variant: int
@@ -330,7 +330,7 @@ class StarResult(NamedTuple):
     sides: NDArray[np.int64]
     columns: NDArray[np.int64]
     message_count: int
-    chunks: NDArray[np.int64]
+    chunks: NDArray[Any]
     messages: NDArray[Any]
 
 
@@ -338,7 +338,11 @@ STAR_MESSAGE = np.dtype(
     [("worker", "i4"), ("kind", "i4"), ("chunk", "i8"), ("depth", "i8")]
     + [(name, "f8") for name in ("start", "end", "compute_start", "compute_end")]
 )
-_STAR_CHUNK = np.dtype([("worker", "i4")] + [(name, "i8") for name in ("row", "col", "height", "width")], align=True)
+STAR_CHUNK = np.dtype(
+    [(name, "i4") for name in ("worker", "held", "buffers")]
+    + [(name, "i8") for name in ("row", "col", "height", "width", "depth")],
+    align=True,
+)
 
 
 class Star:
@@ -359,7 +363,7 @@ class Star:
         """hs_star_plan; with `record` the chunks and messages too."""
         summary = ffi.new("hs_star_summary *")
         sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
-        chunks, messages = np.zeros(0, _STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
+        chunks, messages = np.zeros(0, STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
 
         def call(outputs: tuple[Any, Any]) -> None:
             plan = (self.handle, method, variant, eager)
@@ -371,33 +375,21 @@ class Star:
         if record:
             if variant < 0 and method == lib.HS_STAR_HET:
                 variant = result
-            chunks, messages = np.zeros(summary.chunk_count, _STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
+            chunks, messages = np.zeros(summary.chunk_count, STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
             call((ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages)))
-        boxes = np.stack([chunks[name].astype(np.int64) for name in chunks.dtype.names or ()], axis=1)
-        return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, boxes, messages)
+        return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, chunks, messages)
 
-    def simulate(
-        self,
-        chunks: NDArray[np.int64],
-        order: int,
-        served: NDArray[np.int32],
-        eager: bool,
-        depth: NDArray[np.int64] | None = None,
-        buffers: int = 2,
-    ) -> tuple[float, NDArray[Any]]:
-        """Makespan and messages of hs_star_simulate for (k, 5) chunks."""
-        given = ffi.new("hs_star_chunk[]", [tuple(chunk) for chunk in chunks.tolist()])
+    def simulate(self, chunks: NDArray[Any], order: int, served: NDArray[np.int32], eager: bool) -> tuple[float, NDArray[Any]]:
+        """Makespan and messages of hs_star_simulate for an array of STAR_CHUNK."""
         count, makespan = ffi.new("int64_t *"), ffi.new("double *")
-        deep = _or_null(depth, _int64s)
-        t = self.handle.t
-        panels = [-(-t // (1 if depth is None else int(depth[worker]))) for worker in chunks[:, 0]]
-        messages = np.zeros(sum(2 + k for k in panels), STAR_MESSAGE)
-        check_status(
-            lib.hs_star_simulate(
-                self.handle, deep, buffers, len(chunks), given, order, len(served), _int32s(served), eager, ffi.NULL,
-                ffi.from_buffer("hs_star_message[]", messages), count, makespan,
-            )
-        )  # fmt: skip
+        given = (len(chunks), ffi.from_buffer("hs_star_chunk[]", chunks), order, len(served), _int32s(served), eager, ffi.NULL)
+
+        def call(messages: Any) -> None:
+            check_status(lib.hs_star_simulate(self.handle, *given, messages, count, makespan))
+
+        call(ffi.NULL)
+        messages = np.zeros(count[0], STAR_MESSAGE)
+        call(ffi.from_buffer("hs_star_message[]", messages))
         return makespan[0], messages
 
     def bounds(self, layout: int) -> list[float]:
