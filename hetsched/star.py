@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +17,8 @@ from .platform import Platform
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METHODS = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+METHODS = (*PAPER, "search")
 RETURNS = ("lazy", "eager")
 VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "global": 0,
@@ -38,6 +40,7 @@ _DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
 _MOST = 1e200
 _MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; from here on Ctrl-C is looked for
+_MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -51,11 +54,11 @@ class StarPlan(Plan):
     makespan : float
         In the unit of the cycle-times.
     columns : (p,) int64 array
-        Block columns of C of each worker; they sum to s.
+        Block columns of C of each worker; they sum to s. Where C is shared out by rows: as many as its blocks are worth, rounded.
     enrolled : (k,) int64 array
         The workers that have some.
     mu : (p,) int64 array
-        Largest height and width of a worker's chunks; 0 for one that the method does not consider.
+        Largest side of square chunks in a worker's memory; 0 for one that the method does not consider.
     chunks : structured array
         worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold), row,
         col, height, width in C, depth (layers in a panel). A worker does its own in this order.
@@ -78,6 +81,8 @@ class StarPlan(Plan):
     memory : (p,) int64 array
         Buffers of one block.
     names : tuple of str
+    planning_time : float
+        Seconds that the planning took.
     """
 
     shape: tuple[int, int, int]
@@ -96,6 +101,7 @@ class StarPlan(Plan):
     link_costs: NDArray[np.float64]
     memory: NDArray[np.int64]
     names: tuple[str, ...]
+    planning_time: float
 
     _value: ClassVar[str] = "makespan"
 
@@ -131,7 +137,16 @@ class StarPlan(Plan):
 
 
 def plan_product(
-    r: int, s: int, t: int, platform: Platform, method: str = "het", *, returns: str = "lazy", variant: str | None = None
+    r: int,
+    s: int,
+    t: int,
+    platform: Platform,
+    method: str = "best",
+    *,
+    returns: str = "lazy",
+    variant: str | None = None,
+    seed: int = 0,
+    effort: int = 10**7,
 ) -> StarPlan:
     """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
 
@@ -144,15 +159,22 @@ def plan_product(
         Size in blocks of q x q elements, each at least 1.
     platform : Platform
         A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
-        one that holds a chunk of side max(r, s).
-    method : {"het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "best"}
-        The paper's seven algorithms: incremental selection; the best homogeneous platform for a memory size, or for memory,
-        link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "best" is the best of the seven.
+        one that holds any chunk.
+    method : {"best", "search", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"}
+        The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
+        memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "search" chooses for
+        each worker what it holds (C, A or B), the form of its chunks and how much it does, by rows or columns, and the port's
+        order, first by a relaxation, then by annealing on simulated makespans. "best" is the best of all these (without "het" or
+        "homi" where they alone would take many seconds).
     returns : {"lazy", "eager"}
         When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free.
     variant : str, optional
         Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
         "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
+    seed : int
+        Of the search: 0 to 2**64 - 1. The same arguments give the same plan.
+    effort : int
+        Of the search: how many messages it simulates, about. The default takes about half a second.
 
     Returns
     -------
@@ -168,18 +190,21 @@ def plan_product(
 
     Notes
     -----
-    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory.
+    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory. The search is
+    ours; method says which was best.
 
     Examples
     --------
     >>> import hetsched as hs
     >>> platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21])
-    >>> plan = hs.plan_product(4, 8, 3, platform)
+    >>> plan = hs.plan_product(4, 8, 3, platform, "het")
     >>> plan.makespan, plan.columns.tolist(), plan.mu.tolist(), plan.variant
     (250.0, [5, 3], [2, 3], 'global')
-    >>> hs.plan_product(4, 8, 3, platform, "bmm").makespan
-    340.0
+    >>> plan = hs.plan_product(4, 8, 3, platform)
+    >>> plan.makespan, plan.columns.tolist(), plan.method
+    (195.0, [4, 4], 'search')
     """
+    start = time.perf_counter()
     most = 2**31 - 1
     shape = (
         _check.integer("r", r, low=1, high=most),
@@ -195,10 +220,9 @@ def plan_product(
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
     if variant is not None and variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
-    least = 3 if method == "bmm" else 5
-    methods = METHODS if method == "best" else (method,)
-    if memory.max() < 5 and method == "best":
-        methods, least = ("bmm",), 3
+    seed = _check.integer("seed", seed, low=0, high=2**64 - 1)
+    effort = _check.integer("effort", effort, low=0, high=10**12)
+    least = 3 if method in ("bmm", "best", "search") else 5
     if memory.max() < least:
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
@@ -208,39 +232,65 @@ def plan_product(
     if messages > _MOST_MESSAGES:
         raise ValueError(f"r, s, t = {shape} need {messages} messages or more, at most {_MOST_MESSAGES} can be simulated")
     choice, long, eager = -1 if variant is None else VARIANTS[variant], messages > _LONG, returns == "eager"
-    if len(methods) > 1:
-        trials = {name: star.plan(METHODS.index(name), choice, eager, False, long) for name in methods}
-        chosen = min(methods, key=lambda name: trials[name].makespan)
+    chosen = method
+    if method in ("best", "search"):
+        chunks, order, makespan = star.search(eager, seed, effort)
+    if method == "best":
+        trials = {"search": makespan}
+        for name in _worth_trying(messages, memory):
+            trials[name] = star.plan(PAPER.index(name), choice, eager, False, long).makespan
+        chosen = min(trials, key=trials.__getitem__)
+    number, variants = -1, [0.0] * 8
+    if chosen == "search":
+        makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     else:
-        chosen = methods[0]
-    result = star.plan(METHODS.index(chosen), choice, eager, True, long)
-    bounds = dict(zip(_BOUNDS, star.bounds(_TOLEDO if chosen == "bmm" else _DOUBLE), strict=True))
+        result = star.plan(PAPER.index(chosen), choice, eager, True, long)
+        makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
+    layout = _TOLEDO if chosen == "bmm" else _DOUBLE
+    bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
     bound = max(bounds[name] for name in _BOUNDS[:3])
     updates = np.zeros(len(times), np.int64)
-    np.add.at(updates, result.chunks["worker"], result.chunks["height"] * result.chunks["width"] * shape[2])
+    np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
+    mu = result.sides if chosen != "search" else np.array([_engine.star_side(int(m), layout) for m in memory])
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
-        lower_bound=min(bound, result.makespan),
-        optimal=proven(result.makespan, bound),
+        lower_bound=min(bound, makespan),
+        optimal=proven(makespan, bound),
         scope="",
         shape=shape,
-        makespan=result.makespan,
-        columns=_check.frozen(result.columns),
-        enrolled=_check.frozen(np.flatnonzero(result.columns)),
-        mu=_check.frozen(result.sides),
-        chunks=_check.frozen(result.chunks),
-        messages=_check.frozen(result.messages),
+        makespan=makespan,
+        columns=_check.frozen(_columns_of(updates, shape)),
+        enrolled=_check.frozen(np.flatnonzero(updates)),
+        mu=_check.frozen(mu),
+        chunks=_check.frozen(chunks),
+        messages=_check.frozen(log),
         updates=_check.frozen(updates),
         bounds=bounds,
         returns=returns,
-        variant=names[result.variant] if chosen == "het" else "",
-        variants={names[k]: result.variants[k] for k in range(8)} if chosen == "het" and variant is None else {},
+        variant=names[number] if chosen == "het" else "",
+        variants={names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {},
         cycle_times=_check.frozen(times),
         link_costs=_check.frozen(costs),
         memory=_check.frozen(memory),
         names=platform.names,
+        planning_time=time.perf_counter() - start,
     )
+
+
+def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
+    """Those of the paper's methods that can be planned, and in time."""
+    p = len(memory)
+    steps = dict.fromkeys(PAPER, 0) | {"het": messages * p * p, "homi": messages * p**3}
+    return [name for name in PAPER if steps[name] <= _MOST_STEPS and (memory.max() >= 5 or name == "bmm")]
+
+
+def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
+    """Columns of C: whole ones, or the nearest integers of the same sum, the largest fractions rounded up."""
+    r, s, t = shape
+    columns, rest = np.divmod(updates // t, r)
+    columns[np.argsort(-rest, kind="stable")[: s - columns.sum()]] += 1
+    return columns
 
 
 def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
@@ -252,7 +302,7 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
     for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
         if (values > _MOST).any():
             raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")
-    side = min(max(shape[:2]), 2**26)
+    side = min(max(shape), 2**26)
     unlimited = min(side * side + 4 * side, 2**53)
     memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
     return platform.cycle_times, platform.link_costs, memory

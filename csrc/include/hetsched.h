@@ -375,8 +375,10 @@ typedef struct hs_star_message {
  *   HS_STAR_PANELS       a list of workers, one entry per panel (entries beyond a worker's panels are skipped). C goes before
  *                        the first panel of a chunk, a result before the next C, the last results as they end
  *   HS_STAR_LISTED       a list of workers, one entry per message
+ *   HS_STAR_STARVING     of those that can start now (or first) the one that runs out of work first
+ *   HS_STAR_LAGGING      the one that would end last if nothing kept it waiting
  * With `eager` results that are ready when the port is free come first (not for HS_STAR_LISTED). */
-typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STAR_PANELS = 2, HS_STAR_LISTED = 3 } hs_star_order;
+typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STAR_PANELS = 2, HS_STAR_LISTED = 3, HS_STAR_STARVING = 4, HS_STAR_LAGGING = 5 } hs_star_order;
 
 /* Simulates given chunks, each worker's in the order of the array. They need not cover C, and are not checked for overlaps.
  *   chunks    [count] what is held and the panels fit in the worker's memory, else HS_ERROR_VALUE
@@ -429,6 +431,28 @@ typedef struct hs_star_summary {
  * simulated where a bound does not rule them out. Memory O(p + panels). */
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
+
+/* How a worker goes through its columns of C. A plan by rows is one by columns of C^T = B^T A^T: r and s, rows and columns, A
+ * and B change places in what follows. */
+typedef struct hs_star_share {
+    int64_t columns;       /* 0: it is not enrolled */
+    int64_t rows, panels;  /* parts into which the rows of C and its columns are cut, as equal as possible: its chunks */
+    int32_t held, buffers; /* of the chunks */
+} hs_star_share;
+
+/* The chunks of the shares, left to right by worker, panel by panel, each top-down; panels of depth 1.
+ *   shares  [p] columns sum to s, 1 <= rows <= r, 1 <= panels <= columns, and what a chunk needs fits, else HS_ERROR_VALUE
+ *   chunks  out: [count], or NULL for the count alone */
+hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks);
+
+/* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
+ * holds, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
+ * simulated makespans. Deterministic.
+ *   effort    messages to simulate, about (a sixteenth more for each worker); at least one plan is evaluated
+ *   by_rows, shares [p], order, makespan  out
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks). Time O(p) per message; memory O(p + chunks). */
+hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
+                         hs_star_share *shares, int32_t *order, double *makespan);
 
 /* Lower bounds on the makespan.
  *   HS_STAR_WORK      every plan: all updates over the sum of the speeds

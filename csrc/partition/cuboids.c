@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/random.h"
 #include "cuboids.h"
 
 typedef struct {
@@ -296,21 +297,13 @@ static void build(const table *s, int32_t first, int32_t end, const double side[
 
 /* ---- the search over orders ------------------------------------------------------------------------------------- */
 
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Swaps two parts, moves one, or reverses a stretch. */
 static void change_order(int32_t size, int32_t *order, uint64_t *state)
 {
-    int32_t i = (int32_t)(next_random(state) % (uint64_t)size), j = (int32_t)(next_random(state) % (uint64_t)(size - 1));
+    int32_t i = (int32_t)hs__random_below(state, size), j = (int32_t)hs__random_below(state, size - 1);
     if (j >= i) j++;
     int32_t moved = order[i];
-    switch (next_random(state) % 3) {
+    switch (hs__random_below(state, 3)) {
     case 0:
         order[i] = order[j], order[j] = moved;
         break;

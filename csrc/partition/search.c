@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/random.h"
 #include "floorplan.h"
 
 typedef struct {
@@ -18,16 +19,7 @@ typedef struct {
     int32_t count, root;
 } tree;
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int32_t pick(uint64_t *state, int32_t limit) { return (int32_t)(next_random(state) % (uint64_t)limit); }
+static int32_t pick(uint64_t *state, int32_t limit) { return (int32_t)hs__random_below(state, limit); }
 
 static void add_up(tree *t, int32_t i)
 {
@@ -147,7 +139,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
             if (!disturb(&now, &random)) continue;
             const double found = now.nodes[now.root].across * width + now.nodes[now.root].down * height;
             const double heat = temperature * first * (1.0 - (double)k / (double)evaluations);
-            const double chance = (double)(next_random(&random) >> 11) * 0x1p-53;
+            const double chance = hs__random_unit(&random);
             if (found <= current || chance < exp((current - found) / heat)) {
                 current = found;
                 if (found < least) least = found, memcpy(best.nodes, now.nodes, bytes), best.root = now.root;

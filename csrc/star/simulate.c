@@ -16,6 +16,11 @@ static int heap_open(hs__heap *heap, int32_t p)
     return 1;
 }
 
+static void heap_clear(hs__heap *heap)
+{
+    while (heap->size) heap->place[heap->worker[--heap->size]] = -1;
+}
+
 static void heap_close(hs__heap *heap) { free(heap->worker), free(heap->place), free(heap->key); }
 
 static int sooner(const hs__heap *heap, int32_t x, int32_t y)
@@ -75,7 +80,7 @@ int hs__star_valid(const hs_star *star)
 
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel)
 {
-    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .cancel = cancel};
+    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .limit = INFINITY, .cancel = cancel};
     port->desk = calloc((size_t)p, sizeof *port->desk);
     const int opened = heap_open(&port->results, p) & heap_open(&port->demand, p);
     if (port->desk && opened) {
@@ -98,21 +103,6 @@ static int64_t layers(int64_t t, const hs_star_chunk *chunk)
     return chunk->held == HS_STAR_HOLD_A ? chunk->width : chunk->held == HS_STAR_HOLD_B ? chunk->height : t;
 }
 
-hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
-{
-    port->next = malloc((size_t)(count ? count : 1) * sizeof *port->next);
-    if (!port->next) return HS_ERROR_MEMORY;
-    port->list = chunks;
-    port->chunk_count = count;
-    for (int64_t k = count; k-- > 0;) {
-        hs__desk *desk = &port->desk[chunks[k].worker];
-        port->next[k] = desk->chunk;
-        desk->chunk = k;
-        desk->panels += (layers(port->t, &chunks[k]) + chunks[k].depth - 1) / chunks[k].depth;
-    }
-    return HS_OK;
-}
-
 /* A chunk as the messages see it. */
 static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
 {
@@ -125,6 +115,33 @@ static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *ch
     case HS_STAR_HOLD_B: desk->held = v * t, desk->in = v + t, desk->out = v, desk->work = v * t; break;
     default: desk->held = h * v, desk->in = h + v, desk->out = 0.0, desk->work = h * v;
     }
+}
+
+hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
+{
+    if (count > port->next_room || !port->next) {
+        free(port->next);
+        port->next_room = count ? count : 1;
+        port->next = malloc((size_t)port->next_room * sizeof *port->next);
+        if (!port->next) return HS_ERROR_MEMORY;
+    }
+    for (int32_t i = 0; i < port->p; i++)
+        port->desk[i] = (hs__desk){.link_cost = port->desk[i].link_cost, .cycle_time = port->desk[i].cycle_time, .chunk = -1};
+    heap_clear(&port->results), heap_clear(&port->demand);
+    port->list = chunks;
+    port->chunk_count = count;
+    port->message_count = 0;
+    port->now = port->ahead = 0.0;
+    for (int64_t k = count; k-- > 0;) {
+        hs__desk *desk = &port->desk[chunks[k].worker];
+        port->next[k] = desk->chunk;
+        desk->chunk = k;
+        spread(port, desk, &chunks[k]);
+        desk->panels += (desk->length + desk->deep - 1) / desk->deep;
+        desk->rest += desk->work * (double)desk->length * desk->cycle_time;
+        port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + (desk->in + desk->out) * (double)desk->length) * desk->link_cost;
+    }
+    return HS_OK;
 }
 
 /* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows top-down. */
@@ -174,8 +191,9 @@ static void follow(hs__port *port, int32_t i)
     } else {
         desk->kind = whole || (desk->out > 0.0 && desk->full == desk->buffers) ? HS_STAR_RESULT : HS_STAR_PANEL;
     }
+    desk->ready = earliest(desk);
     if (desk->kind == HS_STAR_RESULT)
-        heap_set(&port->results, i, earliest(desk));
+        heap_set(&port->results, i, desk->ready);
     else
         heap_remove(&port->results, i);
 }
@@ -185,7 +203,7 @@ static int serve(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
     if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
-    hs_star_message message = {.worker = i, .kind = desk->kind, .chunk = desk->chunk, .start = fmax(port->now, earliest(desk))};
+    hs_star_message message = {.worker = i, .kind = desk->kind, .chunk = desk->chunk, .start = fmax(port->now, desk->ready)};
     if (desk->kind == HS_STAR_PANEL) {
         const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
         message.depth = desk->sent;
@@ -196,6 +214,7 @@ static int serve(hs__port *port, int32_t i)
         desk->last = message.compute_end;
         desk->sent += depth;
         desk->panels--;
+        desk->rest -= message.compute_end - message.compute_start;
         desk->full += desk->out > 0.0;
     } else {
         double blocks = desk->held;
@@ -217,10 +236,11 @@ static int serve(hs__port *port, int32_t i)
         desk->released = message.end;
     }
     follow(port, i);
+    port->ahead -= message.end - message.start;
     port->now = message.end;
     if (port->messages) port->messages[port->message_count] = message;
     port->message_count++;
-    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, earliest(desk));
+    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, desk->ready);
     return 1;
 }
 
@@ -259,7 +279,7 @@ static hs_status serve_in_turn(hs__port *port)
 static hs_status serve_demand(hs__port *port)
 {
     for (int32_t i = 0; i < port->p; i++) heap_set(&port->demand, i, 0.0);
-    while (port->demand.size) {
+    while (port->demand.size && port->now + port->ahead < port->limit) {
         return_ready(port);
         const int32_t i = port->demand.worker[0];
         if (!serve(port, i)) heap_remove(&port->demand, i);
@@ -284,6 +304,63 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
     return HS_OK;
 }
 
+/* What decides when a worker is served, side by side in memory. */
+typedef struct need {
+    int32_t worker;
+    double ready, last, rest;
+} need;
+
+/* What can start now comes before what cannot, that as it can; else by need. */
+static int needs_more(const need *x, const need *y, double now, int32_t order)
+{
+    if (x->ready > now || y->ready > now)
+        if (x->ready != y->ready) return x->ready < y->ready;
+    if (order == HS_STAR_STARVING && x->last != y->last) return x->last < y->last;
+    return (x->last > now ? x->last : now) + x->rest > (y->last > now ? y->last : now) + y->rest;
+}
+
+/* Looks at worker again; 0: it has nothing left. */
+static int look(const hs__port *port, need *x)
+{
+    const hs__desk *desk = &port->desk[x->worker];
+    x->ready = desk->ready, x->last = desk->last, x->rest = desk->rest;
+    return desk->kind != HS_STAR_LOAD || desk->chunk >= 0;
+}
+
+static hs_status serve_by_need(hs__port *port, int32_t order)
+{
+    int32_t count = 0;
+    need *needs = malloc((size_t)port->p * sizeof *needs);
+    if (!needs) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < port->p; i++) {
+        needs[count].worker = i;
+        count += look(port, &needs[count]);
+    }
+    hs_status status = HS_OK;
+    while (count && !status && port->now + port->ahead < port->limit) {
+        int32_t first = 0;
+        for (int32_t k = 1; k < count; k++)
+            if (needs_more(&needs[k], &needs[first], port->now, order)) first = k;
+        serve(port, needs[first].worker);
+        int left = look(port, &needs[first]);
+        if (port->eager) {
+            return_ready(port);
+            for (int32_t k = 0; k < count; k++) left &= look(port, &needs[k]);
+        }
+        if (!left) {
+            const int32_t before = count;
+            count = 0;
+            for (int32_t k = 0; k < before; k++) {
+                needs[count] = needs[k];
+                count += look(port, &needs[count]);
+            }
+        }
+        if (cancelled(port)) status = HS_ERROR_CANCELLED;
+    }
+    free(needs);
+    return status;
+}
+
 static hs_status serve_listed(hs__port *port, int64_t length, const int32_t *served)
 {
     for (int64_t k = 0; k < length; k++) {
@@ -297,6 +374,7 @@ hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const in
 {
     if (order == HS_STAR_ROUND_ROBIN) return serve_in_turn(port);
     if (order == HS_STAR_DEMAND) return serve_demand(port);
+    if (order == HS_STAR_STARVING || order == HS_STAR_LAGGING) return serve_by_need(port, order);
     const hs_status status = order == HS_STAR_PANELS ? serve_panels(port, length, served) : serve_listed(port, length, served);
     if (status) return status;
     for (int32_t i = 0; i < port->p; i++)
@@ -326,7 +404,7 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
 hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
                            int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan)
 {
-    if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LISTED || !valid_chunks(star, count, chunks)) return HS_ERROR_VALUE;
+    if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LAGGING || !valid_chunks(star, count, chunks)) return HS_ERROR_VALUE;
     if (order == HS_STAR_PANELS || order == HS_STAR_LISTED) {
         if (length < 0) return HS_ERROR_VALUE;
         for (int64_t k = 0; k < length; k++)

@@ -15,12 +15,14 @@ typedef struct hs__desk {
     int32_t kind;             /* of the next message, hs_star_kind */
     int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
     int64_t panels;           /* left in a list */
+    double rest;              /* computing time left in a list */
     double held;              /* of the chunk in work: blocks that stay with the worker; */
     double in, out, work;     /* of a layer: blocks to and from the worker, block updates; no blocks from it: C is held */
     int64_t length, deep;     /* layers; of a panel */
     int64_t sent, returned;   /* layers */
     int32_t buffers, full;    /* panels; not free yet where panels have results */
     double released;          /* the buffers of what is held, or of the next panel with a result, are free */
+    double ready;             /* the earliest start of the next message, for the worker */
     double last, before;      /* ends of the last two panels; before there were so many, when the load had come */
 } hs__desk;
 
@@ -39,13 +41,14 @@ typedef struct hs__port {
     hs__heap results;          /* workers whose next message is a result, by the end of the last panel */
     hs__heap demand;           /* all workers by the earliest start of the next message; only for HS_STAR_DEMAND */
     const hs_star_chunk *list; /* or NULL: columns are dealt */
-    int64_t *next;             /* [chunks of the list] the next one of the same worker, -1: none */
+    int64_t *next, next_room;  /* [chunks of the list] the next one of the same worker, -1: none */
     int64_t left;              /* columns not dealt */
     int64_t *columns;          /* [p] dealt to each worker, or NULL */
     hs_star_chunk *chunks;     /* those dealt, or NULL */
     hs_star_message *messages; /* or NULL */
     int64_t chunk_count, message_count;
     double now;                /* end of the last message */
+    double ahead, limit;       /* time of the messages of a list to come; a run that cannot end before the limit stops */
     const int *cancel;
 } hs__port;
 
@@ -53,7 +56,7 @@ typedef struct hs__port {
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel);
 void hs__port_close(hs__port *port);
 
-/* Gives the desks the chunks of a list. */
+/* Gives the desks the chunks of a list; again after a run. */
 hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks);
 
 /* Serves until all is done, hs_star_order. A list of workers that does not fit is HS_ERROR_VALUE. */

@@ -379,13 +379,27 @@ class Star:
             call((ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages)))
         return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, chunks, messages)
 
-    def simulate(self, chunks: NDArray[Any], order: int, served: NDArray[np.int32], eager: bool) -> tuple[float, NDArray[Any]]:
+    def search(self, eager: bool, seed: int, effort: int) -> tuple[NDArray[Any], int, float]:
+        """Chunks, order and makespan of hs_star_search."""
+        shares, by_rows, order = ffi.new("hs_star_share[]", self.p), ffi.new("int32_t *"), ffi.new("int32_t *")
+        makespan, count = ffi.new("double *"), ffi.new("int64_t *")
+        found = (by_rows, shares, order, makespan)
+        _cancellable(lambda cancel: lib.hs_star_search(self.handle, eager, seed, effort, cancel, *found), effort > 0)
+        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.NULL))
+        chunks = np.zeros(count[0], STAR_CHUNK)
+        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.from_buffer("hs_star_chunk[]", chunks)))
+        return chunks, order[0], makespan[0]
+
+    def simulate(
+        self, chunks: NDArray[Any], order: int, served: NDArray[np.int32], eager: bool, long: bool = False
+    ) -> tuple[float, NDArray[Any]]:
         """Makespan and messages of hs_star_simulate for an array of STAR_CHUNK."""
         count, makespan = ffi.new("int64_t *"), ffi.new("double *")
-        given = (len(chunks), ffi.from_buffer("hs_star_chunk[]", chunks), order, len(served), _int32s(served), eager, ffi.NULL)
+        given = (len(chunks), ffi.from_buffer("hs_star_chunk[]", chunks), order, len(served), _int32s(served), eager)
 
         def call(messages: Any) -> None:
-            check_status(lib.hs_star_simulate(self.handle, *given, messages, count, makespan))
+            out = (messages, count, makespan)
+            _cancellable(lambda cancel: lib.hs_star_simulate(self.handle, *given, cancel, *out), long)
 
         call(ffi.NULL)
         messages = np.zeros(count[0], STAR_MESSAGE)

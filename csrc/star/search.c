@@ -1,0 +1,487 @@
+/* Plans beyond the paper's: what a worker holds, the form of its chunks and its number of columns are chosen together. A plan is
+ * a share per worker; its makespan is that of the simulation, which stops as soon as the plan cannot be better. Plans by rows
+ * are plans by columns of C^T = B^T A^T. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/random.h"
+#include "star.h"
+
+enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32 };
+static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
+
+static int64_t parts_of(int64_t whole, int64_t most) { return (whole + most - 1) / most; }
+
+/* ---- shares and chunks ---------------------------------------------------------------------------------------- */
+
+/* Whether the largest chunk of a share fits. */
+static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
+{
+    const double h = (double)parts_of(star->r, share->rows), v = (double)parts_of(share->columns, share->panels), t = (double)star->t;
+    const double held = share->held == HS_STAR_HOLD_C ? h * v : share->held == HS_STAR_HOLD_A ? h * t : v * t;
+    const double layer = share->held == HS_STAR_HOLD_C ? h + v : share->held == HS_STAR_HOLD_A ? h + t : v + t;
+    return held + share->buffers * layer <= (double)star->memory[i];
+}
+
+static int valid_share(const hs_star *star, int32_t i, const hs_star_share *share)
+{
+    if (share->columns == 0) return 1;
+    return share->columns > 0 && share->columns <= star->s && share->rows >= 1 && share->rows <= star->r && share->panels >= 1 &&
+           share->panels <= share->columns && share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B && share->buffers >= 1 &&
+           share->buffers <= 2 && fits(star, i, share);
+}
+
+static int64_t count_chunks(int32_t p, const hs_star_share *shares)
+{
+    int64_t count = 0;
+    for (int32_t i = 0; i < p; i++)
+        if (shares[i].columns) count += shares[i].rows * shares[i].panels;
+    return count;
+}
+
+/* About as many. */
+static double count_messages(const hs_star *star, const hs_star_share *shares)
+{
+    double count = 0.0;
+    for (int32_t i = 0; i < star->p; i++) {
+        const hs_star_share *x = &shares[i];
+        if (!x->columns) continue;
+        const double rows = (double)x->rows, panels = (double)x->panels;
+        if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
+        else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
+    }
+    return count * (1 + star->p / 16);
+}
+
+/* Where part k of `count` equal ones begins. */
+static int64_t begin(int64_t whole, int64_t count, int64_t k) { return whole / count * k + (k < whole % count ? k : whole % count); }
+
+/* panels: at most so many per pass. */
+static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels, hs_star_chunk *chunks)
+{
+    int64_t left = 0;
+    for (int32_t i = 0; i < star->p; left += shares[i++].columns) {
+        const hs_star_share *x = &shares[i];
+        for (int64_t k = 0; x->columns && k < x->rows * x->panels; k++) {
+            const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
+            *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
+                                        .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
+            const int64_t layers = x->held == HS_STAR_HOLD_C ? star->t : x->held == HS_STAR_HOLD_A ? chunks->width : chunks->height;
+            chunks++->depth = parts_of(layers, panels);
+        }
+    }
+}
+
+static hs_star transpose(const hs_star *star)
+{
+    hs_star other = *star;
+    other.r = star->s;
+    other.s = star->r;
+    return other;
+}
+
+hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks)
+{
+    if (!hs__star_valid(star)) return HS_ERROR_VALUE;
+    const hs_star upright = by_rows ? transpose(star) : *star;
+    int64_t columns = 0;
+    double total = 0.0;
+    for (int32_t i = 0; i < star->p; i++) {
+        if (!valid_share(&upright, i, &shares[i])) return HS_ERROR_VALUE;
+        columns += shares[i].columns;
+        if (shares[i].columns) total += (double)shares[i].rows * (double)shares[i].panels;
+    }
+    if (columns != upright.s || total > (double)INT64_MAX / sizeof *chunks) return HS_ERROR_VALUE;
+    *count = count_chunks(star->p, shares);
+    if (!chunks) return HS_OK;
+    cut(&upright, shares, INT32_MAX, chunks);
+    for (int64_t k = 0; by_rows && k < *count; k++) {
+        hs_star_chunk *x = &chunks[k];
+        const int64_t row = x->col, height = x->width;
+        x->col = x->row, x->width = x->height, x->row = row, x->height = height;
+        x->held = x->held == HS_STAR_HOLD_A ? HS_STAR_HOLD_B : x->held == HS_STAR_HOLD_B ? HS_STAR_HOLD_A : HS_STAR_HOLD_C;
+    }
+    return HS_OK;
+}
+
+/* ---- options of a worker -------------------------------------------------------------------------------------- */
+
+/* A way to hold and cut: chunks of at most height x width. */
+typedef struct option {
+    int32_t held, buffers;
+    int64_t rows, width;
+    double load, column; /* blocks on the port: at first, and per column, for many columns */
+} option;
+
+typedef struct worker {
+    int32_t count;
+    option options[OPTIONS];
+} worker;
+
+typedef struct search {
+    const hs_star *star; /* as it is searched, by columns */
+    hs__port port;
+    worker *workers;
+    hs_star_chunk *chunks;
+    int64_t room, effort;
+    double bound; /* nothing is better */
+    int64_t panels; /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
+    uint64_t random;
+} search;
+
+static void add_option(worker *w, int32_t held, int32_t buffers, int64_t rows, int64_t width, double load, double column)
+{
+    if (w->count < OPTIONS && width > 0)
+        w->options[w->count++] = (option){.held = held, .buffers = buffers, .rows = rows, .width = width, .load = load, .column = column};
+}
+
+/* Widest chunk of C with so many rows; 0: none. */
+static int64_t widest(int64_t memory, int64_t height, int32_t buffers)
+{
+    const int64_t left = memory - buffers * height;
+    return left < height + buffers ? 0 : left / (height + buffers);
+}
+
+static void list_options(const hs_star *star, int32_t i, worker *w)
+{
+    const int64_t r = star->r, s = star->s, t = star->t, m = star->memory[i];
+    const double c_both = 2.0 * (double)r;
+    w->count = 0;
+    for (int32_t buffers = 2; buffers >= 1; buffers--) {
+        /* C: the two numbers of parts of the rows with the least traffic */
+        int64_t best[2] = {0, 0};
+        double least[2] = {INFINITY, INFINITY};
+        int64_t side = hs_star_side(m, HS_STAR_DOUBLE); /* of the largest square */
+        while (buffers == 1 && (side + 1) * (side + 3) <= m) side++;
+        if (!side) continue;
+        const int64_t first = parts_of(r, side);
+        for (int64_t rows = first > 2 ? first - 2 : 1; rows <= r && rows <= first + 3; rows++) {
+            const int64_t width = widest(m, parts_of(r, rows), buffers);
+            if (!width) continue;
+            const double column = (double)t * ((double)rows + (double)r / (double)(width < s ? width : s));
+            const int worse = column >= least[0];
+            if (column >= least[worse]) continue;
+            if (!worse) least[1] = least[0], best[1] = best[0];
+            least[worse] = column, best[worse] = rows;
+        }
+        for (int k = 0; k < 2; k++)
+            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, parts_of(r, best[k]), buffers), 0.0, least[k] + c_both);
+        const int64_t other = widest(m, t, buffers); /* of A or B, t on one side */
+        if (other) {
+            const int64_t rows = parts_of(r, other < r ? other : r), width = other < s ? other : s;
+            add_option(w, HS_STAR_HOLD_A, buffers, rows, s, (double)r * (double)t, (double)rows * (double)t + c_both);
+            add_option(w, HS_STAR_HOLD_B, buffers, 1, width, 0.0, (double)r * (double)t / (double)width + (double)t + c_both);
+        }
+    }
+}
+
+static void give(hs_star_share *share, const option *x, int64_t columns)
+{
+    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? parts_of(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
+}
+
+/* ---- evaluation ----------------------------------------------------------------------------------------------- */
+
+/* The makespan, or something not below the limit. */
+static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit, double *makespan)
+{
+    const int64_t count = count_chunks(x->star->p, shares);
+    if (count > x->room) {
+        free(x->chunks);
+        x->room = count + count / 2;
+        x->chunks = malloc((size_t)x->room * sizeof *x->chunks);
+        if (!x->chunks) return x->room = 0, HS_ERROR_MEMORY;
+    }
+    cut(x->star, shares, x->panels, x->chunks);
+    hs_status status = hs__port_list(&x->port, count, x->chunks);
+    if (status) return status;
+    x->port.limit = limit;
+    *makespan = x->port.ahead;
+    for (int32_t i = 0; i < x->star->p; i++) *makespan = fmax(*makespan, x->port.desk[i].rest);
+    x->effort -= count + x->star->p;
+    if (*makespan >= limit) return HS_OK;
+    status = hs__port_serve(&x->port, order, 0, NULL);
+    x->effort -= x->port.message_count * (1 + x->star->p / 16);
+    *makespan = x->port.ahead > 0.0 && x->port.now + x->port.ahead >= limit ? INFINITY : x->port.now;
+    return status;
+}
+
+/* ---- starting points ------------------------------------------------------------------------------------------ */
+
+/* A draft: an option per worker, -1 for none, and real numbers of columns. */
+typedef struct draft {
+    int32_t *choice, *by_cost; /* [p]; workers, by the cost of a column on the port */
+    double *columns, *cost;    /* [p] */
+} draft;
+
+/* Columns by the time T, cheapest for the port first; the port's time, infinite if some are left. */
+static double fill(const search *x, draft *d, double time)
+{
+    const hs_star *star = x->star;
+    double left = (double)star->s, port = 0.0;
+    for (int32_t k = 0; k < star->p; k++) {
+        const int32_t i = d->by_cost[k];
+        d->columns[i] = 0.0;
+        if (d->choice[i] < 0 || left <= 0.0) continue;
+        const double load = x->workers[i].options[d->choice[i]].load * star->link_costs[i];
+        const double most = (time - load) / (star->cycle_times[i] * (double)star->r * (double)star->t);
+        if (most <= 0.0) continue;
+        d->columns[i] = fmin(most, left);
+        left -= d->columns[i];
+        port += load + d->columns[i] * d->cost[i];
+    }
+    return left > 0.0 ? INFINITY : port;
+}
+
+/* The least time of the relaxation: nobody waits but for its load, the port never. */
+static double relax(const search *x, draft *d)
+{
+    const hs_star *star = x->star;
+    double low = 0.0, high = INFINITY;
+    for (int32_t i = 0; i < star->p; i++) {
+        d->cost[i] = INFINITY;
+        if (d->choice[i] < 0) continue;
+        const option *own = &x->workers[i].options[d->choice[i]];
+        d->cost[i] = own->column * star->link_costs[i];
+        const double alone = star->cycle_times[i] * (double)star->r * (double)star->t + d->cost[i];
+        high = fmin(high, own->load * star->link_costs[i] + (double)star->s * alone);
+    }
+    for (int32_t k = 1; k < star->p; k++) { /* nearly in order from the call before */
+        const int32_t i = d->by_cost[k];
+        int32_t at = k;
+        for (; at && d->cost[d->by_cost[at - 1]] > d->cost[i]; at--) d->by_cost[at] = d->by_cost[at - 1];
+        d->by_cost[at] = i;
+    }
+    while (fill(x, d, high) > high) high *= 2.0;
+    for (int step = 0; step < 50; step++) {
+        const double middle = low + (high - low) / 2;
+        if (fill(x, d, middle) > middle) low = middle;
+        else high = middle;
+    }
+    fill(x, d, high);
+    return high;
+}
+
+/* The option with the least traffic for so many columns; only those that hold `held` if there are any, ANY: all. */
+enum { ANY = -1 };
+static int32_t cheapest(const worker *w, double columns, int32_t held)
+{
+    int32_t best = -1;
+    for (int32_t k = 0; k < w->count; k++) {
+        if (held != ANY && w->options[k].held != held) continue;
+        if (best < 0 || w->options[k].load + w->options[k].column * columns < w->options[best].load + w->options[best].column * columns) best = k;
+    }
+    return best < 0 && held != ANY ? cheapest(w, columns, ANY) : best;
+}
+
+/* Options and columns by the relaxation, again with what each worker then has; then workers are left out while that helps. */
+static double make_draft(const search *x, int32_t held, draft *d)
+{
+    const hs_star *star = x->star;
+    double best = INFINITY;
+    int32_t able = 0;
+    for (int32_t i = 0; i < star->p; i++) {
+        d->by_cost[i] = i;
+        able += x->workers[i].count > 0;
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int32_t i = 0; i < star->p; i++)
+            if (round == 0 || d->columns[i] > 0.0) d->choice[i] = cheapest(&x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
+        best = relax(x, d);
+    }
+    for (int32_t k = star->p, trials = 64; k-- > 0 && trials > 0;) {
+        const int32_t i = d->by_cost[k], kept = d->choice[i];
+        if (kept < 0 || d->columns[i] == 0.0) continue;
+        trials--;
+        d->choice[i] = -1;
+        const double other = able > 1 ? relax(x, d) : INFINITY;
+        if (other < best) {
+            best = other;
+            able--;
+        } else {
+            d->choice[i] = kept;
+        }
+    }
+    return relax(x, d);
+}
+
+/* Whole numbers of columns: rounded down, the rest to the largest fractions. */
+static void round_draft(const search *x, const draft *d, hs_star_share *shares)
+{
+    const int32_t p = x->star->p;
+    int64_t left = x->star->s;
+    for (int32_t i = 0; i < p; i++) {
+        int64_t columns = d->choice[i] < 0 ? 0 : (int64_t)d->columns[i];
+        if (columns > left) columns = left;
+        shares[i] = (hs_star_share){.columns = columns};
+        left -= columns;
+    }
+    while (left) {
+        int32_t best = -1;
+        for (int32_t i = 0; i < p; i++)
+            if (d->choice[i] >= 0 && (best < 0 || d->columns[i] - (double)shares[i].columns > d->columns[best] - (double)shares[best].columns)) best = i;
+        shares[best].columns++;
+        left--;
+    }
+    for (int32_t i = 0; i < p; i++)
+        if (shares[i].columns) give(&shares[i], &x->workers[i].options[d->choice[i]], shares[i].columns);
+}
+
+/* ---- annealing ------------------------------------------------------------------------------------------------ */
+
+/* Changes shares or order at random; 0 if the choice was none. */
+static int disturb(search *x, hs_star_share *shares, int32_t *order)
+{
+    const int32_t p = x->star->p, i = (int32_t)hs__random_below(&x->random, p), j = (int32_t)hs__random_below(&x->random, p);
+    const worker *w = &x->workers[i];
+    hs_star_share *a = &shares[i], *b = &shares[j];
+    const int64_t move = hs__random_below(&x->random, 16);
+    if (move == 0) {
+        const int32_t other = orders[hs__random_below(&x->random, ORDERS)];
+        if (other == *order) return 0;
+        *order = other;
+        return 1;
+    }
+    if (!w->count) return 0;
+    if (move < 4) { /* another option */
+        if (!a->columns) return 0;
+        give(a, &w->options[hs__random_below(&x->random, w->count)], a->columns);
+        return 1;
+    }
+    if (move < 6) { /* smaller or larger chunks */
+        if (!a->columns || a->held == HS_STAR_HOLD_A) return 0;
+        a->panels += move == 4 ? 1 : -1;
+        return a->panels >= 1 && a->panels <= a->columns && fits(x->star, i, a);
+    }
+    if (i == j || !b->columns) return 0; /* columns from j to i */
+    int64_t most = b->columns;
+    if (move < 15 && most > 1) most = most / (move < 11 ? 16 : 3) + 1;
+    const int64_t moved = move == 15 ? b->columns : 1 + hs__random_below(&x->random, most);
+    if (!a->columns) {
+        give(a, &w->options[cheapest(w, (double)moved, ANY)], moved);
+    } else {
+        const int64_t width = parts_of(a->columns, a->panels);
+        a->columns += moved;
+        if (a->held != HS_STAR_HOLD_A && parts_of(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
+        if (!fits(x->star, i, a)) return 0;
+    }
+    b->columns -= moved;
+    if (b->panels > b->columns) b->panels = b->columns ? b->columns : 1;
+    return 1;
+}
+
+typedef struct plan {
+    hs_star_share *shares; /* [p] */
+    int32_t by_rows, order;
+    double makespan;
+} plan;
+
+static void copy(int32_t p, plan *to, const plan *from)
+{
+    memcpy(to->shares, from->shares, (size_t)p * sizeof *to->shares);
+    to->by_rows = from->by_rows;
+    to->order = from->order;
+    to->makespan = from->makespan;
+}
+
+static hs_status anneal(search *x, double temperature, int64_t effort, plan *now, plan *trial, plan *best)
+{
+    const int32_t p = x->star->p;
+    const int64_t start = x->effort;
+    while (start - x->effort < effort && best->makespan > x->bound) {
+        if (x->port.cancel && *(const volatile int *)x->port.cancel) return HS_ERROR_CANCELLED;
+        const double hot = temperature * (1.0 - (double)(start - x->effort) / (double)effort);
+        const double limit = now->makespan * (1.0 - hot * log(1.0 - hs__random_unit(&x->random)));
+        copy(p, trial, now);
+        x->effort -= OVERHEAD + p;
+        if (!disturb(x, trial->shares, &trial->order)) continue;
+        const hs_status status = evaluate(x, trial->shares, trial->order, nextafter(limit, INFINITY), &trial->makespan);
+        if (status) return status;
+        if (trial->makespan > limit) continue;
+        copy(p, now, trial);
+        if (now->makespan < best->makespan) copy(p, best, now);
+    }
+    return HS_OK;
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------------- */
+
+/* What is searched from now on. */
+static void face(search *x, const hs_star *star)
+{
+    x->star = star;
+    x->port.r = star->r;
+    x->port.s = star->s;
+    for (int32_t i = 0; i < star->p; i++) list_options(star, i, &x->workers[i]);
+}
+
+static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *best)
+{
+    const int32_t p = star->p;
+    const int64_t effort = x->effort;
+    const hs_star faces[] = {*star, transpose(star)};
+    double bounds[5];
+    hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, bounds);
+    if (status) return status;
+    x->bound = fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRANSFER]) * (1.0 + 1e-12);
+    best->makespan = INFINITY;
+    for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
+        face(x, &faces[by_rows]);
+        trial->by_rows = by_rows;
+        for (int32_t held = ANY; held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
+            make_draft(x, held, d);
+            round_draft(x, d, trial->shares);
+            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) > (double)effort / TRIALS) x->panels = FEW_PANELS;
+            now->makespan = INFINITY;
+            for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
+                trial->order = orders[k];
+                status = evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
+                if (status) return status;
+                if (trial->makespan < now->makespan) copy(p, now, trial);
+            }
+            if (now->makespan < best->makespan) copy(p, best, now);
+            status = anneal(x, 0.02, effort / 16, now, trial, best);
+            if (status) return status;
+        }
+    }
+    face(x, &faces[best->by_rows]);
+    copy(p, now, best);
+    status = anneal(x, 0.005, x->effort, now, trial, best);
+    if (status || x->panels == INT32_MAX) return status;
+    x->panels = INT32_MAX;
+    return evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
+}
+
+hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
+                         hs_star_share *shares, int32_t *order, double *makespan)
+{
+    if (!hs__star_valid(star) || effort < 0) return HS_ERROR_VALUE;
+    const int32_t p = star->p;
+    int32_t able = 0;
+    for (int32_t i = 0; i < p; i++) able += star->memory[i] >= 3;
+    if (!able) return HS_ERROR_INFEASIBLE;
+    search x = {.effort = effort, .panels = INT32_MAX, .random = seed};
+    hs_status status = hs__port_open(&x.port, star, p, eager, cancel);
+    if (status) return status;
+    draft d = {.choice = malloc((size_t)p * sizeof *d.choice), .by_cost = malloc((size_t)p * sizeof *d.by_cost),
+               .columns = malloc((size_t)p * sizeof *d.columns), .cost = malloc((size_t)p * sizeof *d.cost)};
+    hs_star_share *work = malloc(2 * (size_t)p * sizeof *work);
+    x.workers = malloc((size_t)p * sizeof *x.workers);
+    if (d.choice && d.by_cost && d.columns && d.cost && work && x.workers) {
+        plan now = {.shares = work}, trial = {.shares = work + p}, best = {.shares = shares};
+        for (int32_t i = 0; i < p; i++) {
+            x.port.desk[i].link_cost = star->link_costs[i];
+            x.port.desk[i].cycle_time = star->cycle_times[i];
+        }
+        status = run(&x, star, &d, &now, &trial, &best);
+        *by_rows = best.by_rows;
+        *order = best.order;
+        *makespan = best.makespan;
+    } else {
+        status = HS_ERROR_MEMORY;
+    }
+    free(d.choice), free(d.by_cost), free(d.columns), free(d.cost), free(work), free(x.workers), free(x.chunks);
+    hs__port_close(&x.port);
+    return status;
+}
