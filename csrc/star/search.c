@@ -2,6 +2,7 @@
  * a share per worker; its makespan is that of the simulation, which stops as soon as the plan cannot be better. Plans by rows
  * are plans by columns of C^T = B^T A^T. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
         columns += shares[i].columns;
         if (shares[i].columns) total += (double)shares[i].rows * (double)shares[i].panels;
     }
-    if (columns != upright.s || total > (double)INT64_MAX / sizeof *chunks) return HS_ERROR_VALUE;
+    if (columns != upright.s || total > (double)PTRDIFF_MAX / sizeof *chunks) return HS_ERROR_VALUE;
     *count = count_chunks(star->p, shares);
     if (!chunks) return HS_OK;
     cut(&upright, shares, INT32_MAX, chunks);
@@ -188,6 +189,7 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
 {
     const int64_t count = count_chunks(x->star->p, shares);
     if (count > x->room) {
+        if (count > PTRDIFF_MAX / 2 / (int64_t)sizeof *x->chunks) return HS_ERROR_MEMORY;
         free(x->chunks);
         x->room = count + count / 2;
         x->chunks = malloc((size_t)x->room * sizeof *x->chunks);
@@ -475,9 +477,7 @@ hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int6
             x.port.desk[i].cycle_time = star->cycle_times[i];
         }
         status = run(&x, star, &d, &now, &trial, &best);
-        *by_rows = best.by_rows;
-        *order = best.order;
-        *makespan = best.makespan;
+        if (!status) *by_rows = best.by_rows, *order = best.order, *makespan = best.makespan;
     } else {
         status = HS_ERROR_MEMORY;
     }

@@ -216,7 +216,7 @@ static void refusals(void)
     CHECK(SIMULATE(&fine, HS_STAR_LISTED, 9, all) == HS_ERROR_VALUE);
     CHECK(SIMULATE(&fine, HS_STAR_PANELS, 3, all) == HS_ERROR_VALUE);
     CHECK(SIMULATE(&fine, HS_STAR_LISTED, 1, other) == HS_ERROR_VALUE);
-    CHECK(SIMULATE(&fine, 4, 0, NULL) == HS_ERROR_VALUE);
+    CHECK(SIMULATE(&fine, 6, 0, NULL) == HS_ERROR_VALUE);
     const hs_star_chunk wrong_chunks[] = {{2, 0, 2, 0, 0, 2, 2, 1}, {0, 3, 2, 0, 0, 2, 2, 1}, {0, -1, 2, 0, 0, 2, 2, 1}, {0, 0, 3, 0, 0, 1, 1, 1},
                                           {0, 0, 0, 0, 0, 2, 2, 1}, {0, 0, 2, 2, 0, 2, 2, 1}, {0, 0, 2, 0, 3, 2, 2, 1}, {0, 0, 2, 0, 0, 0, 2, 1},
                                           {0, 0, 2, 0, 0, 2, 2, 0}, {0, 0, 2, 0, 0, 2, 2, 9}, {0, 1, 2, 0, 0, 3, 1, 1}, {0, 2, 2, 0, 0, 1, 3, 1},

@@ -1,0 +1,142 @@
+/* The search over shares: cut and simulated again it gives its makespan, no bound is above it, refusals, cancellation, scarce
+ * memory. The schedules themselves are judged in tests/test_star.py. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "scarce.h"
+
+enum { MAX = 5, SIDE = 24 };
+
+typedef struct instance {
+    hs_star star;
+    double times[MAX], costs[MAX];
+    int64_t memory[MAX];
+} instance;
+
+static void draw(instance *x)
+{
+    const int32_t p = 1 + (int32_t)check_random(MAX);
+    for (int32_t i = 0; i < p; i++) {
+        x->times[i] = 1 + check_random(7);
+        x->costs[i] = check_random(5);
+        x->memory[i] = check_random(3) ? 3 + check_random(200) : check_random(9);
+    }
+    x->memory[check_random((unsigned)p)] = 3 + check_random(60);
+    x->star = (hs_star){1 + check_random(SIDE), 1 + check_random(SIDE), 1 + check_random(9), p, x->times, x->costs, x->memory};
+}
+
+static int tiles(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
+{
+    char painted[SIDE][SIDE] = {{0}};
+    int good = 1;
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t i = chunks[k].row; i < chunks[k].row + chunks[k].height; i++)
+            for (int64_t j = chunks[k].col; j < chunks[k].col + chunks[k].width; j++) good &= painted[i][j]++ == 0;
+    for (int64_t i = 0; i < star->r; i++)
+        for (int64_t j = 0; j < star->s; j++) good &= painted[i][j];
+    return good;
+}
+
+static void plans(void)
+{
+    static hs_star_chunk chunks[SIDE * SIDE];
+    for (int round = 0; round < 400; round++) {
+        instance x;
+        draw(&x);
+        hs_star_share shares[MAX], again[MAX];
+        int32_t by_rows, order, by_rows_again, order_again;
+        double makespan, repeated, bounds[5];
+        const int32_t eager = round % 2;
+        const int64_t effort = round % 3 * 2000;
+        if (!CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows, shares, &order, &makespan) == HS_OK)) continue;
+        CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows_again, again, &order_again, &repeated) == HS_OK);
+        CHECK(by_rows == by_rows_again && order == order_again && makespan == repeated);
+        CHECK(memcmp(shares, again, (size_t)x.star.p * sizeof *shares) == 0);
+        int64_t count, messages;
+        CHECK(hs_star_cut(&x.star, by_rows, shares, &count, NULL) == HS_OK && count <= SIDE * SIDE);
+        CHECK(hs_star_cut(&x.star, by_rows, shares, &count, chunks) == HS_OK && tiles(&x.star, count, chunks));
+        CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages, &repeated) == HS_OK);
+        CHECK(repeated == makespan);
+        CHECK(hs_star_bounds(&x.star, HS_STAR_DOUBLE, bounds) == HS_OK);
+        CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan && bounds[HS_STAR_TRANSFER] <= makespan);
+    }
+}
+
+/* r x s x t = 5 x 7 x 2 on one worker: two parts of the rows, three panels, 2 + 2 + 3 columns after the worker before it. */
+static void cutting(void)
+{
+    const double one[] = {1, 1};
+    const int64_t memory[] = {100, 100};
+    const hs_star star = {5, 9, 2, 2, one, one, memory}, turned = {9, 5, 2, 2, one, one, memory};
+    const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1}, {7, 2, 3, HS_STAR_HOLD_C, 2}};
+    static const hs_star_chunk wanted[] = {{0, HS_STAR_HOLD_A, 1, 0, 0, 5, 2, 1}, {1, 0, 2, 0, 2, 3, 3, 1}, {1, 0, 2, 3, 2, 2, 3, 1}, {1, 0, 2, 0, 5, 3, 2, 1},
+                                           {1, 0, 2, 3, 5, 2, 2, 1},              {1, 0, 2, 0, 7, 3, 2, 1}, {1, 0, 2, 3, 7, 2, 2, 1}};
+    hs_star_chunk chunks[7];
+    int64_t count;
+    if (!CHECK(hs_star_cut(&star, 0, shares, &count, chunks) == HS_OK && count == 7)) return;
+    for (int k = 0; k < 7; k++) {
+        const hs_star_chunk *x = &chunks[k], *y = &wanted[k];
+        CHECK(x->worker == y->worker && x->held == y->held && x->buffers == y->buffers && x->depth == 1);
+        CHECK(x->row == y->row && x->col == y->col && x->height == y->height && x->width == y->width);
+    }
+    CHECK(hs_star_cut(&turned, 1, shares, &count, chunks) == HS_OK && count == 7);
+    for (int k = 0; k < 7; k++) {
+        const hs_star_chunk *x = &chunks[k], *y = &wanted[k];
+        CHECK(x->worker == y->worker && x->held == (y->held ? HS_STAR_HOLD_B : HS_STAR_HOLD_C));
+        CHECK(x->row == y->col && x->col == y->row && x->height == y->width && x->width == y->height);
+    }
+    CHECK(hs_star_cut(&star, 1, shares, &count, NULL) == HS_ERROR_VALUE);
+    static const hs_star_share bad[][2] = {
+        {{2, 1, 1, 1, 1}, {6, 2, 3, 0, 2}}, {{2, 1, 1, 1, 1}, {8, 2, 3, 0, 2}},  {{-1, 1, 1, 1, 1}, {10, 2, 3, 0, 2}}, {{2, 6, 1, 1, 1}, {7, 2, 3, 0, 2}},
+        {{2, 0, 1, 1, 1}, {7, 2, 3, 0, 2}}, {{2, 1, 3, 1, 1}, {7, 2, 3, 0, 2}},  {{2, 1, 0, 1, 1}, {7, 2, 3, 0, 2}},   {{2, 1, 1, 3, 1}, {7, 2, 3, 0, 2}},
+        {{2, 1, 1, -1, 1}, {7, 2, 3, 0, 2}}, {{2, 1, 1, 1, 0}, {7, 2, 3, 0, 2}}, {{2, 1, 1, 1, 3}, {7, 2, 3, 0, 2}}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
+    const int64_t little[] = {100, 18}; /* 3 x 3 and 2 (3 + 3) need 21 */
+    const hs_star tight = {5, 9, 2, 2, one, one, little};
+    CHECK(hs_star_cut(&tight, 0, shares, &count, NULL) == HS_ERROR_VALUE);
+}
+
+static void refusals(void)
+{
+    const double good[] = {1, 2}, zero[] = {0, 1};
+    const int64_t memory[] = {12, 5}, little[] = {2, 0}, least[] = {3, 0};
+    hs_star_share shares[2];
+    int32_t by_rows = -1, order = -1;
+    double makespan = -1;
+#define SEARCH(star, effort, cancel) hs_star_search(star, 0, 0, effort, cancel, &by_rows, shares, &order, &makespan)
+    const hs_star wrong = {3, 4, 2, 2, zero, good, memory}, none = {3, 4, 2, 2, good, good, little}, fine = {3, 4, 2, 2, good, good, memory};
+    CHECK(SEARCH(&wrong, 0, NULL) == HS_ERROR_VALUE);
+    CHECK(SEARCH(&fine, -1, NULL) == HS_ERROR_VALUE);
+    CHECK(SEARCH(&none, 0, NULL) == HS_ERROR_INFEASIBLE);
+    const int stop = 1;
+    CHECK(SEARCH(&fine, 1000000, &stop) == HS_ERROR_CANCELLED);
+    CHECK_SCARCE(SEARCH(&fine, 1000, NULL), by_rows == -1 && order == -1 && makespan == -1);
+    by_rows = order = -1, makespan = -1;
+    const int64_t most = INT32_MAX;
+    const hs_star vast = {most, most, most, 2, good, good, least};
+    CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_MEMORY && makespan == -1);
+    /* 3 blocks: one of each operand, block by block */
+    const hs_star poor = {3, 4, 2, 2, good, good, least};
+    CHECK(SEARCH(&poor, 100, NULL) == HS_OK && makespan >= 24);
+    /* the cheapest of many workers, more than are worth a trial each */
+    enum { MANY = 300 };
+    static double times[MANY], costs[MANY];
+    static int64_t buffers[MANY];
+    static hs_star_share many[MANY];
+    for (int32_t i = 0; i < MANY; i++) times[i] = 1, costs[i] = i == 250 ? 1 : 1e6, buffers[i] = 60;
+    const hs_star wide = {4, 400, 4, MANY, times, costs, buffers};
+    CHECK(hs_star_search(&wide, 0, 0, 0, NULL, &by_rows, many, &order, &makespan) == HS_OK && makespan < 5e4);
+    CHECK(many[250].columns == (by_rows ? 4 : 400));
+#undef SEARCH
+}
+
+int main(void)
+{
+    plans();
+    cutting();
+    refusals();
+    return check_result();
+}
