@@ -21,7 +21,7 @@ _STYLES = {
     "hom": ("#e69f00", "^"),
     "homi": ("#009e73", "v"),
     "orroml": ("#56b4e9", "D"),
-    "ommoml": ("#cc79a7", "P"),
+    "ommoml": ("#cc79a7", "p"),
     "best": ("#d4b000", "*"),
 }
 _SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
@@ -48,12 +48,12 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
     if figure is None:
         from matplotlib import pyplot
 
-        figure = pyplot.figure(figsize=(14, 10), layout="constrained")
+        figure = pyplot.figure(figsize=(14, 9), layout="constrained")
     tables = study.relative("makespan"), study.relative("work")
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
     parts: Any = figure.subfigures(2, 1, height_ratios=[2, 1])
     upper, lower = parts
-    rows = upper.subplots(2, len(FIGURES), sharex="col", sharey="row", gridspec_kw={"width_ratios": [n + 1 for n in counts]})
+    rows = upper.subplots(2, len(FIGURES), sharex="col", sharey="row", gridspec_kw={"width_ratios": [max(n, 3) for n in counts]})
     for (cost, work), (number, what, names) in zip(rows.T, FIGURES, strict=True):
         cost.set_title(f"{number}: {what}", loc="left", fontsize=10)
         for ax, table in ((cost, tables[0]), (work, tables[1])):
@@ -65,8 +65,7 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
             work.set_xlabel("s", fontsize=9)
     rows[0][0].set_ylabel("relative cost")
     rows[1][0].set_ylabel("relative work")
-    handles = {line.get_label(): line for line in rows[0][0].get_lines()}
-    upper.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), frameon=False)
+    upper.legend(*rows[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(_STYLES), frameon=False)
 
     for ax, table, title in zip(lower.subplots(1, 2), tables, ("relative cost", "relative work"), strict=True):
         shown = [method for method in _SUMMARY if method in study.seconds]
@@ -78,21 +77,24 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
             ax.axvline(end, color="#bbbbbb", linewidth=0.6)
         ax.set_xticks([(x + y) / 2 for x, y in zip(ends, ends[1:], strict=False)], [f"figure {n}" for n, _, _ in FIGURES])
         ax.tick_params(axis="x", length=0, labelsize=8)
-        ax.set_xlim(ends[0], ends[-1])
         ax.legend(frameon=False, fontsize=8)
     return figure
 
 
 def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> None:
-    """An instance per place, a mark per method."""
-    for method in methods:
+    """An instance per place, a mark per method: joined by lines, or side by side."""
+    shown = list(methods)
+    for k, method in enumerate(shown):
         colour, marker = _STYLES[method]
         values = [row[method] for row in table.values()]
+        shift = 0.0 if joined else 0.8 * ((k + 0.5) / len(shown) - 0.5)
         ax.plot(
-            range(len(values)), values, linestyle="-" if joined else "", linewidth=0.8, color=colour, marker=marker,
-            markersize=8 if marker == "*" else 5.5, markeredgecolor="white", markeredgewidth=0.4, label=method,
+            [at + shift for at in range(len(values))], values, linestyle="-" if joined else "", linewidth=0.8, color=colour,
+            marker=marker, markersize=7 if marker == "*" else 4.5, markeredgewidth=0.0, label=method,
         )  # fmt: skip
-    ax.axhline(1.0, color="#bbbbbb", linewidth=0.6, zorder=0)
-    ax.margins(x=0.5 / max(len(table), 1))
-    ax.grid(axis="y", color="#eeeeee", linewidth=0.6)
+    if not joined:
+        for at in range(0, len(table), 2):
+            ax.axvspan(at - 0.5, at + 0.5, color="#f2f2f2", linewidth=0, zorder=0)
+    ax.set_xlim(-0.5, len(table) - 0.5)
+    ax.grid(axis="y", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
