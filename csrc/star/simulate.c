@@ -108,7 +108,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         hs__desk *desk = &port->desk[chunks[k].worker];
         port->next[k] = desk->chunk;
         desk->chunk = k;
-        desk->panels += (layers(port->t, &chunks[k]) + chunks[k].depth - 1) / chunks[k].depth;
+        desk->panels += 1 + (layers(port->t, &chunks[k]) - 1) / chunks[k].depth;
     }
     return HS_OK;
 }
@@ -314,11 +314,10 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
         if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
         if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < 1 || x->buffers > 2) return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
-        const int64_t length = layers(star->t, x);
-        const double h = (double)x->height, v = (double)x->width, t = (double)star->t, panel = (double)(x->depth < length ? x->depth : length);
-        const double held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
-        const double layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
-        if (held + x->buffers * panel * layer > (double)star->memory[x->worker]) return 0;
+        const int64_t length = layers(star->t, x), panel = x->depth < length ? x->depth : length, h = x->height, v = x->width, t = star->t;
+        const int64_t held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
+        const int64_t layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
+        if (held > star->memory[x->worker] || panel > (star->memory[x->worker] - held) / (x->buffers * layer)) return 0; /* all exact */
     }
     return 1;
 }
