@@ -225,6 +225,23 @@ static void refusals(void)
         CHECK(hs_star_simulate(&fine, 1, &wrong_chunks[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9};
     CHECK(hs_star_simulate(&fine, 1, &deep, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
+    const hs_star_chunk deepest = {0, 0, 1, 0, 0, 2, 2, INT64_MAX};
+    CHECK(hs_star_simulate(&fine, 1, &deepest, HS_STAR_PANELS, 3, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
+    const hs_star_chunk huge[] = {{0, 0, 2, 0, 0, INT64_MAX, 1, 1}, {0, 0, 2, 0, 0, 1, INT64_MAX, 1}, {0, 0, 2, INT64_MAX, 0, 1, 1, 1},
+                                  {0, 0, 2, 0, INT64_MAX, 1, 1, INT64_MAX}, {0, 0, 2, INT64_MIN, 0, 1, 1, 1}, {0, 0, 2, 0, 0, INT64_MIN, 1, 1}};
+    for (size_t k = 0; k < sizeof huge / sizeof *huge; k++)
+        CHECK(hs_star_simulate(&fine, 1, &huge[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    const int64_t most[] = {INT64_C(1) << 53, 5}, high = 308761440, broad = 29172033; /* h v + h + v is 2^53 + 1, no double */
+    const hs_star wide = {INT32_MAX, INT32_MAX, INT32_MAX, 2, good, good, most};
+    for (int32_t held = 0; held < 3; held++) {
+        const hs_star_chunk all_of_it = {0, held, 2, 0, 0, INT32_MAX, INT32_MAX, INT64_MAX};
+        CHECK(hs_star_simulate(&wide, 1, &all_of_it, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    }
+    for (int64_t fewer = 0; fewer < 2; fewer++) {
+        const hs_star flat = {high, broad, 1, 2, good, good, most};
+        const hs_star_chunk nearly = {0, 0, 1, 0, 0, high - fewer, broad, 1};
+        CHECK(hs_star_simulate(&flat, 1, &nearly, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == (fewer ? HS_OK : HS_ERROR_VALUE));
+    }
     const int64_t less[] = {11, 5};
     const hs_star tight = {3, 4, 2, 2, good, good, less};
     CHECK(SIMULATE(&tight, HS_STAR_DEMAND, 0, NULL) == HS_ERROR_VALUE);
