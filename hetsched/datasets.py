@@ -56,9 +56,7 @@ def ppopp2008(name: str) -> Platform:
     """
     if name not in _PLATFORMS:
         raise ValueError(f"name must be one of {', '.join(_PLATFORMS)}, got {name!r}")
-    rows = _PLATFORMS[name]
-    slower, costlier, memory = zip(*rows, strict=True)
-    return Platform.star([_UPDATE * x for x in slower], [_BLOCK * x for x in costlier], memory)
+    return _PLATFORMS[name]
 
 
 def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
@@ -74,24 +72,27 @@ def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
     return tuple((name, (100, s, 100)) for name in _PLATFORMS for s in columns.get(name, (1000,)))
 
 
-def _platforms() -> dict[str, list[tuple[float, float, int]]]:
-    """Rows of each platform: cycle-time and link cost over the usual ones, blocks."""
+def _platforms(seed: int) -> dict[str, Platform]:
+    """By name, with the random ones of this seed."""
     small, middle, large = _BUFFERS.values()
-    platforms = {
+    rows: dict[str, list[tuple[float, float, int]]] = {  # cycle-time and link cost over the usual ones, blocks
         "memory": [(1.0, 1.0, m) for m in (small,) * 2 + (middle,) * 4 + (large,) * 2],
         "links": [(1.0, c, large) for c in (1.0,) * 2 + (2.0,) * 4 + (10.0,) * 2],
         "speeds": [(w, 1.0, large) for w in (1.0,) * 2 + (2.0,) * 4 + (4.0,) * 2],
     }
     for ratio, least in ((2.0, middle), (4.0, small)):
         pairs = itertools.product((1.0, ratio), (1.0, ratio), (large, least))
-        platforms[f"ratio{ratio:g}"] = [(w, c, m) for c, w, m in pairs]
-    draw = random.Random(2008).random  # the one generator that Python promises to keep as it is
+        rows[f"ratio{ratio:g}"] = [(w, c, m) for c, w, m in pairs]
+    draw = random.Random(seed).random  # the one generator that Python promises to keep as it is
     for k in range(10):
         drawn = [tuple(0.25 + 0.75 * draw() for _ in range(3)) for _ in range(8)]
-        platforms[f"random{k}"] = [(1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn]
-    platforms["real2007"] = [(1.0, 1.0, large)] * 20
-    platforms["real2006"] = [(1.0, 1.0, m) for m in (small,) * 5 + (large,) * 10 + (small,) * 5]
-    return platforms
+        rows[f"random{k}"] = [(1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn]
+    rows["real2007"] = [(1.0, 1.0, large)] * 20
+    rows["real2006"] = [(1.0, 1.0, m) for m in (small,) * 5 + (large,) * 10 + (small,) * 5]
+    return {
+        name: Platform.star([_UPDATE * w for w, _, _ in own], [_BLOCK * c for _, c, _ in own], [m for *_, m in own])
+        for name, own in rows.items()
+    }
 
 
-_PLATFORMS = _platforms()
+_PLATFORMS = _platforms(2008)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,8 @@ from .star import METHODS, StarPlan, plan_product
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .platform import Platform
 
 #: Figure of the 2008 paper, what it varies, its platforms.
 FIGURES = (
@@ -175,14 +177,16 @@ class Ppopp2008:
         return "\n".join(lines)
 
 
-def reproduce_ppopp2008(methods: tuple[str, ...] = (*METHODS, "best")) -> Ppopp2008:
+def reproduce_ppopp2008(
+    methods: tuple[str, ...] = (*METHODS, "best"), platforms: Callable[[str], Platform] = ppopp2008
+) -> Ppopp2008:
     """Plan the 29 instances of the 2008 paper's section 6 by these methods, the paper's seven among them."""
     if not set(METHODS) <= set(methods):
         raise ValueError(f"methods must contain {', '.join(METHODS)}, got {methods!r}")
     plans: dict[Instance, dict[str, StarPlan]] = {}
     seconds = dict.fromkeys(methods, 0.0)
     for name, shape in ppopp2008_instances():
-        platform = ppopp2008(name)
+        platform = platforms(name)
         plans[name, shape] = {}
         for method in methods:
             start = time.process_time()

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 6, CELLS = 16 * 16, METHODS = 7 };
 
@@ -254,11 +255,38 @@ static void refusals(void)
         CHECK(hs_star_plan(&long_one, method, HS_STAR_ALL, 0, &stop, &summary, sides, columns, NULL, NULL) == HS_ERROR_CANCELLED);
 }
 
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+static void out_of_memory(void)
+{
+    const double times[] = {2, 3, 1}, costs[] = {1, 2, 1};
+    const int64_t memory[] = {12, 21, 4};
+    const hs_star star = {6, 40, 5, 3, times, costs, memory}; /* phase 1 grows its lists more than once */
+    static hs_star_chunk chunks[200];
+    static hs_star_message messages[2000];
+    hs_star_summary summary;
+    int64_t sides[3], columns[3], count = -7;
+    double bounds[5] = {-7}, makespan = -7;
+    for (int32_t method = 0; method < METHODS; method++) {
+        sides[0] = columns[0] = -7, summary.makespan = -7;
+        CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL),
+                     sides[0] == -7 && columns[0] == -7 && summary.makespan == -7);
+        CHECK(summary.chunk_count <= 200 && summary.message_count <= 2000);
+        CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 1, NULL, &summary, sides, columns, chunks, messages), 1);
+    }
+    CHECK_SCARCE(hs_star_simulate(&star, summary.chunk_count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, messages, &count, &makespan),
+                 count == -7 && makespan == -7);
+    count = -7;
+    CHECK_SCARCE(hs_star_simulate(&star, summary.chunk_count, chunks, HS_STAR_ROUND_ROBIN, 0, NULL, 1, NULL, NULL, &count, &makespan), count == -7);
+    CHECK_SCARCE(hs_star_bounds(&star, HS_STAR_DOUBLE, bounds), bounds[0] == -7);
+}
+
 int main(void)
 {
     golden();
     schedules();
     holding();
     refusals();
+    out_of_memory();
     return check_result();
 }
