@@ -1,5 +1,6 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
+from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
 from .compare import compare_partitions
@@ -46,6 +47,7 @@ __all__ = [
     "assign",
     "compare_partitions",
     "cuboids",
+    "datasets",
     "distribute",
     "distribute_profile",
     "lu_pattern",

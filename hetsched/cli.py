@@ -73,6 +73,15 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
     run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
     run.set_defaults(command=_run)
+
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="the experiments of a paper again, in simulation",
+        description="Plan the instances of a paper's experiments, print its figures as tables and its claims beside ours.",
+    )
+    reproduce.add_argument("paper", choices=["ppopp2008"], help="matrix product on heterogeneous master-worker platforms")
+    reproduce.add_argument("-o", "--output", metavar="FILE", help="draw the figures too: .png, .svg or .pdf")
+    reproduce.set_defaults(command=_reproduce)
     return parser
 
 
@@ -153,6 +162,22 @@ def _run(given: argparse.Namespace) -> None:
         print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}")
     for warning in caught:
         print(f"hetsched: warning: {warning.message}", file=sys.stderr)
+
+
+def _reproduce(given: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from ._files import replace_file
+    from .reproduce import reproduce_ppopp2008
+
+    kind = Path(given.output).suffix[1:] if given.output else ""
+    if given.output and kind not in ("png", "svg", "pdf"):
+        raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
+    study = reproduce_ppopp2008()
+    print(study)
+    if given.output:
+        with replace_file(given.output) as file:
+            study.plot().savefig(file, format=kind)
 
 
 def worker_table(plan: ProductPlan, trace: Trace) -> str:

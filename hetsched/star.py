@@ -227,17 +227,22 @@ def plan_product(
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
         )
+    if r * s * t >= 2**63:
+        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {r * s * t}")
     star = _engine.Star(shape, times, costs, memory)
-    messages = _least_messages(shape, memory)
+    layout = _TOLEDO if method == "bmm" else _DOUBLE
+    messages = _messages(shape, int(memory.max()), layout)
     if messages > _MOST_MESSAGES:
         raise ValueError(f"r, s, t = {shape} need {messages} messages or more, at most {_MOST_MESSAGES} can be simulated")
-    choice, long, eager = -1 if variant is None else VARIANTS[variant], messages > _LONG, returns == "eager"
+    most = _messages(shape, int(memory[memory >= least].min()), layout)
+    long = most > _LONG
+    choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
     if method in ("best", "search"):
         chunks, order, makespan = star.search(eager, seed, effort)
     if method == "best":
         trials = {"search": makespan}
-        for name in _worth_trying(messages, memory):
+        for name in _worth_trying(most, memory):
             trials[name] = star.plan(PAPER.index(name), choice, eager, False, long).makespan
         chosen = min(trials, key=trials.__getitem__)
     number, variants = -1, [0.0] * 8
@@ -308,8 +313,8 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
     return platform.cycle_times, platform.link_costs, memory
 
 
-def _least_messages(shape: tuple[int, ...], memory: NDArray[np.int64]) -> int:
-    """No plan of squares has fewer."""
+def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
+    """Of a plan of squares for workers with so much memory."""
     r, s, t = shape
-    side = max(_engine.star_side(int(memory.max()), layout) for layout in (_DOUBLE, _TOLEDO))
-    return -(-s // side) * -(-r // side) * (2 + -(-t // side))
+    side = max(_engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
+    return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

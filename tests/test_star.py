@@ -311,6 +311,26 @@ class TestModel:
         with pytest.raises(ValueError, match="outside its documented range"):
             star.simulate(chunks_of([chunk]), order, np.array(served, np.int32), False)
 
+    @pytest.mark.parametrize(("h", "v"), [(308761440, 29172033), (2**31 - 1, 2**31 - 1)])
+    def test_one_buffer_too_few(self, h, v):
+        """h v + h + v is 2^53 + 1, which no double is, or more than 2^62."""
+        star = _engine.Star((h, v, 1), np.ones(1), np.ones(1), np.array([2**53]))
+        with pytest.raises(ValueError, match="outside its documented range"):
+            star.simulate(chunks_of([(0, 0, 1, 0, 0, h, v, 1)]), DEMAND, np.zeros(0, np.int32), False)
+        less = h - 1 - max(0, h * v + h + v - 2**53) // v
+        value, _ = star.simulate(chunks_of([(0, 0, 1, 0, 0, less, v, 1)]), DEMAND, np.zeros(0, np.int32), False)
+        assert value == pytest.approx(3 * less * v + less + v)
+
+    @pytest.mark.parametrize("held", range(3))
+    def test_panels_of_any_depth(self, held):
+        """A panel holds at most all layers; entries of the list beyond it are skipped."""
+        star = _engine.Star((2, 3, 4), np.ones(1), np.ones(1), np.array([100]))
+        ends = set()
+        for depth in (4, 5, 2**62, 2**63 - 1):
+            chunks = chunks_of([(0, held, 2, 0, 0, 2, 3, depth)])
+            ends |= {star.simulate(chunks, order, np.zeros(3, np.int32), False)[0] for order in (DEMAND, PANELS)}
+        assert len(ends) == 1
+
 
 class TestBounds:
     @pytest.mark.parametrize("seed", range(60))
@@ -555,6 +575,15 @@ class TestPlan:
         assert len(content["messages"]) == len(plan.messages)
         assert content["bounds"] == plan.bounds
 
+    def test_small_memory_beside_a_large_one(self, monkeypatch):
+        """Many messages are possible, so Ctrl-C is looked for."""
+        called = []
+        monkeypatch.setattr(
+            _engine, "_cancellable", lambda call, long: called.append(long) or _engine.check_status(call(_engine.ffi.NULL))
+        )
+        hs.plan_product(1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local")
+        assert called == [True, True]
+
     def test_ctrl_c_can_be_looked_for(self, monkeypatch):
         expected = {method: plan_of(SECOND, method).makespan for method in METHODS}
         monkeypatch.setattr(star_module, "_LONG", 0)
@@ -582,6 +611,16 @@ class TestBadInput:
             ({"platform": platform_of([1, 2e200], [1, 1], 9)}, ValueError, r"link_costs\[1\] must be at most 1e\+200"),
             ({"platform": platform_of([1, 2], [2e200, 1], 9)}, ValueError, r"cycle_times\[0\] must be at most 1e\+200"),
             ({"r": 10**6, "s": 10**6}, ValueError, "messages or more, at most 100000000"),
+            (
+                {"r": 50000, "s": 50000, "t": 2**31 - 1, "platform": hs.Platform.star([1], [1])},
+                ValueError,
+                "need 2147483649 messages",
+            ),
+            (
+                {"r": 2**21, "s": 2**21, "t": 2**21, "method": "bmm"},
+                ValueError,
+                r"less than 2\^63 block updates, got 9223372036854775808",
+            ),
         ],
     )
     def test_message(self, changes, error, message):

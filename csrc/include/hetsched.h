@@ -383,7 +383,8 @@ typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STA
 /* Simulates given chunks, each worker's in the order of the array. They need not cover C, and are not checked for overlaps.
  *   chunks    [count] what is held and the panels fit in the worker's memory, else HS_ERROR_VALUE
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
- *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL
+ *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL.
+ *             Undefined on failure
  *   cancel    as for partitions
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory O(p + count). */
 hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
@@ -425,7 +426,7 @@ typedef struct hs_star_summary {
  *   sides     [p] out: of the chunks of each worker that the method may use, else 0
  *   columns   [p] out: of C
  *   chunks    out: [chunk_count]; messages  out: [message_count], or both NULL. A first call with NULL gives the counts; a
- *             second one for HS_STAR_HET costs an eighth with the variant that was best.
+ *             second one for HS_STAR_HET costs an eighth with the variant that was best. On failure they are undefined.
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk. Time as for hs_star_simulate; for HS_STAR_HET and HS_STAR_OMMOML O(p)
  * more per panel, O(p^2) with look-ahead; for HS_STAR_HOM O(p), for HS_STAR_HOMI O(p^3) estimates that are themselves
  * simulated where a bound does not rule them out. Memory O(p + panels). */

@@ -332,6 +332,22 @@ static int valid_variant(int32_t method, int32_t variant)
     return variant >= 0 && variant < 16 && !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
 }
 
+static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, output *out)
+{
+    switch (method) {
+    case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, out);
+    case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, out);
+    case HS_STAR_ORROML: return deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+    case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, out);
+    case HS_STAR_ODDOML: return deal(star, 0, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_BMM: return deal(star, 1, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    default: break;
+    }
+    if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, out);
+    out->summary->variant = variant;
+    return incremental(star, variant, eager, cancel, out);
+}
+
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
 {
@@ -341,20 +357,19 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
     int some = 0;
     for (int32_t i = 0; i < star->p; i++) some |= hs_star_side(star->memory[i], layout) > 0;
     if (!some) return HS_ERROR_INFEASIBLE;
-    for (int32_t i = 0; i < star->p; i++) sides[i] = hs_star_side(star->memory[i], layout);
 
-    memset(summary, 0, sizeof *summary);
-    output out = {.summary = summary, .sides = sides, .columns = columns, .chunks = chunks, .messages = messages};
-    switch (method) {
-    case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, &out);
-    case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, &out);
-    case HS_STAR_ORROML: return deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, sides, &out);
-    case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, &out);
-    case HS_STAR_ODDOML: return deal(star, 0, HS_STAR_DEMAND, eager, cancel, sides, &out);
-    case HS_STAR_BMM: return deal(star, 1, HS_STAR_DEMAND, eager, cancel, sides, &out);
-    default: break;
+    hs_star_summary found = {0};
+    const size_t size = (size_t)star->p * sizeof *sides;
+    int64_t *own = malloc(2 * size);
+    if (!own) return HS_ERROR_MEMORY;
+    output out = {.summary = &found, .sides = own, .columns = own + star->p, .chunks = chunks, .messages = messages};
+    for (int32_t i = 0; i < star->p; i++) own[i] = hs_star_side(star->memory[i], layout);
+    const hs_status status = run(star, method, variant, eager, cancel, &out);
+    if (!status) {
+        *summary = found;
+        memcpy(sides, out.sides, size);
+        memcpy(columns, out.columns, size);
     }
-    if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, &out);
-    summary->variant = variant;
-    return incremental(star, variant, eager, cancel, &out);
+    free(own);
+    return status;
 }

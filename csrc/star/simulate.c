@@ -137,7 +137,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         port->next[k] = desk->chunk;
         desk->chunk = k;
         spread(port, desk, &chunks[k]);
-        desk->panels += (desk->length + desk->deep - 1) / desk->deep;
+        desk->panels += 1 + (desk->length - 1) / desk->deep;
         desk->rest += desk->work * (double)desk->length * desk->cycle_time;
         port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + (desk->in + desk->out) * (double)desk->length) * desk->link_cost;
     }
@@ -392,11 +392,10 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
         if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
         if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < 1 || x->buffers > 2) return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
-        const int64_t length = layers(star->t, x);
-        const double h = (double)x->height, v = (double)x->width, t = (double)star->t, panel = (double)(x->depth < length ? x->depth : length);
-        const double held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
-        const double layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
-        if (held + x->buffers * panel * layer > (double)star->memory[x->worker]) return 0;
+        const int64_t length = layers(star->t, x), panel = x->depth < length ? x->depth : length, h = x->height, v = x->width, t = star->t;
+        const int64_t held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
+        const int64_t layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
+        if (held > star->memory[x->worker] || panel > (star->memory[x->worker] - held) / (x->buffers * layer)) return 0; /* all exact */
     }
     return 1;
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 6, CELLS = 16 * 16, METHODS = 7 };
 
@@ -225,6 +226,23 @@ static void refusals(void)
         CHECK(hs_star_simulate(&fine, 1, &wrong_chunks[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9};
     CHECK(hs_star_simulate(&fine, 1, &deep, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
+    const hs_star_chunk deepest = {0, 0, 1, 0, 0, 2, 2, INT64_MAX};
+    CHECK(hs_star_simulate(&fine, 1, &deepest, HS_STAR_PANELS, 3, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
+    const hs_star_chunk huge[] = {{0, 0, 2, 0, 0, INT64_MAX, 1, 1}, {0, 0, 2, 0, 0, 1, INT64_MAX, 1}, {0, 0, 2, INT64_MAX, 0, 1, 1, 1},
+                                  {0, 0, 2, 0, INT64_MAX, 1, 1, INT64_MAX}, {0, 0, 2, INT64_MIN, 0, 1, 1, 1}, {0, 0, 2, 0, 0, INT64_MIN, 1, 1}};
+    for (size_t k = 0; k < sizeof huge / sizeof *huge; k++)
+        CHECK(hs_star_simulate(&fine, 1, &huge[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    const int64_t most[] = {INT64_C(1) << 53, 5}, high = 308761440, broad = 29172033; /* h v + h + v is 2^53 + 1, no double */
+    const hs_star wide = {INT32_MAX, INT32_MAX, INT32_MAX, 2, good, good, most};
+    for (int32_t held = 0; held < 3; held++) {
+        const hs_star_chunk all_of_it = {0, held, 2, 0, 0, INT32_MAX, INT32_MAX, INT64_MAX};
+        CHECK(hs_star_simulate(&wide, 1, &all_of_it, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    }
+    for (int64_t fewer = 0; fewer < 2; fewer++) {
+        const hs_star flat = {high, broad, 1, 2, good, good, most};
+        const hs_star_chunk nearly = {0, 0, 1, 0, 0, high - fewer, broad, 1};
+        CHECK(hs_star_simulate(&flat, 1, &nearly, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == (fewer ? HS_OK : HS_ERROR_VALUE));
+    }
     const int64_t less[] = {11, 5};
     const hs_star tight = {3, 4, 2, 2, good, good, less};
     CHECK(SIMULATE(&tight, HS_STAR_DEMAND, 0, NULL) == HS_ERROR_VALUE);
@@ -237,11 +255,38 @@ static void refusals(void)
         CHECK(hs_star_plan(&long_one, method, HS_STAR_ALL, 0, &stop, &summary, sides, columns, NULL, NULL) == HS_ERROR_CANCELLED);
 }
 
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+static void out_of_memory(void)
+{
+    const double times[] = {2, 3, 1}, costs[] = {1, 2, 1};
+    const int64_t memory[] = {12, 21, 4};
+    const hs_star star = {6, 40, 5, 3, times, costs, memory}; /* phase 1 grows its lists more than once */
+    static hs_star_chunk chunks[200];
+    static hs_star_message messages[2000];
+    hs_star_summary summary;
+    int64_t sides[3], columns[3], count = -7;
+    double bounds[5] = {-7}, makespan = -7;
+    for (int32_t method = 0; method < METHODS; method++) {
+        sides[0] = columns[0] = -7, summary.makespan = -7;
+        CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL),
+                     sides[0] == -7 && columns[0] == -7 && summary.makespan == -7);
+        CHECK(summary.chunk_count <= 200 && summary.message_count <= 2000);
+        CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 1, NULL, &summary, sides, columns, chunks, messages), 1);
+    }
+    CHECK_SCARCE(hs_star_simulate(&star, summary.chunk_count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, messages, &count, &makespan),
+                 count == -7 && makespan == -7);
+    count = -7;
+    CHECK_SCARCE(hs_star_simulate(&star, summary.chunk_count, chunks, HS_STAR_ROUND_ROBIN, 0, NULL, 1, NULL, NULL, &count, &makespan), count == -7);
+    CHECK_SCARCE(hs_star_bounds(&star, HS_STAR_DOUBLE, bounds), bounds[0] == -7);
+}
+
 int main(void)
 {
     golden();
     schedules();
     holding();
     refusals();
+    out_of_memory();
     return check_result();
 }

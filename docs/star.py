@@ -1,0 +1,10 @@
+"""Draws star.png of reproduction-2008: python docs/star.py"""
+
+from pathlib import Path
+
+import matplotlib
+
+from hetsched.reproduce import reproduce_ppopp2008
+
+matplotlib.use("Agg")
+reproduce_ppopp2008().plot().savefig(Path(__file__).with_name("star.png"), dpi=100)
