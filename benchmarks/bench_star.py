@@ -1,0 +1,57 @@
+"""The one-port simulator in messages per second, and the planning of products on a star. CPU time, the least of five runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import hetsched as hs
+from hetsched import _engine
+from hetsched.star import METHODS
+
+ORDERS = ("in turn", "on demand", "", "listed", "starving", "lagging")  # of hs_star_order
+
+
+def least(function: Callable[[], object], runs: int = 5) -> float:
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def main() -> None:
+    rng = np.random.default_rng(1)
+    nobody = np.zeros(0, np.int32)
+    print("million messages per second, chunks given, log written")
+    print(f"{'workers':>8}" + "".join(f"{order:>12}" for order in ORDERS if order))
+    for p in (2, 8, 20, 100):
+        costs, times, memory = rng.uniform(1, 4, p), 50 * rng.uniform(1, 4, p), rng.integers(100, 2000, p)
+        shape = 300, 600, 400
+        plan = hs.plan_product(*shape, hs.Platform.star(times, link_costs=costs, memory=memory), "oddoml")
+        star, served = _engine.Star(shape, times, costs, memory), plan.messages["worker"].copy()
+        rates = []
+        for order, name in enumerate(ORDERS):
+            if name:
+                given = (plan.chunks, order, served if name == "listed" else nobody, False)
+                # two runs: the first one counts
+                rates.append(2 * len(plan.messages) / least(lambda given=given: star.simulate(*given)) / 1e6)
+        print(f"{p:8}" + "".join(f"{rate:12.1f}" for rate in rates), flush=True)
+
+    print("\nseconds of planning; makespan over the lower bound")
+    print(f"{'r, s, t':>18}{'workers':>8}" + "".join(f"{method:>16}" for method in METHODS))
+    for shape, p in (((100, 1000, 100), 8), ((100, 4000, 100), 20), ((1000, 1000, 1000), 20), ((100, 1000, 100), 100)):
+        costs, times, memory = rng.uniform(1, 4, p), 0.15 * rng.uniform(1, 4, p), rng.integers(1000, 20000, p)
+        platform, cells = hs.Platform.star(times, link_costs=costs, memory=memory), []
+        for method in METHODS:
+            start = time.process_time()
+            plan = hs.plan_product(*shape, platform, method)
+            cells.append(f"{time.process_time() - start:9.3f} {plan.makespan / plan.lower_bound:6.3f}")
+        print(f"{shape!s:>18}{p:8}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
