@@ -18,6 +18,7 @@ ORDERS = ("plan", "demand")
 _LISTED, _DEMAND = 3, 1  # hs_star_order
 _LARGEST = 256  # side of the products that measure a rate
 _COPIED = 1 << 22  # bytes copied to measure one
+_MOST = 1e200  # HS_STAR_MOST
 
 
 @dataclass(frozen=True)
@@ -94,23 +95,20 @@ def checked(
     costs: NDArray[np.float64] | None,
     memory: tuple[int | None, ...],
 ) -> StarRun:
-    """For a platform's times, or None at real speed, and its memory, where None is as much as the plan asks for."""
+    """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
     if order not in ORDERS:
         raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
     needs = np.zeros(len(plan.names), np.int64)
     np.maximum.at(needs, plan.chunks["worker"], _room(plan))
-    for name, need, limit in zip(plan.names, needs.tolist(), memory, strict=True):
-        if limit is not None and need > limit:
-            raise ValueError(f"plan needs {need} blocks of memory at worker {name}, the pool's platform has {limit}")
-    if times is not None and not np.isfinite(times[needs > 0]).all():
-        raise ValueError("plan has work for a worker whose cycle-time in the pool's platform is infinite")
-    largest = np.finfo(np.float64).max ** 0.5
-    star = _engine.Star(
-        plan.shape,
-        plan.cycle_times if times is None else np.minimum(times, largest),
-        plan.link_costs if costs is None else np.minimum(costs, largest),
-        needs,
-    )
+    if (less := limits < needs).any():
+        i = int(np.argmax(less))
+        raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {limits[i]}")
+    for what, own in (("cycle-time", times), ("link cost", costs)):
+        if own is not None and (own > _MOST).any():
+            i = int(np.argmax(own))
+            raise ValueError(f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product")
+    star = _engine.Star(plan.shape, plan.cycle_times if times is None else times, plan.link_costs if costs is None else costs, limits)
     served = np.ascontiguousarray(plan.messages["worker"])
     _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)

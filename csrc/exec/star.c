@@ -37,7 +37,7 @@ typedef struct {
     double released;     /* end of its last load or result, on the same clock */
     int64_t blocks;      /* atomic: in the arena */
     int64_t peak;
-} __attribute__((aligned(64))) desk;
+} __attribute__((aligned(64))) seat;
 
 typedef struct {
     hs__course course;
@@ -52,7 +52,7 @@ typedef struct {
     step *steps;           /* [count] */
     int64_t *log;          /* [count] the port's order */
     int64_t logged;
-    desk *desks;           /* [p] */
+    seat *desks;           /* [p] */
     hs__bell *bells;       /* [p + 1] the last one is the master's */
     int32_t p;
 } job;
@@ -202,7 +202,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const int32_t kind = message->kind, worker = message->worker, paced = j->course.run->pace != NULL;
-    desk *desk = &j->desks[worker];
+    seat *desk = &j->desks[worker];
     const stage before = {j, own->waits, COMPUTED};
     hs__await(self, &j->bells[j->p], hs__pool_spins(j->pool), has_reached, &before);
     if (hs__cancelled(&j->course)) return;
@@ -383,7 +383,7 @@ static hs_status list_messages(job *j)
     free(panel);
     if (status) return status;
     for (int64_t at = j->count; at-- > 0;) {
-        desk *desk = &j->desks[j->list[at].worker];
+        seat *desk = &j->desks[j->list[at].worker];
         j->steps[at].next = desk->first;
         desk->first = desk->next = at;
     }
