@@ -290,7 +290,7 @@ class Pool:
         trace: bool = False,
         progress: Progress | None = None,
     ) -> Any:
-        """alpha A B + beta C by a given plan: one of `plan`, a `partition` of C's elements or square blocks, or of `plan_product`.
+        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, or a `partition` of C's elements or square blocks.
 
         Parameters and results are those of `matmul`, with C for out; communication is for a partition, in steps of its blocks.
 
@@ -497,10 +497,11 @@ class Pool:
 
     def _require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
         """Refuse links, in bytes per second, that are faster than this host copies."""
-        if (excess := float(wanted.max()) / (_ONE_CORE * copied)) > 1.0:
+        excess = float(wanted.max()) / (_ONE_CORE * copied)
+        if excess > 1.0:
             raise ValueError(
                 f"platform's links are too fast for this host: they carry up to {wanted.max() / UNIT:.4g} GB/s, the host can "
-                f"emulate {_ONE_CORE * copied / UNIT:.4g}; time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
+                f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
             )
 
     def _require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
@@ -514,8 +515,11 @@ class Pool:
             raise ValueError(
                 f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
                 f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({what}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
+                f"({what}, {cores} cores); {self._sufficient(excess)}"
             )
+
+    def _sufficient(self, excess: float) -> str:
+        return f"time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
 
 
 def _is_plain(A: Any, B: Any, out: Any) -> bool:

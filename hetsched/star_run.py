@@ -107,8 +107,11 @@ def checked(
     for what, own in (("cycle-time", times), ("link cost", costs)):
         if own is not None and (own > _MOST).any():
             i = int(np.argmax(own))
-            raise ValueError(f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product")
-    star = _engine.Star(plan.shape, plan.cycle_times if times is None else times, plan.link_costs if costs is None else costs, limits)
+            raise ValueError(
+                f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product"
+            )
+    model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
+    star = _engine.Star(plan.shape, *model, limits)
     served = np.ascontiguousarray(plan.messages["worker"])
     _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
@@ -125,16 +128,16 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
     """
     names = (("A", "rows", "r"), ("B", "columns", "s"), ("A", "columns", "t"))
     parts = list(zip(names, sizes, shape, strict=True))
-    for (operand, lines, letter), size, blocks in parts:
-        if size < blocks:
-            raise ValueError(f"{operand} has {size} {lines}, the plan has {letter} = {blocks} blocks of them")
-    (most, lines, letter), size, blocks = max(parts, key=lambda part: -(-part[1] // part[2]))
+    for (name, lines, letter), size, blocks in parts:
+        if size < blocks or -(-size // -(-size // blocks)) != blocks:
+            raise ValueError(f"{name} has {size} {lines}, which no size of blocks makes the plan's {letter} = {blocks} blocks")
+    (largest, _, _), size, blocks = max(parts, key=lambda part: -(-part[1] // part[2]))
     q = -(-size // blocks)
-    for (operand, own, name), extent, wanted in parts:
-        if -(-extent // q) != wanted:
+    for (name, lines, letter), own, wanted in parts:
+        if -(-own // q) != wanted:
             raise ValueError(
-                f"{operand} has {extent} {own}, which is {-(-extent // q)} in blocks of {q}, the plan has {name} = {wanted}; blocks "
-                f"are square, and {most} has {size} {lines} in {letter} = {blocks} blocks"
+                f"{name} has {own} {lines}, which are {-(-own // q)} in blocks of {q}, the plan has {letter} = {wanted}; smaller "
+                f"blocks would be too many for {largest}"
             )
     return q
 
