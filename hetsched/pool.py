@@ -309,7 +309,7 @@ class Pool:
         >>> A, B = np.ones((64, 48)), np.ones((48, 128))  # blocks of 16 x 16
         >>> with hs.Pool(platform, emulate=True) as pool:
         ...     C, trace = pool.run(plan, A, B, trace=True)
-        >>> C[0, 0], trace.predicted, trace.peak
+        >>> C[0, 0], round(trace.predicted, 6), trace.peak
         (np.float64(48.0), 0.25, (12, 21))
         """
         threads = self._live()

@@ -294,16 +294,17 @@ class TestArguments:
             pool.run(replace(plan, memory=np.array([12, 20])), np.ones((4, 3)), np.ones((3, 8)))
 
     @pytest.mark.parametrize(
-        ("times", "costs", "words"), [(1e-12, 0, "workers do .* GFLOP/s together"), (1, 1e-12, "links .* GB/s")]
+        ("times", "costs", "words"),
+        [
+            (1e-12, 0, "platform is too fast for this host: its workers do .* GFLOP/s together"),
+            (1, 1e-12, "platform's links are too fast for this host: they carry up to .* GB/s"),
+        ],
     )
     def test_too_fast(self, times, costs, words):
         platform = hs.Platform.star([times] * 2, link_costs=[costs] * 2, memory=[12, 21])
         plan = hs.plan_product(*SHAPE, platform)
         A, B = np.ones((4 * 32, 3 * 32)), np.ones((3 * 32, 8 * 32))
-        with (
-            hs.Pool(platform, emulate=True) as pool,
-            pytest.raises(ValueError, match=f"too fast for this host: .*{words}") as refused,
-        ):
+        with hs.Pool(platform, emulate=True) as pool, pytest.raises(ValueError, match=words) as refused:
             pool.run(plan, A, B)
         assert float(str(refused.value).split("time_scale=")[1].split()[0]) > 1
         if times < 1:
@@ -313,10 +314,10 @@ class TestArguments:
 
     def test_endless(self):
         plan = hs.plan_product(*SHAPE, PLATFORM)
-        never = hs.Platform.star([1, np.inf], memory=[12, 21])
+        never = hs.Platform.star([1, 1e250], memory=[12, 21])
         with (
             hs.Pool(never, emulate=True) as pool,
-            pytest.raises(ValueError, match="worker P1 of the pool has a cycle-time of inf"),
+            pytest.raises(ValueError, match="worker P1 of the pool has a cycle-time of 1e\\+250"),
         ):
             pool.run(plan, np.ones((4, 3)), np.ones((3, 8)))
 
