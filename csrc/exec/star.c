@@ -139,17 +139,23 @@ static void copy_line(size_t element, int64_t count, char *to, ptrdiff_t to_step
     else COPY_LINE(16);
 }
 
-static void copy(const job *j, hs__member *self, const matrix *to, const matrix *from, int by_columns)
+/* Line by line, with a look at the time now and then. beta: what to multiply by, or NULL; with 0 `from` is not read. */
+static void copy(const job *j, hs__member *self, const matrix *to, const matrix *from, int by_columns, const double *beta)
 {
     enum { PAUSE = 1 << 20 }; /* bytes between two polls */
+    const int32_t dtype = j->product->dtype;
+    const int clears = beta && beta[0] == 0.0 && (beta[1] == 0.0 || dtype < HS_COMPLEX64);
     const int64_t lines = by_columns ? to->cols : to->rows, length = by_columns ? to->rows : to->cols;
     const int64_t to_line = by_columns ? to->col_stride : to->row_stride, to_step = by_columns ? to->row_stride : to->col_stride;
     const int64_t from_line = by_columns ? from->col_stride : from->row_stride, from_step = by_columns ? from->row_stride : from->col_stride;
+    const size_t bytes = (size_t)length * j->element;
+    const ptrdiff_t e = (ptrdiff_t)j->element;
     size_t copied = 0;
     for (int64_t i = 0; i < lines; i++) {
-        const ptrdiff_t e = (ptrdiff_t)j->element;
-        copy_line(j->element, length, to->data + e * i * to_line, to_step, from->data + e * i * from_line, from_step);
-        copied += (size_t)length * j->element;
+        if (clears) memset(to->data + e * i * to_line, 0, bytes);
+        else copy_line(j->element, length, to->data + e * i * to_line, to_step, from->data + e * i * from_line, from_step);
+        if (beta && !clears) hs__scale(dtype, 1, length, to->data, i * to_line, 0, to_step, beta);
+        copied += bytes;
         if (copied < PAUSE) continue;
         copied = 0;
         hs__poll(self->course);
@@ -160,19 +166,13 @@ static void copy(const job *j, hs__member *self, const matrix *to, const matrix 
 static void bring(const job *j, hs__member *self, int32_t worker, int o, const piece *x)
 {
     const matrix from = at_master(j, o, x), to = in_arena(j, worker, o, x);
-    const double *beta = j->product->beta;
-    if (o == C && beta[0] == 0.0 && (beta[1] == 0.0 || j->product->dtype < HS_COMPLEX64)) {
-        memset(to.data, 0, (size_t)(to.rows * to.cols) * j->element);
-        return;
-    }
-    copy(j, self, &to, &from, j->by_columns[o]);
-    if (o == C) hs__scale(j->product->dtype, to.rows, to.cols, to.data, 0, to.row_stride, to.col_stride, beta);
+    copy(j, self, &to, &from, j->by_columns[o], o == C ? j->product->beta : NULL);
 }
 
 static void take_back(const job *j, hs__member *self, int32_t worker, const piece *x)
 {
     const matrix from = in_arena(j, worker, C, x), to = at_master(j, C, x);
-    copy(j, self, &to, &from, j->by_columns[C]);
+    copy(j, self, &to, &from, j->by_columns[C], NULL);
 }
 
 /* ---- master --------------------------------------------------------------------------------------------------- */
