@@ -13,7 +13,7 @@ enum { P = 3, CHUNKS = 36, MESSAGES = 2000 };
 typedef struct {
     hs_star star;
     double times[P], costs[P];
-    int64_t memory[P];
+    int64_t memory[P], least[P]; /* blocks: of two buffers, of one */
     hs_star_chunk chunks[CHUNKS];
     int64_t chunk_count;
 } instance;
@@ -50,8 +50,9 @@ static void draw(instance *x)
             const int64_t held = chunk->held == HS_STAR_HOLD_C ? h * v : chunk->held == HS_STAR_HOLD_A ? h * t : v * t;
             const int64_t layer = chunk->held == HS_STAR_HOLD_C ? h + v : chunk->held == HS_STAR_HOLD_A ? h + t : v + t;
             const int64_t length = chunk->held == HS_STAR_HOLD_C ? t : chunk->held == HS_STAR_HOLD_A ? v : h;
-            const int64_t needs = held + chunk->buffers * layer * least(chunk->depth, length);
+            const int64_t panel = layer * least(chunk->depth, length), needs = held + chunk->buffers * panel;
             if (needs > x->memory[chunk->worker]) x->memory[chunk->worker] = needs;
+            if (held + panel > x->least[chunk->worker]) x->least[chunk->worker] = held + panel;
         }
     x->star = (hs_star){r, s, t, P, x->times, x->costs, x->memory};
 }
@@ -139,7 +140,7 @@ static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype,
     CHECK(wrong == 0);
     CHECK(star.message_count == length && follows_the_model(x, length, log));
     for (int64_t at = 0; at < length && !demand; at++) CHECK(log[at].worker == served[at] && log[at].kind == model[at].kind);
-    for (int i = 0; i < P; i++) CHECK(peak[i] <= x->memory[i] && (peak[i] > 0) == (x->memory[i] > 0) && late[i] >= 0 && finish[i] >= 0);
+    for (int i = 0; i < P; i++) CHECK(peak[i] <= x->memory[i] && peak[i] >= x->least[i] && late[i] >= 0 && finish[i] >= 0);
     CHECK(!paced || (log[length - 1].end >= makespan * (1 - 1e-9) && star.late >= 0) || demand);
     free(a.memory), free(b.memory), free(c.memory), free(expected);
 }
@@ -211,6 +212,68 @@ static void cancelling(hs_pool *pool)
         CHECK(hs_run_star(pool, &product, &task, &run) == HS_ERROR_CANCELLED && calls == 2);
         CHECK(task.message_count == (kind ? 2 : 0));
     }
+}
+
+/* Cancels the second time that just half of the panels are computed. */
+static int stop_at_half(void *context, double fraction)
+{
+    return fraction >= 0.5 && fraction < 1.0 && ++*(int *)context >= 2;
+}
+
+typedef struct {
+    double x[64], c[64];
+    hs_product product;
+} ones;
+
+static void fill(ones *y, int64_t m, int64_t n, int64_t k)
+{
+    for (int i = 0; i < 64; i++) y->x[i] = y->c[i] = 1;
+    y->product = (hs_product){.dtype = HS_FLOAT64, .m = m, .n = n, .k = k, .a = y->x, .a_row_stride = k, .a_col_stride = 1, .b = y->x, .b_row_stride = n,
+                              .b_col_stride = 1, .c = y->c, .c_row_stride = n, .c_col_stride = 1, .alpha = {1}, .beta = {1}};
+}
+
+/* A result goes back when its own panel is computed, though the next one is in work. */
+static void results_in_time(hs_pool *pool)
+{
+    const double times[] = {0.5, 1, 1}, costs[] = {0, 0, 0};
+    const int64_t memory[] = {5, 0, 0};
+    const hs_star star = {1, 2, 1, 3, times, costs, memory};
+    const hs_star_chunk chunk = {.held = HS_STAR_HOLD_A, .buffers = 2, .height = 1, .width = 2, .depth = 1};
+    ones y;
+    fill(&y, 1, 2, 1);
+    hs_star_message log[5];
+    int calls = 0;
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_run run = {.pace = times, .poll = stop_at_half, .poll_context = &calls};
+    const hs_status status = hs_run_star(pool, &y.product, &task, &run);
+    CHECK(status == HS_OK || (status == HS_ERROR_CANCELLED && task.message_count == 4 && log[3].kind == HS_STAR_RESULT && y.c[0] == 2));
+}
+
+/* Whom the port serves, where that does not hang on time. */
+static void demand(hs_pool *pool)
+{
+    const double never[] = {1e6, 1e-3, 1e-3}, costs[] = {1e-3, 1e-3, 1e-3};
+    const int64_t memory[] = {5, 5, 5};
+    const hs_star star = {1, 3, 4, 3, costs, costs, memory}, two = {1, 2, 1, 3, never, costs, memory};
+    hs_star_chunk chunks[3];
+    for (int32_t i = 0; i < 3; i++) chunks[i] = (hs_star_chunk){.worker = i, .buffers = 2, .col = i, .height = 1, .width = 1, .depth = 1};
+    ones y;
+    fill(&y, 1, 3, 4);
+    hs_star_message log[18];
+    int calls = 0;
+    for (int paced = 0; paced < 2; paced++) {
+        hs_star_product task = {.star = &star, .chunk_count = 3, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+        hs_run run = {.pace = paced ? costs : NULL};
+        CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
+        /* all ask for a load at once, then for two panels each since that has come */
+        for (int k = 0; k < 9; k++) CHECK(log[k].worker == (k < 3 ? k : (k - 3) / 2) && log[k].kind == (k < 3 ? HS_STAR_LOAD : HS_STAR_PANEL));
+    }
+    /* who computes forever does not hold up the others */
+    fill(&y, 1, 2, 1);
+    hs_star_product task = {.star = &two, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_run run = {.pace = never, .poll = stop_at_half, .poll_context = &calls};
+    CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_ERROR_CANCELLED && task.message_count == 5);
+    CHECK(log[4].kind == HS_STAR_RESULT && log[4].worker == 1 && y.c[0] == 1 && y.c[1] == 2);
 }
 
 static int run_again(void *context, double fraction)
@@ -303,6 +366,8 @@ int main(void)
     CHECK(hs_pool_create(P, NULL, &pool) == HS_OK);
     products(pool);
     pacing();
+    results_in_time(pool);
+    demand(pool);
     cancelling(pool);
     refusals(pool);
     hs_pool_destroy(pool);
