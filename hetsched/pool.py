@@ -415,7 +415,7 @@ class Pool:
         result = run.run(threads, progress)
         if self._emulate:
             makespan = float(run.simulated["end"].max())
-            _warn_if_late([*result.late, result.port_late], (*plan.names, "of the port"), makespan, 4)
+            _warn_if_late([*result.late, result.port_late], plan.names, makespan, 4)
         return run.trace(result, "emulated" if self._emulate else "real") if record else None
 
     def sweep(
@@ -545,11 +545,13 @@ def _is_plain(A: Any, B: Any, out: Any) -> bool:
 
 
 def _warn_if_late(late: list[float], names: tuple[str, ...], makespan: float, depth: int) -> None:
-    """Say on whose account an emulated run took longer than it should have; depth: of the calls from the user's."""
+    """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one; depth:
+    of the calls from the user's."""
     if max(late) > max(0.01 * makespan, 0.005):
-        worker = names[int(np.argmax(late))]
+        i = int(np.argmax(late))
+        who = f"worker {names[i]}" if i < len(names) else "the master's port"
         warnings.warn(
-            f"the host could not keep up: worker {worker} was {max(late):.3g} s late; use a larger time_scale",
+            f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
             EmulationWarning,
             stacklevel=depth,
         )

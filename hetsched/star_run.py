@@ -80,9 +80,8 @@ class StarRun:
         with np.errstate(divide="ignore"):
             carried = np.where(used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0)
         x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
-        length = (plan.shape[2], x["width"], x["height"])[x["held"]]
-        sides = [plan.shape[2], x["width"], x["height"]]
-        sides[x["held"]] = min(x["depth"], length)
+        sides = [plan.shape[2], x["width"], x["height"]]  # the one that panels are cut along, in the order of HELD
+        sides[x["held"]] = min(x["depth"], sides[x["held"]])
         depth, width, height = (min(int(side) * q, _LARGEST) for side in sides)
         return flops, panel_rate(dtype, height, width, depth), carried, copy_rate()
 

@@ -127,6 +127,24 @@ class TestResults:
         assert result is C
         assert near(C, A, B, alpha, beta, old if beta else None)
 
+    @pytest.mark.parametrize("kernel", _engine.KERNELS)
+    def test_kernels(self, kernel):
+        rng = np.random.default_rng(3)
+        before = _engine.kernel()["name"]
+        try:
+            _engine.use_kernel(kernel)
+        except ValueError:
+            pytest.skip(f"no {kernel} here")
+        try:
+            for dtype, held in itertools.product(DTYPES, range(3)):
+                chunks = [(0, held, 2, 0, 0, 2, 1, 1), (1, held, 1, 0, 1, 2, 2, 2)]
+                _, plan = plan_of_chunks((2, 3, 3), [1, 1], [1, 1], [16, 26], chunks)
+                A, B = matrix(rng, (310, 470), dtype), matrix(rng, (470, 470), dtype, "F")
+                with hs.Pool(2) as pool:
+                    assert near(pool.run(plan, A, B), A, B)
+        finally:
+            _engine.use_kernel(before)
+
     def test_mixed_types_and_no_copy_of_alpha_zero(self):
         plan = hs.plan_product(*SHAPE, PLATFORM)
         A, B, C = np.full((4, 3), np.nan, np.float32), np.ones((3, 8)), np.full((4, 8), 2.0)
