@@ -54,8 +54,7 @@ class StarRun:
             predicted = float(self.simulated["end"].max())
             ideal = float(plan.updates.sum() / (1.0 / self.times).sum())
             finish = np.zeros(p)
-            for end in ("end", "compute_end"):
-                np.maximum.at(finish, self.simulated["worker"], self.simulated[end])
+            np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])  # that of other messages is their end
         trace = Trace.from_steps(
             replace(plan, messages=result.messages).steps(),
             plan.names,

@@ -139,7 +139,7 @@ class TestResults:
             for dtype, held in itertools.product(DTYPES, range(3)):
                 chunks = [(0, held, 2, 0, 0, 2, 1, 1), (1, held, 1, 0, 1, 2, 2, 2)]
                 _, plan = plan_of_chunks((2, 3, 3), [1, 1], [1, 1], [16, 26], chunks)
-                A, B = matrix(rng, (310, 470), dtype), matrix(rng, (470, 470), dtype, "F")
+                A, B = matrix(rng, (126, 190), dtype), matrix(rng, (190, 190), dtype, "F")
                 with hs.Pool(2) as pool:
                     assert near(pool.run(plan, A, B), A, B)
         finally:
@@ -216,6 +216,9 @@ class TestModel:
         plan = hs.plan_product(*SHAPE, PLATFORM)
         A, B = np.ones((16, 12)), np.ones((12, 32))
         with hs.Pool(PLATFORM, emulate=True, time_scale=1.5) as pool:
+            assert pool.run(plan, A, B, order="demand", trace=True)[1].predicted == pytest.approx(
+                1.5 * 0.026
+            )  # not the plan's 0.025
             _, trace = pool.run(plan, A, B, trace=True)
         assert (trace.kind, trace.unit, trace.workers) == ("emulated", "s", plan.names)
         assert trace.predicted == pytest.approx(1.5 * plan.makespan)
@@ -263,6 +266,7 @@ class TestArguments:
     @given(st.tuples(*[st.integers(1, 6)] * 3), st.tuples(*[st.integers(0, 40)] * 3))
     @example((4, 8, 3), (310, 640, 240))
     @example((1, 1, 1), (5, 1, 3))
+    @example((1, 2, 1), (3, 7, 3))
     def test_block(self, shape, sizes):
         wanted = sizes_by_trial(shape, sizes)
         if wanted is None:
@@ -308,6 +312,9 @@ class TestArguments:
             pytest.raises(ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"),
         ):
             pool.run(plan, np.ones((4, 3)), np.ones((3, 8)))
+        deep = hs.plan_product(*SHAPE, PLATFORM, "bmm")  # one buffer of 2 (2 + 2) blocks beside 4
+        with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan needs 12 blocks of memory at worker P0, which has 11"):
+            pool.run(replace(deep, memory=np.array([11, 21])), np.ones((4, 3)), np.ones((3, 8)))
         with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"):
             pool.run(replace(plan, memory=np.array([12, 20])), np.ones((4, 3)), np.ones((3, 8)))
 
