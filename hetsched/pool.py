@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _check, _engine
+from . import _check, _engine, star_run
 from .errors import EmulationWarning
 from .machine import machine
 from .operands import Array, Operands, operands
@@ -21,6 +21,7 @@ from .plan import relative_speeds
 from .platform import Platform
 from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
 from .simulate import simulate
+from .star import StarPlan
 from .sweep import Kernel, Stencil, checked, stencil_rate
 from .trace import Trace
 from .wavefront import Wavefront
@@ -49,7 +50,8 @@ class Pool:
         each is pinned to one.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
-        there may be more of them than cores. The numbers are computed for real.
+        there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per
+        block, as its memory is: whether the host can keep up with workers of limited memory is seen when a plan is run.
     time_scale : float
         Of an emulated run: real seconds per second of the platform. Above 1 slows a platform that the host cannot keep up
         with; below 1 shortens the wait for a slow one.
@@ -84,7 +86,8 @@ class Pool:
         if self._emulate:
             if self._platform is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
-            self._require_capacity(_rate(np.dtype(np.float32)), "float32")
+            if all(m is None for m in self._platform.memory):  # else the unit may be the block
+                self._require_capacity(self._platform.speeds, _rate(np.dtype(np.float32)), "float32")
         self._cores = None if self._emulate or self._size > len(host.cores) else host.cores[: self._size]
         self._shares = None
         if self._platform is not None and np.ptp(self._platform.speeds) > 0:
@@ -275,7 +278,7 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition,
+        plan: ProductPlan | Partition | StarPlan,
         A: ArrayLike,
         B: ArrayLike,
         C: Array | None = None,
@@ -283,17 +286,41 @@ class Pool:
         beta: complex = 0.0,
         *,
         communication: str = "once",
+        order: str = "plan",
         trace: bool = False,
         progress: Progress | None = None,
     ) -> Any:
-        """alpha A B + beta C by a given plan: one of `plan`, or a `partition` of C's elements or square blocks.
+        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, or a `partition` of C's elements or square blocks.
 
         Parameters and results are those of `matmul`, with C for out; communication is for a partition, in steps of its blocks.
+
+        order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
+        request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
+        arenas of the workers, which are as large as their memory, and results back. The blocks are the smallest squares of which
+        the operands have r, s and t. An emulated platform's cycle-times are in seconds per block update, its link costs in
+        seconds per block, and the trace's prediction is the model's for them; at real speed there is none. The trace's peak is
+        the most blocks that each worker held.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> platform = hs.Platform.star([0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21])
+        >>> plan = hs.plan_product(4, 8, 3, platform)
+        >>> A, B = np.ones((64, 48)), np.ones((48, 128))  # blocks of 16 x 16
+        >>> with hs.Pool(platform, emulate=True) as pool:
+        ...     C, trace = pool.run(plan, A, B, trace=True)
+        >>> C[0, 0], round(trace.predicted, 6), trace.peak
+        (np.float64(48.0), 0.195, (11, 16))
         """
         threads = self._live()
         x = operands(A, B, C, alpha, beta)
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+        if isinstance(plan, StarPlan):
+            record = self._run_star(threads, plan, x, order, progress, trace)
+            return (x.result, record) if trace else x.result
+        if order != "plan":
+            raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
         if isinstance(plan, Partition):
             flops = _engine.flops_per_update(x.c.dtype)
             plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
@@ -340,7 +367,7 @@ class Pool:
     ) -> Trace:
         pace = receive = None
         if self._emulate:
-            self._require_capacity(_rate(c.dtype), str(c.dtype))
+            self._require_capacity(self.platform.speeds, _rate(c.dtype), str(c.dtype))
             pace = self.platform.cycle_times * self._time_scale / UNIT
             if plan.link_costs.any():
                 receive = plan.receive * self._time_scale
@@ -369,6 +396,27 @@ class Pool:
         if self._emulate:
             _warn_if_late(result.late, plan.names, plan.makespan * self._time_scale, 4)
         return trace
+
+    def _run_star(
+        self, threads: _engine.Threads, plan: StarPlan, x: Operands, order: str, progress: Progress | None, record: bool
+    ) -> Trace | None:
+        if len(plan.names) != self._size:
+            raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {self._size}")
+        times = costs = None
+        memory: tuple[int | None, ...] = (None,) * self._size
+        if self._emulate:
+            times, costs = (t * self._time_scale for t in (self.platform.cycle_times, self.platform.link_costs))
+            memory = self.platform.memory
+        run = star_run.checked(plan, x, order, times, costs, memory)
+        if self._emulate:
+            flops, rate, carried, copied = run.rates()
+            self._require_capacity(flops * self._time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}")
+            self._require_links(carried, copied)
+        result = run.run(threads, progress)
+        if self._emulate:
+            makespan = float(run.simulated["end"].max())
+            _warn_if_late([*result.late, result.port_late], plan.names, makespan, 4)
+        return run.trace(result, "emulated" if self._emulate else "real") if record else None
 
     def sweep(
         self,
@@ -434,7 +482,7 @@ class Pool:
         times = pace = None
         if self._emulate:
             if rate is not None:
-                self._require_capacity(rate, f"this stencil, {x.image.dtype}")
+                self._require_capacity(self.platform.speeds, rate, f"this stencil, {x.image.dtype}")
             times = pace = self.platform.cycle_times * (self._time_scale / UNIT)
         elif rate is not None:
             times = 1.0 / (rate * relative_speeds(self.platform.cycle_times))
@@ -447,9 +495,19 @@ class Pool:
         kind = "emulated" if self._emulate else "real"
         return array, x.trace(result, times, 1.0 / self.platform.cycle_times, kind)
 
-    def _require_capacity(self, rate: float, what: str) -> None:
-        """Refuse a platform that this host, with so many flops per second on a core, cannot emulate."""
-        wanted = self.platform.speeds / self._time_scale
+    def _require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
+        """Refuse links, in bytes per second, that are faster than this host copies."""
+        excess = float(wanted.max()) / (_ONE_CORE * copied)
+        if excess > 1.0:
+            raise ValueError(
+                f"platform's links are too fast for this host: they carry up to {wanted.max() / UNIT:.4g} GB/s, the host can "
+                f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
+            )
+
+    def _require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
+        """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
+        cannot emulate."""
+        wanted = speeds / self._time_scale
         one = rate / UNIT
         cores = machine().workers
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
@@ -457,8 +515,11 @@ class Pool:
             raise ValueError(
                 f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
                 f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({what}, {cores} cores); time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
+                f"({what}, {cores} cores); {self._sufficient(excess)}"
             )
+
+    def _sufficient(self, excess: float) -> str:
+        return f"time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
 
 
 def _is_plain(A: Any, B: Any, out: Any) -> bool:
@@ -484,11 +545,13 @@ def _is_plain(A: Any, B: Any, out: Any) -> bool:
 
 
 def _warn_if_late(late: list[float], names: tuple[str, ...], makespan: float, depth: int) -> None:
-    """Say on whose account an emulated run took longer than it should have; depth: of the calls from the user's."""
+    """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one; depth:
+    of the calls from the user's."""
     if max(late) > max(0.01 * makespan, 0.005):
-        worker = names[int(np.argmax(late))]
+        i = int(np.argmax(late))
+        who = f"worker {names[i]}" if i < len(names) else "the master's port"
         warnings.warn(
-            f"the host could not keep up: worker {worker} was {max(late):.3g} s late; use a larger time_scale",
+            f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
             EmulationWarning,
             stacklevel=depth,
         )

@@ -46,6 +46,8 @@ class Trace:
         CPU seconds that each worker used; None for simulated runs.
     predicted_finish : tuple of float or None
         When the plan has each worker end, in the trace's unit: to be compared with `finish`.
+    peak, predicted_peak : tuple of int or None
+        Of a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
     """
 
     events: tuple[Event, ...]
@@ -57,6 +59,8 @@ class Trace:
     speeds: tuple[float, ...]
     cpu: tuple[float, ...] | None = None
     predicted_finish: tuple[float, ...] | None = None
+    peak: tuple[int, ...] | None = None
+    predicted_peak: tuple[int, ...] | None = None
 
     @classmethod
     def from_steps(

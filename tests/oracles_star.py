@@ -353,12 +353,13 @@ def simulate_given(shape, costs, times, chunks, *, demand):
             place[i], free[i], done[i] = (c + 1, 0), port, []
 
 
-def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any]) -> float:
+def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any], peaks: list[int] | None = None) -> float:
     """Asserts that a schedule is valid and complete, from nothing but its chunks and the port's log; returns its end.
 
     What a worker holds is C (h x v, goes back), or A (h x t) or B (t x v); the others pass, layer by layer.
 
-    Times must be exact: integers, or multiples of a power of two.
+    Times must be exact: integers, or multiples of a power of two. Without costs and times (None) nothing is said of how long
+    something lasts: so a log that was measured can be judged. peaks gets the most blocks that each worker held.
     """
     r, s, t = shape
     chunks = [tuple(chunk) for chunk in chunks]
@@ -395,7 +396,7 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             deep = min(depth, length - low)
             blocks = deep * arrives
             assert begin >= end
-            assert done == begin + h * v * t // length * deep * times[worker]
+            assert done >= begin if times is None else done == begin + h * v * t // length * deep * times[worker]
             stored[worker].append((start, 1, blocks))
             # what only comes is free once computed; a column of C stays until its result has left
             stored[worker].append((done, 0, -blocks if returns == 0 else -deep * (arrives - returns)))
@@ -415,14 +416,17 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             if back[chunk] == length:
                 over[chunk] = True
                 stored[worker].append((end, 0, -stays))
-        assert end == start + blocks * costs[worker]
+        assert end >= start if costs is None else end == start + blocks * costs[worker]
     assert all(over), "a chunk that is not done"
     for worker, limit in enumerate(memory):
         for (_, first), (second, _) in itertools.pairwise(sorted(computing[worker])):
             assert second >= first, "a worker computes one panel at a time"
-        inside = 0
+        inside = peak = 0
         for _, _, blocks in sorted(stored[worker]):
             inside += blocks
+            peak = max(peak, inside)
             assert 0 <= inside <= limit, "buffers"
+        if peaks is not None:
+            peaks.append(peak)
         assert inside == 0
     return port

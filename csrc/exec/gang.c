@@ -197,6 +197,31 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     }
 }
 
+/* Columns col .. of a panel of B, to where they belong in the packed one; col is a multiple of the kernel's. */
+static void pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
+{
+    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
+    hs__pack_panels(&x->pack_b, cols, panel->levels,
+                    x->b + (ptrdiff_t)x->element * (panel->level * x->b_row_stride + (panel->col + col) * x->b_col_stride), x->b_col_stride,
+                    x->b_row_stride, packed + (size_t)(col / col_unit(x)) * bytes);
+}
+
+void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)
+{
+    const int64_t rows = even_parts(x->m, x->block_rows, row_unit(x));
+    packed_block have = {.row = -1};
+    for (int64_t col = 0; col < x->n; col += x->panel_cols)
+        for (int64_t level = 0; level < x->k; level += x->depth) {
+            const hs__panel panel = {.col = col, .cols = smaller(x->panel_cols, x->n - col), .level = level, .levels = smaller(x->depth, x->k - level)};
+            pack_columns(x, &panel, 0, panel.cols, panel_buffer);
+            for (int64_t row = 0; row < x->m; row += rows) {
+                if (__atomic_load_n(cancel, __ATOMIC_RELAXED)) return;
+                const hs__tile tile = {.row = row, .rows = smaller(rows, x->m - row), .cols = panel.cols};
+                compute_tile(x, &panel, &tile, &have, block, panel_buffer);
+            }
+        }
+}
+
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
 /* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
@@ -316,13 +341,9 @@ static void pack_panel(hs__gang *gang, hs__panel *panel, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
-    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
     for (int32_t chunk; (chunk = __atomic_fetch_add(&panel->claimed, 1, __ATOMIC_RELAXED)) < panel->chunk_count;) {
         int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
-        if (cols > 0)
-            hs__pack_panels(&x->pack_b, cols, panel->levels,
-                            x->b + (ptrdiff_t)x->element * (panel->level * x->b_row_stride + (panel->col + col) * x->b_col_stride),
-                            x->b_col_stride, x->b_row_stride, packed + (size_t)(col / unit) * bytes);
+        if (cols > 0) pack_columns(x, panel, col, cols, packed);
         __atomic_add_fetch(&panel->packed, 1, __ATOMIC_RELEASE);
     }
 }

@@ -29,6 +29,9 @@ void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t ori
 /* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
 int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);
 
+/* The whole product by one thread, with the two buffers below. A cancel is seen after each block of A. */
+void hs__panel_product_run(const hs__panel_product *x, void *panel, void *block, const int *cancel);
+
 /* Bytes of one packed panel of B, and of a member's buffer: a packed block of A and what else a tile needs. */
 size_t hs__panel_bytes(const hs__panel_product *x);
 size_t hs__block_bytes(const hs__panel_product *x);

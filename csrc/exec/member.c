@@ -2,7 +2,14 @@
 #include "member.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include "pool.h"
+
+/* A member looks this long for another's progress before it sleeps. */
+static const double spin_seconds = 50e-6;
 
 static double cpu_clock(void)
 {
@@ -97,6 +104,56 @@ void hs__sleep_until(hs__member *self, double until)
         struct timespec pause = {.tv_nsec = (long)(left * 1e9)};
         nanosleep(&pause, NULL);
     }
+}
+
+hs__bell *hs__bells_open(int32_t count)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, (size_t)count * sizeof(hs__bell))) return NULL;
+    hs__bell *bells = memset(memory, 0, (size_t)count * sizeof *bells);
+    for (int32_t i = 0; i < count; i++) {
+        pthread_mutex_init(&bells[i].lock, NULL);
+        hs__condition_init(&bells[i].wake);
+    }
+    return bells;
+}
+
+void hs__bells_close(hs__bell *bells, int32_t count)
+{
+    for (int32_t i = 0; bells && i < count; i++) {
+        pthread_mutex_destroy(&bells[i].lock);
+        pthread_cond_destroy(&bells[i].wake);
+    }
+    free(bells);
+}
+
+void hs__await(hs__member *self, hs__bell *own, int spin, hs__ready *ready, const void *what)
+{
+    if (ready(what)) return;
+    unsigned rounds = 0;
+    if (spin)
+        for (double until = hs_clock() + spin_seconds; hs_clock() < until;)
+            for (int i = 0; i < 32; i++) {
+                if (ready(what)) return;
+                hs__relax(&rounds);
+            }
+    while (!ready(what) && !hs__cancelled(self->course)) {
+        /* Either this sees that it is ready, or who made it so sees that this is asleep: both sides store, then load. */
+        pthread_mutex_lock(&own->lock);
+        __atomic_store_n(&own->asleep, 1, __ATOMIC_SEQ_CST);
+        if (!ready(what)) hs__condition_wait(&own->wake, &own->lock);
+        __atomic_store_n(&own->asleep, 0, __ATOMIC_SEQ_CST);
+        pthread_mutex_unlock(&own->lock);
+        if (self->is_caller) hs__poll(self->course);
+    }
+}
+
+void hs__ring(hs__bell *bell)
+{
+    if (!__atomic_load_n(&bell->asleep, __ATOMIC_SEQ_CST)) return;
+    pthread_mutex_lock(&bell->lock);
+    pthread_cond_signal(&bell->wake);
+    pthread_mutex_unlock(&bell->lock);
 }
 
 void hs__keep_pace(hs__member *self, double work)

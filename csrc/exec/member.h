@@ -2,6 +2,8 @@
 #ifndef HS_EXEC_MEMBER_H
 #define HS_EXEC_MEMBER_H
 
+#include <pthread.h>
+
 #include "hetsched.h"
 
 /* A run in progress, as all its workers see it. */
@@ -44,6 +46,23 @@ void hs__poll(void *course);
 
 /* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
 void hs__sleep_until(hs__member *self, double until);
+
+/* Of a member that sleeps until another one has gone on. */
+typedef struct hs__bell {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int asleep; /* atomic */
+} __attribute__((aligned(64))) hs__bell;
+
+/* NULL: no memory. Closing NULL is allowed. */
+hs__bell *hs__bells_open(int32_t count);
+void hs__bells_close(hs__bell *bells, int32_t count);
+
+/* Waits until ready(what), or a cancel; `spin`: looks for it for a while before it sleeps. Who makes it ready stores that, with
+ * sequential consistency, then rings. */
+typedef int hs__ready(const void *what);
+void hs__await(hs__member *self, hs__bell *own, int spin, hs__ready *ready, const void *what);
+void hs__ring(hs__bell *bell);
 
 /* A paced worker: moves the deadline on by `work` and sleeps until then. The emulated worker computes all the time, the host's
  * thread only some of it. */

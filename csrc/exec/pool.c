@@ -214,18 +214,18 @@ static int32_t place_of_caller(const hs_pool *pool)
 #endif
 }
 
-void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job))
+/* The job for all workers but `own`, -1 for none. */
+static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
 {
-    int32_t own = place_of_caller(pool);
     pool->work = work;
     pool->job = job;
     __atomic_store_n(&pool->remaining, pool->p, __ATOMIC_RELEASE);
     for (int32_t i = 0; i < pool->p; i++)
         if (i != own) start(&pool->helpers[i]);
-    if (own >= 0) {
-        work(job, own, 1);
-        if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) return;
-    }
+}
+
+static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job))
+{
     unsigned rounds = 0;
     if (pool->spin)
         for (double until = hs_clock() + spin_seconds; hs_clock() < until;) {
@@ -243,6 +243,24 @@ void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *j
 ended:
     /* The last worker may still hold done_lock to signal: the pool, and with it the lock, outlives it. */
     return;
+}
+
+void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job))
+{
+    const int32_t own = place_of_caller(pool);
+    start_all(pool, work, job, own);
+    if (own >= 0) {
+        work(job, own, 1);
+        if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) return;
+    }
+    wait_for_all(pool, job, idle);
+}
+
+void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job))
+{
+    start_all(pool, work, job, -1);
+    lead(job);
+    wait_for_all(pool, job, NULL);
 }
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)

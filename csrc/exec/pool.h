@@ -33,6 +33,9 @@ void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
  * waits, idle(job) is called about every 20 ms. */
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
 
+/* The same with the caller beside the workers: it runs lead(job), which must see to the end of their work. */
+void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job));
+
 /* For busy-waiting loops: cheap at first, gives the core away when it takes long. */
 static inline void hs__relax(unsigned *rounds)
 {

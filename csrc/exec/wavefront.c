@@ -8,16 +8,6 @@
 #include "member.h"
 #include "pool.h"
 
-/* A worker looks this long for its neighbour's progress before it sleeps, if it has a core of its own. */
-static const double spin_seconds = 50e-6;
-
-/* A worker that sleeps until its neighbour has gone on. */
-typedef struct {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    int asleep; /* atomic */
-} __attribute__((aligned(64))) bell;
-
 typedef struct {
     int64_t rows; /* atomic: finished in the chunk's last column */
 } __attribute__((aligned(64))) progress;
@@ -31,7 +21,7 @@ typedef struct {
     int32_t chunk_count;
     hs__chunk *chunk;
     progress *finished; /* [chunk_count] */
-    bell *bells;        /* [workers] */
+    hs__bell *bells;    /* [workers] */
     double *due;        /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated platform's clock */
 } job;
 
@@ -39,39 +29,28 @@ static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
 
 /* ---- progress ------------------------------------------------------------------------------------------------- */
 
-static int has_finished(job *j, int32_t chunk, int64_t row) { return __atomic_load_n(&j->finished[chunk].rows, __ATOMIC_SEQ_CST) > row; }
+typedef struct {
+    const job *j;
+    int32_t chunk;
+    int64_t row;
+} place;
+
+static int has_finished(const void *what)
+{
+    const place *x = what;
+    return __atomic_load_n(&x->j->finished[x->chunk].rows, __ATOMIC_SEQ_CST) > x->row;
+}
 
 static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
 {
-    if (has_finished(j, chunk, row)) return;
-    unsigned rounds = 0;
-    if (hs__pool_spins(j->pool))
-        for (double until = hs_clock() + spin_seconds; hs_clock() < until;)
-            for (int i = 0; i < 32; i++) {
-                if (has_finished(j, chunk, row)) return;
-                hs__relax(&rounds);
-            }
-    bell *own = &j->bells[self->worker];
-    while (!has_finished(j, chunk, row) && !hs__cancelled(&j->course)) {
-        /* Either this sees the progress, or who makes it sees that this is asleep: both sides store, then load. */
-        pthread_mutex_lock(&own->lock);
-        __atomic_store_n(&own->asleep, 1, __ATOMIC_SEQ_CST);
-        if (!has_finished(j, chunk, row)) hs__condition_wait(&own->wake, &own->lock);
-        __atomic_store_n(&own->asleep, 0, __ATOMIC_SEQ_CST);
-        pthread_mutex_unlock(&own->lock);
-        if (self->is_caller) hs__poll(&j->course);
-    }
+    const place what = {j, chunk, row};
+    hs__await(self, &j->bells[self->worker], hs__pool_spins(j->pool), has_finished, &what);
 }
 
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
     __atomic_store_n(&j->finished[chunk].rows, row + 1, __ATOMIC_SEQ_CST);
-    if (chunk + 1 == j->chunk_count) return;
-    bell *next = &j->bells[j->chunk[chunk + 1].worker];
-    if (!__atomic_load_n(&next->asleep, __ATOMIC_SEQ_CST)) return;
-    pthread_mutex_lock(&next->lock);
-    pthread_cond_signal(&next->wake);
-    pthread_mutex_unlock(&next->lock);
+    if (chunk + 1 < j->chunk_count) hs__ring(&j->bells[j->chunk[chunk + 1].worker]);
 }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
@@ -156,26 +135,19 @@ hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, hs_run *run)
     j.chunk_count = hs__wavefront_chunks(j.lines, w->owner, NULL);
     j.chunk = malloc((size_t)j.chunk_count * sizeof *j.chunk);
     j.finished = aligned_zeros((size_t)j.chunk_count, sizeof *j.finished);
-    j.bells = aligned_zeros((size_t)p, sizeof *j.bells);
+    j.bells = hs__bells_open(p);
     j.due = run->pace ? malloc((size_t)j.chunk_count * (size_t)j.length * sizeof *j.due) : NULL;
     run->event_count = 0;
     if (!j.chunk || !j.finished || !j.bells || (run->pace && !j.due)) status = HS_ERROR_MEMORY;
     if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
     if (!status) {
         hs__wavefront_chunks(j.lines, w->owner, j.chunk);
-        for (int32_t i = 0; i < p; i++) {
-            pthread_mutex_init(&j.bells[i].lock, NULL);
-            hs__condition_init(&j.bells[i].wake);
-        }
         hs__course_start(&j.course, run);
         hs__pool_run(pool, work, &j, poll_now);
         status = hs__course_end(&j.course);
         hs__pool_unlock(pool);
-        for (int32_t i = 0; i < p; i++) {
-            pthread_mutex_destroy(&j.bells[i].lock);
-            pthread_cond_destroy(&j.bells[i].wake);
-        }
     }
-    free(j.chunk), free(j.finished), free(j.bells), free(j.due);
+    free(j.chunk), free(j.finished), free(j.due);
+    hs__bells_close(j.bells, p);
     return status;
 }

@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * Tiers, read from the top: status - allocation - partition - star - kernels - pool - product - wavefront.
+ * Tiers, read from the top: status - allocation - partition - star - kernels - pool - product - product on a star - wavefront.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -506,7 +506,7 @@ hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes)
 typedef struct hs_pool hs_pool;
 
 /* p workers as persistent threads. The calling thread of a run takes the place of one worker: with cores given that of the
- * worker whose core it is on, so that a run never has more threads than workers.
+ * worker whose core it is on, so that a run never has more threads than workers; but for hs_run_star it is the master beside them.
  *   cores   [p] the core to pin each worker to, or NULL: not pinned (pinning is ignored where the system has none)
  * Runs of one pool are serialised; a pool may be used from several threads. After fork() the child must make its own. */
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
@@ -587,6 +587,42 @@ hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */
 double hs_flops_per_update(int32_t dtype);
+
+/* ---- product on a star ---------------------------------------------------------------------------------------- */
+
+/* Chunks that hs_star_simulate accepts, run for real. The calling thread is the master: it alone touches A, B and C, and copies
+ * what a message holds into the worker's arena, or a result back, one message after the other. The pool's workers multiply what
+ * has come, in their arenas.
+ *   star      of the pool's workers; r, s and t are the blocks of m, n and k, the last ones maybe smaller. With run->pace a
+ *             message takes link_costs, in seconds per block; cycle_times only matter to hs_star_simulate
+ *   chunks    [chunk_count] blocks of C in none of them stay as they are; in two of them they are undefined
+ *   order     HS_STAR_LISTED, or HS_STAR_DEMAND: the request pending longest, decided at run time
+ *   served    [length] for HS_STAR_LISTED
+ *   block     side of a block in elements, at most 2^31 - 1
+ *   messages  out: the port's log, as long as that of hs_star_simulate, with the seconds from the start that were measured; or NULL
+ *   message_count  out: also after HS_ERROR_CANCELLED, then of those that had ended
+ *   peak      [p] out: most blocks that a worker held at a time, never above its memory; or NULL
+ *   late      out: by how much the port missed its last deadline, seconds */
+typedef struct hs_star_product {
+    const hs_star *star;
+    int64_t chunk_count;
+    const hs_star_chunk *chunks;
+    int32_t order; /* hs_star_order */
+    int64_t length;
+    const int32_t *served;
+    int64_t block;
+    hs_star_message *messages;
+    int64_t message_count;
+    int64_t *peak;
+    double late;
+} hs_star_product;
+
+/* Runs the product on the pool. Of *run the boxes, cooperative, speeds, receive and events must be zero; pace is in seconds per
+ * block update, NULL for real speed on both the links and the workers. Messages and updates start, on the clock of the emulated
+ * platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by beta when it is loaded; with
+ * beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take, at most its
+ * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
+hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, hs_run *run);
 
 /* ---- wavefront ------------------------------------------------------------------------------------------------ */
 

@@ -662,6 +662,45 @@ def run_product(
     return recorder.result(status)
 
 
+class StarRunResult(NamedTuple):
+    """The port's log with measured seconds, most blocks that each worker held, the lateness and CPU time of each worker, and the
+    lateness of the port."""
+
+    messages: NDArray[Any]
+    peak: list[int]
+    late: list[float]
+    busy: list[float]
+    port_late: float
+
+
+def run_star(
+    threads: Threads,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    *,
+    star: Star,
+    chunks: NDArray[Any],
+    served: NDArray[np.int32] | None,
+    block: int,
+    pace: NDArray[np.float64] | None,
+    message_count: int,
+    poll: Poll,
+) -> StarRunResult:
+    """hs_run_star, demand driven without a list of those served."""
+    product, alive = _product(a, b, c, alpha, beta)
+    recorder = _Recorder(star.p, {"pace": pace}, poll, 0)
+    messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
+    views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), _int64s(peak)
+    order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), _int32s(served))
+    task = ffi.new("hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], 0, views[2], 0.0))
+    result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.run))
+    del alive
+    return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
+
+
 class _Recorder:
     """An hs_run with everything recorded, and what must stay alive with it."""
 

@@ -1,0 +1,62 @@
+/* Matrices of every type in several layouts, of integers so small that every sum of the tests is exact: results must be equal. */
+#ifndef HETSCHED_TESTS_MATRICES_H
+#define HETSCHED_TESTS_MATRICES_H
+
+#include <complex.h>
+#include <stdlib.h>
+
+#include "hetsched.h"
+
+static const size_t size_of[] = {4, 8, 8, 16};
+
+static inline double complex get(const void *x, int dtype, ptrdiff_t at)
+{
+    switch (dtype) {
+    case HS_FLOAT32: return ((const float *)x)[at];
+    case HS_FLOAT64: return ((const double *)x)[at];
+    case HS_COMPLEX64: return ((const float complex *)x)[at];
+    default: return ((const double complex *)x)[at];
+    }
+}
+
+static inline void set(void *x, int dtype, ptrdiff_t at, double complex value)
+{
+    switch (dtype) {
+    case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
+    case HS_FLOAT64: ((double *)x)[at] = creal(value); break;
+    case HS_COMPLEX64: ((float complex *)x)[at] = (float complex)value; break;
+    default: ((double complex *)x)[at] = value;
+    }
+}
+
+static unsigned state = 1;
+static inline double complex small_integer(int dtype)
+{
+    state = state * 1664525u + 1013904223u;
+    double re = (double)((state >> 16) % 7) - 3, im = (double)((state >> 24) % 5) - 2;
+    return dtype >> 1 ? re + im * I : re;
+}
+
+typedef struct {
+    void *memory, *origin;
+    int64_t row_stride, col_stride, elements;
+} matrix;
+
+/* layout 0: rows, 1: columns, 2: every second element of every third row, 3: both directions backwards. */
+static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
+{
+    matrix x = {0};
+    int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols, step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
+    x.elements = 6 * rows * cols + 1;
+    x.memory = malloc((size_t)x.elements * size_of[dtype]);
+    for (int64_t i = 0; i < x.elements; i++) set(x.memory, dtype, i, small_integer(dtype));
+    x.row_stride = step_r, x.col_stride = step_c;
+    x.origin = x.memory;
+    if (layout == 3) {
+        x.origin = (char *)x.memory + (size_t)((rows - 1) * step_r + (cols - 1) * step_c) * size_of[dtype];
+        x.row_stride = -step_r, x.col_stride = -step_c;
+    }
+    return x;
+}
+
+#endif

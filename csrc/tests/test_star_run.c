@@ -1,0 +1,375 @@
+/* Products on a star, run: results in every type and layout, the port's log against the model, arenas, cancelling, refusals. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "matrices.h"
+#include "scarce.h"
+
+enum { P = 3, CHUNKS = 36, MESSAGES = 2000 };
+
+typedef struct {
+    hs_star star;
+    double times[P], costs[P];
+    int64_t memory[P], least[P]; /* blocks: of two buffers, of one */
+    hs_star_chunk chunks[CHUNKS];
+    int64_t chunk_count;
+} instance;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Cuts between 0 and size, at most three parts. */
+static int cuts(int64_t size, int64_t *at)
+{
+    int count = 1;
+    at[0] = 0;
+    for (int k = 0; k < 2; k++) {
+        const int64_t next = at[count - 1] + 1 + check_random(3);
+        if (next < size) at[count++] = next;
+    }
+    at[count] = size;
+    return count;
+}
+
+/* Chunks that hold whatever, with just the memory that they need. */
+static void draw(instance *x)
+{
+    *x = (instance){0};
+    int64_t rows[4], cols[4];
+    const int64_t r = 1 + check_random(6), s = 1 + check_random(6), t = 1 + check_random(5);
+    const int down = cuts(r, rows), across = cuts(s, cols);
+    for (int i = 0; i < P; i++) x->times[i] = 1e-6 * (1 + check_random(5)), x->costs[i] = 1e-6 * check_random(4);
+    for (int i = 0; i < down; i++)
+        for (int j = 0; j < across; j++) {
+            const int64_t h = rows[i + 1] - rows[i], v = cols[j + 1] - cols[j];
+            hs_star_chunk *chunk = &x->chunks[x->chunk_count++];
+            *chunk = (hs_star_chunk){.worker = (int32_t)check_random(P), .held = (int32_t)check_random(3), .buffers = 1 + (int32_t)check_random(2),
+                                     .row = rows[i], .col = cols[j], .height = h, .width = v, .depth = 1 + check_random(4)};
+            const int64_t held = chunk->held == HS_STAR_HOLD_C ? h * v : chunk->held == HS_STAR_HOLD_A ? h * t : v * t;
+            const int64_t layer = chunk->held == HS_STAR_HOLD_C ? h + v : chunk->held == HS_STAR_HOLD_A ? h + t : v + t;
+            const int64_t length = chunk->held == HS_STAR_HOLD_C ? t : chunk->held == HS_STAR_HOLD_A ? v : h;
+            const int64_t panel = layer * least(chunk->depth, length), needs = held + chunk->buffers * panel;
+            if (needs > x->memory[chunk->worker]) x->memory[chunk->worker] = needs;
+            if (held + panel > x->least[chunk->worker]) x->least[chunk->worker] = held + panel;
+        }
+    x->star = (hs_star){r, s, t, P, x->times, x->costs, x->memory};
+}
+
+static void randomise_ragged(const hs_star *star, int64_t block, int64_t *m, int64_t *n, int64_t *k)
+{
+    *m = star->r * block - check_random((unsigned)block);
+    *n = star->s * block - check_random((unsigned)block);
+    *k = star->t * block - check_random((unsigned)block);
+}
+
+/* ---- the log -------------------------------------------------------------------------------------------------- */
+
+/* One message at a time; each worker's in the model's order; none before what it waits for, and no panel before it has come or before
+ * the one before is computed. */
+static int follows_the_model(const instance *x, int64_t count, const hs_star_message *log)
+{
+    static hs_star_message model[MESSAGES];
+    int64_t models, place[P] = {0};
+    double makespan, port = 0, free_since[P] = {0}, computed[P] = {0};
+    double ends[P][2] = {{0}}; /* of the last but one and the last panel of this chunk */
+    int64_t first[P][2];
+    int good = hs_star_simulate(&x->star, x->chunk_count, x->chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, model, &models, &makespan) == HS_OK;
+    good &= models == count;
+    for (int64_t at = 0; at < count && good; at++) {
+        const hs_star_message *y = &log[at];
+        const hs_star_chunk *chunk = &x->chunks[y->chunk];
+        const int32_t i = y->worker;
+        while (place[i] < models && model[place[i]].worker != i) place[i]++;
+        good &= place[i] < models && model[place[i]].kind == y->kind && model[place[i]].chunk == y->chunk && model[place[i]].depth == y->depth;
+        place[i]++;
+        good &= y->start >= port && y->end >= y->start && y->start >= free_since[i];
+        port = y->end;
+        if (y->kind == HS_STAR_PANEL) {
+            if (chunk->held == HS_STAR_HOLD_C) good &= y->start >= ends[i][2 - chunk->buffers];
+            good &= y->compute_start >= y->end && y->compute_start >= computed[i] && y->compute_end >= y->compute_start;
+            ends[i][0] = ends[i][1], first[i][0] = first[i][1];
+            ends[i][1] = computed[i] = y->compute_end, first[i][1] = y->depth;
+            continue;
+        }
+        if (y->kind == HS_STAR_LOAD) ends[i][0] = ends[i][1] = 0, first[i][0] = first[i][1] = -1;
+        else if (chunk->held == HS_STAR_HOLD_C || first[i][1] == y->depth) good &= y->start >= ends[i][1];
+        else good &= first[i][0] == y->depth && y->start >= ends[i][0];
+        free_since[i] = y->end;
+    }
+    return good;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------------- */
+
+static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype, int layouts, double complex alpha, double complex beta, int demand, int paced)
+{
+    static hs_star_message log[MESSAGES], model[MESSAGES];
+    static int32_t served[MESSAGES];
+    int64_t m, n, k, length, peak[P];
+    double makespan, finish[P], late[P], busy[P];
+    randomise_ragged(&x->star, block, &m, &n, &k);
+    matrix a = make(dtype, m, k, layouts & 3), b = make(dtype, k, n, layouts >> 2 & 3), c = make(dtype, m, n, layouts >> 4 & 3);
+    void *expected = malloc((size_t)c.elements * size_of[dtype]);
+    memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
+    void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double complex sum = 0;
+            for (int64_t l = 0; l < k; l++)
+                sum += get(a.origin, dtype, i * a.row_stride + l * a.col_stride) * get(b.origin, dtype, l * b.row_stride + j * b.col_stride);
+            ptrdiff_t at = i * c.row_stride + j * c.col_stride;
+            set(expected_origin, dtype, at, (alpha == 0 ? 0 : alpha * sum) + (beta == 0 ? 0 : beta * get(expected_origin, dtype, at)));
+            if (beta == 0) set(c.origin, dtype, at, NAN);
+        }
+    if (alpha == 0) set(a.origin, dtype, 0, NAN);
+    const hs_product product = {.dtype = dtype, .m = m, .n = n, .k = k, .a = a.origin, .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
+                                .b = b.origin, .b_row_stride = b.row_stride, .b_col_stride = b.col_stride, .c = c.origin,
+                                .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
+                                .beta = {creal(beta), cimag(beta)}};
+    const int32_t order = check_random(2) ? HS_STAR_DEMAND : HS_STAR_ROUND_ROBIN;
+    CHECK(hs_star_simulate(&x->star, x->chunk_count, x->chunks, order, 0, NULL, 0, NULL, model, &length, &makespan) == HS_OK);
+    for (int64_t at = 0; at < length; at++) served[at] = model[at].worker;
+    hs_star_product star = {.star = &x->star, .chunk_count = x->chunk_count, .chunks = x->chunks, .order = demand ? HS_STAR_DEMAND : HS_STAR_LISTED,
+                            .length = length, .served = served, .block = block, .messages = log, .peak = peak};
+    hs_run run = {.pace = paced ? x->times : NULL, .finish = finish, .late = late, .busy = busy};
+    CHECK(hs_run_star(pool, &product, &star, &run) == HS_OK);
+    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
+    for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
+    CHECK(wrong == 0);
+    CHECK(star.message_count == length && follows_the_model(x, length, log));
+    for (int64_t at = 0; at < length && !demand; at++) CHECK(log[at].worker == served[at] && log[at].kind == model[at].kind);
+    for (int i = 0; i < P; i++) CHECK(peak[i] <= x->memory[i] && peak[i] >= x->least[i] && late[i] >= 0 && finish[i] >= 0);
+    CHECK(!paced || (log[length - 1].end >= makespan * (1 - 1e-9) && star.late >= 0) || demand);
+    free(a.memory), free(b.memory), free(c.memory), free(expected);
+}
+
+static void products(hs_pool *pool)
+{
+    for (int round = 0; round < 300; round++) {
+        instance x;
+        draw(&x);
+        const int dtype = round % 4, layouts = (int)check_random(64);
+        double complex alpha = round % 3 ? 1 : -2, beta = round % 5 ? round % 5 - 2 : 0;
+        if (dtype >> 1 && round % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
+        if (round % 29 == 0) alpha = 0;
+        one_case(pool, &x, 1 + check_random(round % 10 ? 12 : 40), dtype, layouts, alpha, beta, round / 2 % 2, round % 2);
+    }
+}
+
+/* One worker and one chunk, by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15, in hundredths of a second. */
+static void pacing(void)
+{
+    hs_pool *pool = NULL;
+    CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
+    const double times[] = {0.02}, costs[] = {0.01};
+    const int64_t memory[] = {8};
+    const hs_star star = {1, 2, 2, 1, times, costs, memory};
+    const hs_star_chunk chunk = {.buffers = 2, .height = 1, .width = 2, .depth = 1};
+    const int32_t served[] = {0, 0, 0, 0};
+    static const double starts[] = {0, 0.02, 0.05, 0.13}, ends[] = {0.02, 0.05, 0.08, 0.15}, computed[] = {0, 0.09, 0.13, 0};
+    double x[4] = {1, 2, 3, 4}, y[2] = {5, 6}, z[2] = {7, 8};
+    const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 2, .k = 2, .a = y, .a_row_stride = 2, .a_col_stride = 1, .b = x, .b_row_stride = 2,
+                                .b_col_stride = 1, .c = z, .c_row_stride = 2, .c_col_stride = 1, .alpha = {1}, .beta = {1}};
+    hs_star_message log[4];
+    int64_t peak[1];
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 1,
+                            .messages = log, .peak = peak};
+    hs_run run = {.pace = times};
+    CHECK(hs_run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 4 && peak[0] == 8);
+    CHECK(z[0] == 7 + 5 * 1 + 6 * 3 && z[1] == 8 + 5 * 2 + 6 * 4);
+    for (int k = 0; k < 4; k++) {
+        CHECK(log[k].start >= starts[k] - 1e-9 && log[k].end >= ends[k] - 1e-9);
+        CHECK(log[k].kind != HS_STAR_PANEL || log[k].compute_end >= computed[k] - 1e-9);
+    }
+    hs_pool_destroy(pool);
+}
+
+static int stop_after(void *context, double fraction)
+{
+    CHECK(fraction >= 0 && fraction <= 1);
+    return ++*(int *)context >= 2;
+}
+
+/* While a message lasts, while the master waits for a worker, and while it waits for any. */
+static void cancelling(hs_pool *pool)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        const double slow = 1e6, times[] = {kind ? slow : 1e-3, 1e-3, 1e-3}, costs[] = {kind ? 1e-3 : slow, 1e-3, 1e-3};
+        const int64_t memory[] = {3, 0, 0};
+        const hs_star star = {1, 1, 1, 3, times, costs, memory};
+        const hs_star_chunk chunk = {.buffers = 1, .height = 1, .width = 1, .depth = 1};
+        const int32_t served[] = {0, 0, 0};
+        double x = 1, c = 0;
+        const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .k = 1, .a = &x, .a_row_stride = 1, .a_col_stride = 1, .b = &x, .b_row_stride = 1,
+                                    .b_col_stride = 1, .c = &c, .c_row_stride = 1, .c_col_stride = 1, .alpha = {1}};
+        hs_star_message log[3];
+        hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = kind == 2 ? HS_STAR_DEMAND : HS_STAR_LISTED, .length = 3,
+                                .served = served, .block = 1, .messages = log};
+        int calls = 0;
+        hs_run run = {.pace = times, .poll = stop_after, .poll_context = &calls};
+        CHECK(hs_run_star(pool, &product, &task, &run) == HS_ERROR_CANCELLED && calls == 2);
+        CHECK(task.message_count == (kind ? 2 : 0));
+    }
+}
+
+/* Cancels the second time that just half of the panels are computed. */
+static int stop_at_half(void *context, double fraction)
+{
+    return fraction >= 0.5 && fraction < 1.0 && ++*(int *)context >= 2;
+}
+
+typedef struct {
+    double x[64], c[64];
+    hs_product product;
+} ones;
+
+static void fill(ones *y, int64_t m, int64_t n, int64_t k)
+{
+    for (int i = 0; i < 64; i++) y->x[i] = y->c[i] = 1;
+    y->product = (hs_product){.dtype = HS_FLOAT64, .m = m, .n = n, .k = k, .a = y->x, .a_row_stride = k, .a_col_stride = 1, .b = y->x, .b_row_stride = n,
+                              .b_col_stride = 1, .c = y->c, .c_row_stride = n, .c_col_stride = 1, .alpha = {1}, .beta = {1}};
+}
+
+/* A result goes back when its own panel is computed, though the next one is in work. */
+static void results_in_time(hs_pool *pool)
+{
+    const double times[] = {0.5, 1, 1}, costs[] = {0, 0, 0};
+    const int64_t memory[] = {5, 0, 0};
+    const hs_star star = {1, 2, 1, 3, times, costs, memory};
+    const hs_star_chunk chunk = {.held = HS_STAR_HOLD_A, .buffers = 2, .height = 1, .width = 2, .depth = 1};
+    ones y;
+    fill(&y, 1, 2, 1);
+    hs_star_message log[5];
+    int calls = 0;
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_run run = {.pace = times, .poll = stop_at_half, .poll_context = &calls};
+    const hs_status status = hs_run_star(pool, &y.product, &task, &run);
+    CHECK(status == HS_OK || (status == HS_ERROR_CANCELLED && task.message_count == 4 && log[3].kind == HS_STAR_RESULT && y.c[0] == 2));
+}
+
+/* Whom the port serves, where that does not hang on time. */
+static void demand(hs_pool *pool)
+{
+    const double never[] = {1e6, 1e-3, 1e-3}, costs[] = {1e-3, 1e-3, 1e-3};
+    const int64_t memory[] = {5, 5, 5};
+    const hs_star star = {1, 3, 4, 3, costs, costs, memory}, two = {1, 2, 1, 3, never, costs, memory};
+    hs_star_chunk chunks[3];
+    for (int32_t i = 0; i < 3; i++) chunks[i] = (hs_star_chunk){.worker = i, .buffers = 2, .col = i, .height = 1, .width = 1, .depth = 1};
+    ones y;
+    fill(&y, 1, 3, 4);
+    hs_star_message log[18];
+    int calls = 0;
+    for (int paced = 0; paced < 2; paced++) {
+        hs_star_product task = {.star = &star, .chunk_count = 3, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+        hs_run run = {.pace = paced ? costs : NULL};
+        CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
+        /* all ask for a load at once, then for two panels each since that has come */
+        for (int k = 0; k < 9; k++) CHECK(log[k].worker == (k < 3 ? k : (k - 3) / 2) && log[k].kind == (k < 3 ? HS_STAR_LOAD : HS_STAR_PANEL));
+    }
+    /* who computes forever does not hold up the others */
+    fill(&y, 1, 2, 1);
+    hs_star_product task = {.star = &two, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_run run = {.pace = never, .poll = stop_at_half, .poll_context = &calls};
+    CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_ERROR_CANCELLED && task.message_count == 5);
+    CHECK(log[4].kind == HS_STAR_RESULT && log[4].worker == 1 && y.c[0] == 1 && y.c[1] == 2);
+}
+
+static int run_again(void *context, double fraction)
+{
+    (void)fraction;
+    hs_run run = {0};
+    const double one[] = {1, 1, 1};
+    const int64_t memory[] = {3, 3, 3};
+    const hs_star star = {1, 1, 1, 3, one, one, memory};
+    double x = 1, c = 0;
+    const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .k = 1, .a = &x, .a_row_stride = 1, .a_col_stride = 1, .b = &x, .b_row_stride = 1,
+                                .b_col_stride = 1, .c = &c, .c_row_stride = 1, .c_col_stride = 1, .alpha = {1}};
+    hs_star_product task = {.star = &star, .order = HS_STAR_DEMAND, .block = 1};
+    CHECK(hs_run_star(context, &product, &task, &run) == HS_ERROR_BUSY);
+    return 1;
+}
+
+static void refusals(hs_pool *pool)
+{
+    const double one[] = {1, 1, 1}, nan[] = {NAN, 1, 1};
+    const int64_t memory[] = {8, 8, 8}, little[] = {3, 8, 8};
+    const hs_star star = {1, 2, 2, 3, one, one, memory}, tight = {1, 2, 2, 3, one, one, little}, two = {1, 2, 2, 2, one, one, memory};
+    const hs_star_chunk chunk = {.buffers = 2, .height = 1, .width = 2, .depth = 1}, outside = {.buffers = 2, .height = 1, .width = 3, .depth = 1};
+    const int32_t served[] = {0, 0, 0, 0};
+    double x[16] = {0}, c[18] = {0};
+    const hs_product good = {.dtype = HS_FLOAT64, .m = 3, .n = 6, .k = 5, .a = x, .a_row_stride = 0, .a_col_stride = 1, .b = x, .b_row_stride = 0,
+                             .b_col_stride = 1, .c = c, .c_row_stride = 6, .c_col_stride = 1, .alpha = {1}};
+    const hs_star_product fine = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 3};
+    const hs_run plain = {0};
+    hs_product product = good;
+    hs_star_product task = fine;
+    hs_run run = plain;
+#define REFUSED(change)                                                       \
+    do {                                                                      \
+        product = good, task = fine, run = plain;                             \
+        task.message_count = -7;                                              \
+        change;                                                               \
+        CHECK(hs_run_star(pool, &product, &task, &run) == HS_ERROR_VALUE);    \
+        CHECK(task.message_count == -7);                                      \
+    } while (0)
+    REFUSED(product.dtype = 4);
+    REFUSED(product.m = 4);
+    REFUSED(product.m = 0);
+    REFUSED(product.n = 3);
+    REFUSED(product.k = 7);
+    REFUSED(product.a = NULL);
+    REFUSED(product.c = NULL);
+    REFUSED(task.star = NULL);
+    REFUSED(task.star = &tight);
+    REFUSED(task.star = &two);
+    REFUSED(task.chunks = &outside);
+    REFUSED(task.chunk_count = -1);
+    REFUSED(task.block = 0);
+    REFUSED(task.block = 2);
+    REFUSED(task.block = INT64_MAX);
+    REFUSED(task.order = HS_STAR_ROUND_ROBIN);
+    REFUSED(task.order = HS_STAR_PANELS);
+    REFUSED(task.length = 3);
+    REFUSED(run.pace = nan);
+    REFUSED(run.speeds = one);
+    REFUSED(run.cooperative = 1);
+    REFUSED(run.event_capacity = 1);
+#undef REFUSED
+    CHECK(hs_run_star(NULL, &good, &task, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_star(pool, NULL, &task, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_star(pool, &good, NULL, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_star(pool, &good, &task, NULL) == HS_ERROR_VALUE);
+    task = fine, run = plain;
+    CHECK(hs_run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 4);
+    task.chunk_count = 0, task.length = 0;
+    CHECK(hs_run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 0);
+    task = fine;
+    CHECK_SCARCE(hs_run_star(pool, &good, &task, &run), c[0] == 0);
+    /* an arena that no address space holds */
+    const double slow[] = {1, 1, 1};
+    hs_product wide = good;
+    wide.n = 1, wide.k = 1, wide.m = 1;
+    const hs_star single = {1, 1, 1, 3, slow, slow, memory};
+    const hs_star_chunk whole = {.buffers = 2, .height = 1, .width = 1, .depth = 1};
+    hs_star_product huge = {.star = &single, .chunk_count = 1, .chunks = &whole, .order = HS_STAR_DEMAND, .block = INT32_MAX};
+    CHECK(hs_run_star(pool, &wide, &huge, &run) == HS_ERROR_MEMORY);
+    const double wait[] = {1e6, 1e6, 1e6};
+    run.pace = wait, run.poll = run_again, run.poll_context = pool;
+    CHECK(hs_run_star(pool, &good, &task, &run) == HS_ERROR_CANCELLED);
+}
+
+int main(void)
+{
+    hs_pool *pool = NULL;
+    CHECK(hs_pool_create(P, NULL, &pool) == HS_OK);
+    products(pool);
+    pacing();
+    results_in_time(pool);
+    demand(pool);
+    cancelling(pool);
+    refusals(pool);
+    hs_pool_destroy(pool);
+    return check_result();
+}
