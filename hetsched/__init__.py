@@ -1,5 +1,6 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
+from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
 from .compare import compare_partitions
@@ -12,6 +13,7 @@ from .pool import Pool, matmul
 from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
+from .ring import RingProfile, SliceRing, ring_profile, slice_ring
 from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
@@ -38,6 +40,8 @@ __all__ = [
     "Recut",
     "RentOrBuy",
     "ProfileDistribution",
+    "RingProfile",
+    "SliceRing",
     "StarPlan",
     "Stencil",
     "Trace",
@@ -46,6 +50,7 @@ __all__ = [
     "assign",
     "compare_partitions",
     "cuboids",
+    "datasets",
     "distribute",
     "distribute_profile",
     "lu_pattern",
@@ -54,6 +59,8 @@ __all__ = [
     "min_time",
     "partition",
     "plan_product",
+    "ring_profile",
     "simulate",
+    "slice_ring",
     "wavefront",
 ]
