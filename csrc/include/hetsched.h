@@ -371,7 +371,7 @@ enum { HS_RING_EXACT = 22 };
 hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan);
 
 /* The ring of all p workers with the least sum (links[i][next] + links[i][before]) / cycle_times[i], whether it is allowed or not;
- * p at most HS_RING_EXACT, else HS_ERROR_UNSUPPORTED.
+ * with the volume 0 any. p at most HS_RING_EXACT, else HS_ERROR_UNSUPPORTED.
  *   ring  [p] out */
 hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring);
 

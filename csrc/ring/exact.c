@@ -225,9 +225,8 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
         if (!status) status = find_rings(&s);
     }
     if (!status) {
-        hs__ring_turn(s.best_size, s.best);
         memcpy(ring, s.best, (size_t)s.best_size * sizeof *ring);
-        *size = s.best_size, *makespan = hs__ring_value(&x, s.best_size, s.best) * x.unit;
+        *size = s.best_size, *makespan = s.value * x.unit;
     }
     close(&s);
     hs__ring_close(&x);

@@ -73,6 +73,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t
         const double time = (1.0 + length) / speed;
         if ((time > most || x->relays) && fmax(time, most) < *value) {
             for (int32_t k = 0, i = first; k < g.size; k++, i = g.next[i]) g.order[k] = i;
+            hs__ring_turn(g.size, g.order);
             const double found = hs__ring_value(x, g.size, g.order);
             if (found < *value) memcpy(ring, g.order, (size_t)g.size * sizeof *ring), *size = g.size, *value = found;
         }
@@ -102,9 +103,8 @@ hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cance
         status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__ring_grow(&x, i, found, &count, &value);
     }
     if (!status) {
-        hs__ring_turn(count, found);
         memcpy(ring, found, (size_t)count * sizeof *ring);
-        *size = count, *makespan = hs__ring_value(&x, count, found) * x.unit;
+        *size = count, *makespan = value * x.unit;
     }
     free(found);
     hs__ring_close(&x);

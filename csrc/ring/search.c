@@ -19,7 +19,7 @@ typedef struct {
     int32_t *at;       /* [p] the ring */
     int32_t *place;    /* [p] in it, or -1 */
     double length, speed, time;
-    int32_t *trial;    /* [p] work space */
+    int32_t *trial, *turned; /* [p] work space */
     int32_t *near;     /* [p * nearby] the cheapest edges of each */
     int32_t nearby;
     int32_t *queue;    /* [p] a circle of those to be looked at */
@@ -88,10 +88,13 @@ static double repair(const search *s, int32_t *size, int32_t *ring)
     return time;
 }
 
+/* In the order in which it is handed out: another one may round differently. */
 static void keep(search *s, int32_t size, const int32_t *ring)
 {
-    const double value = hs__ring_value(s->problem, size, ring);
-    if (value < s->value) s->value = value, s->best_size = size, memcpy(s->best, ring, (size_t)size * sizeof *ring);
+    memcpy(s->turned, ring, (size_t)size * sizeof *ring);
+    hs__ring_turn(size, s->turned);
+    const double value = hs__ring_value(s->problem, size, s->turned);
+    if (value < s->value) s->value = value, s->best_size = size, memcpy(s->best, s->turned, (size_t)size * sizeof *ring);
 }
 
 /* Takes the trial if it is better than the ring. */
@@ -401,14 +404,14 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
     const size_t count = (size_t)p;
     hs__ring varied = *x;
     search s = {.problem = x, .x = &varied, .pruned = INFINITY, .nearby = p <= SMALL ? p - 1 : NEAR, .cancel = cancel, .value = *value, .best_size = *size};
-    int32_t *numbers = malloc((6 + (size_t)s.nearby) * count * sizeof *numbers);
+    int32_t *numbers = malloc((7 + (size_t)s.nearby) * count * sizeof *numbers);
     varied.edge = malloc(count * count * sizeof *varied.edge);
     s.queued = calloc(count, sizeof *s.queued), s.gone = calloc(count * count, sizeof *s.gone);
     hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         uint64_t random = *state;
         s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count, s.best = numbers + 4 * count;
-        s.near = numbers + 6 * count;
+        s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
         memcpy(s.best, ring, (size_t)*size * sizeof *ring);
         for (int32_t i = 0; i < p; i++)
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
@@ -440,17 +443,18 @@ hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *canc
     if (status) return status;
     int32_t *found = malloc((size_t)x.p * sizeof *found), count = *size;
     uint64_t random = *state;
+    double value = 0.0;
     if (!found) status = HS_ERROR_MEMORY;
     else status = hs__ring_check(x.p, count, ring);
     if (!status) {
         memcpy(found, ring, (size_t)count * sizeof *ring);
-        double value = hs__ring_value(&x, count, found);
+        hs__ring_turn(count, found);
+        value = hs__ring_value(&x, count, found);
         status = hs__ring_search(&x, rounds, cancel, &random, found, &count, &value);
     }
     if (!status) {
-        hs__ring_turn(count, found);
         memcpy(ring, found, (size_t)count * sizeof *ring);
-        *size = count, *state = random, *makespan = hs__ring_value(&x, count, found) * x.unit;
+        *size = count, *state = random, *makespan = value * x.unit;
     }
     free(found);
     hs__ring_close(&x);
