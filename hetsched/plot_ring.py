@@ -53,7 +53,9 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     starts = ends - shares
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         colour = k % len(_CELLS) or (len(_CELLS) // 2 if k == len(starts) - 1 else 0)  # the last one is beside the first
-        wedge = Wedge((0, 0), _OUTER, 90 - 360 * end, 90 - 360 * start, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour])
+        wedge = Wedge(
+            (0, 0), _OUTER, 90 - 360 * end, 90 - 360 * start, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour]
+        )
         ax.add_patch(wedge)
     if len(plan.ring) > 1:
         after = np.roll(plan.ring, -1)

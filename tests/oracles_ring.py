@@ -29,7 +29,9 @@ def messages(links: Sequence[Numbers], volume: float, ring: Sequence[int]) -> li
     return [Fraction(volume) * (Fraction(links[i][after]) + Fraction(links[i][before])) for i, after, before in pairs]
 
 
-def balanced(times: Numbers, links: Sequence[Numbers], work: float, volume: float, ring: Sequence[int]) -> tuple[Fraction, Fraction]:
+def balanced(
+    times: Numbers, links: Sequence[Numbers], work: float, volume: float, ring: Sequence[int]
+) -> tuple[Fraction, Fraction]:
     """The time at which all members end together, and what the dearest pays: sum (T - paid) / time = work."""
     paid = messages(links, volume, ring)
     rates = [1 / Fraction(times[i]) for i in ring]
@@ -90,7 +92,9 @@ def milp_time(times: Numbers, links: Sequence[Numbers], work: float, volume: flo
                 for at in (x[i, j], x[j, i]):
                     spent[int(at)] = spent.get(int(at), 0.0) + volume / work * c[i, j]
         add(spent, -np.inf, 0.0)
-        add({**{int(x[j, i]): 1.0 for j in range(p)}, **{int(x[i, j]): -1.0 for j in range(p) if j != i}, int(x[i, i]): 0.0}, 0, 0)
+        add(
+            {**{int(x[j, i]): 1.0 for j in range(p)}, **{int(x[i, j]): -1.0 for j in range(p) if j != i}, int(x[i, i]): 0.0}, 0, 0
+        )
         add({int(x[j, i]): 1.0 for j in range(p)}, 0, 1)
         add({int(share[i]): 1.0, **{int(x[i, j]): -1.0 for j in range(p)}}, -np.inf, 0)
         for j in range(p):
