@@ -53,10 +53,8 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     starts = ends - shares
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         colour = k % len(_CELLS) or (len(_CELLS) // 2 if k == len(starts) - 1 else 0)  # the last one is beside the first
-        wedge = Wedge(
-            (0, 0), _OUTER, 90 - 360 * end, 90 - 360 * start, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour]
-        )
-        ax.add_patch(wedge)
+        angles = 90 - 360 * end, 90 - 360 * start
+        ax.add_patch(Wedge((0, 0), _OUTER, *angles, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour]))
     if len(plan.ring) > 1:
         after = np.roll(plan.ring, -1)
         costs = plan.links[plan.ring, after] + plan.links[after, plan.ring]
@@ -70,12 +68,12 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     for i, share, start in zip(plan.ring.tolist(), shares.tolist(), starts.tolist(), strict=True):
         turn = start + share / 2
         along, across = (_OUTER - _INNER) * unit, min(2 * math.pi * share, 1.0) * _INNER * unit
-        centre = tuple((_INNER + _OUTER) / 2 * f(2 * math.pi * turn) for f in (math.sin, math.cos))
+        x, y = ((_INNER + _OUTER) / 2 * f(2 * math.pi * turn) for f in (math.sin, math.cos))
         angle = 90 - 360 * turn if turn <= 0.5 else 270 - 360 * turn  # never upside down
         room = (along - 4, across - 4)
         name = _short(plan.names[i])
         labels = [(f"{name} {share:.1%}", angle), (name, angle)]
-        _fit_text(ax, (centre[0], centre[1]), room if angle == 0 else room[::-1], labels, "black", sizes)  # type: ignore[arg-type]
+        _fit_text(ax, (x, y), room if angle == 0 else room[::-1], labels, "black", sizes)
     return ax
 
 
@@ -104,7 +102,7 @@ def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
     x = np.concatenate(([low], np.maximum(jumps, low), [high]))
     ax.step(x, np.append(profile.sizes, profile.sizes[-1]), where="post", color="#0072b2", linewidth=2)
     ax.set(xscale="log", xlabel="work / volume", ylabel="workers", xlim=(low, high), ylim=(0, len(profile.cycle_times) + 1))
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="y", integer=True)
     for ratio in positive.tolist():
         ax.axvline(ratio, color="#bbbbbb", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -187,7 +186,7 @@ def slice_ring(
         else:
             found = _heuristic(engine, method, own, start, seconds)
         shares[able], makespan = _shares(engine, found)
-        ring = found
+        ring = found.astype(np.int64)
         exact = method == "exact"
         bound = makespan if exact else engine.bound(makespan, min(_BOUND_ROUNDS, 1 + _BOUND_EFFORT // len(own) ** 2))
         optimal = exact or proven(makespan, bound)

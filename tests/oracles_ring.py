@@ -92,9 +92,8 @@ def milp_time(times: Numbers, links: Sequence[Numbers], work: float, volume: flo
                 for at in (x[i, j], x[j, i]):
                     spent[int(at)] = spent.get(int(at), 0.0) + volume / work * c[i, j]
         add(spent, -np.inf, 0.0)
-        add(
-            {**{int(x[j, i]): 1.0 for j in range(p)}, **{int(x[i, j]): -1.0 for j in range(p) if j != i}, int(x[i, i]): 0.0}, 0, 0
-        )
+        others = [j for j in range(p) if j != i]
+        add({**{int(x[j, i]): 1.0 for j in others}, **{int(x[i, j]): -1.0 for j in others}}, 0, 0)
         add({int(x[j, i]): 1.0 for j in range(p)}, 0, 1)
         add({int(share[i]): 1.0, **{int(x[i, j]): -1.0 for j in range(p)}}, -np.inf, 0)
         for j in range(p):
