@@ -97,7 +97,8 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     for (int32_t i = 0; i < x.p; i++)
         for (int32_t j = i + 1; j < x.p; j++) goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));
     bool *gone = calloc(p * p, sizeof *gone);
-    relaxation r = {.x = &x, .half = malloc(p * p * sizeof *r.half), .paid = malloc(p * sizeof *r.paid), .cheapest = calloc(2 * p, sizeof *r.cheapest)};
+    relaxation r = {.x = &x, .half = malloc(p * p * sizeof *r.half), .paid = malloc(p * sizeof *r.paid)};
+    r.cheapest = calloc(2 * p, sizeof *r.cheapest);
     double least = 0.0;
     if (!gone || !r.half || !r.paid || !r.cheapest) status = HS_ERROR_MEMORY;
     else {

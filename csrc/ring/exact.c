@@ -126,7 +126,8 @@ static void trace(const search *s, uint32_t mask, int32_t last, int32_t *ring)
         ring[size++] = s->node[first + (size_t)j];
         const uint32_t others = mask ^ (UINT32_C(1) << j);
         if (!others) return;
-        const double *edge = s->edge + (first + (size_t)j) * n + first, *path = s->path + others * m, wanted = s->path[mask * m + (size_t)j];
+        const double *edge = s->edge + (first + (size_t)j) * n + first, *path = s->path + others * m;
+        const double wanted = s->path[mask * m + (size_t)j];
         for (size_t k = 0; k < m; k++)
             if (path[k] + edge[k] == wanted) {
                 j = (int32_t)k;
@@ -204,8 +205,9 @@ static void find_small(search *s)
 
 static hs_status first_ring(search *s)
 {
-    hs_status status = hs__ring_grow(s->x, 0, s->best, &s->best_size, &s->value);
-    for (int32_t i = 1; i < s->x->p && i < HS_RING_EXACT && !status; i++) status = hs__ring_grow(s->x, i, s->best, &s->best_size, &s->value);
+    hs_status status = HS_OK;
+    for (int32_t i = 0; i < s->x->p && i < HS_RING_EXACT && !status; i++)
+        status = hs__ring_grow(s->x, i, s->best, &s->best_size, &s->value);
     uint64_t state = 0;
     return status ? status : hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size, &s->value);
 }

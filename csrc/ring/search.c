@@ -6,7 +6,7 @@
 
 #include "ring.h"
 
-enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, MUCH = 256 };
+enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
 
 static const double FAR = 1e9; /* where the fastest worker alone takes 1 */
 
@@ -264,14 +264,15 @@ static bool improve(search *s, int32_t i)
     if (k < 0) return insert(s, i);
     const int32_t x = before(s, k), y = after(s, k);
     bool found = drop(s, k) || exchange(s, k) || two_opt(s, k);
-    for (int32_t count = 1; count <= SEGMENT && !found; count++) found = move(s, k, count, true) || (count > 1 && move(s, k, count, false));
+    for (int32_t count = 1; count <= SEGMENT && !found; count++)
+        found = move(s, k, count, true) || (count > 1 && move(s, k, count, false));
     if (found) look_around(s, x), look_around(s, y);
     return found;
 }
 
 static hs_status descend(search *s)
 {
-    while (s->waiting) {
+    while (s->waiting > 0) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         const int32_t i = s->queue[s->first];
         s->first = (s->first + 1) % s->x->p, s->waiting--;
@@ -329,8 +330,10 @@ static int32_t disturb(search *s, uint64_t *state)
             for (int32_t j = 0; j < size; j++)
                 if (s->trial[j] == u) u = -1, j = size;
         }
-        if (move == 2 && u >= 0) memmove(s->trial + k + 1, s->trial + k, (size_t)(size++ - k) * sizeof *s->trial), s->trial[k] = u, look(s, u);
-        else if (u >= 0) look(s, s->trial[k]), s->trial[k] = u, look(s, u);
+        if (move == 2 && u >= 0) {
+            memmove(s->trial + k + 1, s->trial + k, (size_t)(size++ - k) * sizeof *s->trial);
+            s->trial[k] = u, look(s, u);
+        } else if (u >= 0) look(s, s->trial[k]), s->trial[k] = u, look(s, u);
         else if (size > 1) look(s, s->trial[k]), memmove(s->trial + k, s->trial + k + 1, (size_t)(--size - k) * sizeof *s->trial);
         look(s, s->trial[k % size]), look(s, s->trial[(k + size - 1) % size]);
     }
@@ -357,7 +360,7 @@ static hs_status anew(search *s, uint64_t *state)
         s->trial[i] = s->trial[j], s->trial[j] = kept;
     }
     prune(s);
-    return shrink(s, 1 + pick(state, p), 1 << pick(state, 6));
+    return shrink(s, 1 + pick(state, p), 1 << pick(state, DOUBLINGS));
 }
 
 static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_t *old)
@@ -403,15 +406,16 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
     const int32_t p = x->p;
     const size_t count = (size_t)p;
     hs__ring varied = *x;
-    search s = {.problem = x, .x = &varied, .pruned = INFINITY, .nearby = p <= SMALL ? p - 1 : NEAR, .cancel = cancel, .value = *value, .best_size = *size};
+    search s = {.problem = x, .x = &varied, .pruned = INFINITY, .nearby = p <= SMALL ? p - 1 : NEAR, .cancel = cancel};
+    s.value = *value, s.best_size = *size;
     int32_t *numbers = malloc((7 + (size_t)s.nearby) * count * sizeof *numbers);
     varied.edge = malloc(count * count * sizeof *varied.edge);
     s.queued = calloc(count, sizeof *s.queued), s.gone = calloc(count * count, sizeof *s.gone);
     hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         uint64_t random = *state;
-        s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count, s.best = numbers + 4 * count;
-        s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
+        s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count;
+        s.best = numbers + 4 * count, s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
         memcpy(s.best, ring, (size_t)*size * sizeof *ring);
         for (int32_t i = 0; i < p; i++)
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
