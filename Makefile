@@ -35,6 +35,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_wavefront.py
 	$(BIN)/python benchmarks/bench_star_run.py
 	$(BIN)/python benchmarks/bench_partition.py
+	$(BIN)/python benchmarks/bench_ring.py
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks

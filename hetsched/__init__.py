@@ -13,6 +13,7 @@ from .pool import Pool, matmul
 from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
+from .ring import RingProfile, SliceRing, ring_profile, slice_ring
 from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
@@ -39,6 +40,8 @@ __all__ = [
     "Recut",
     "RentOrBuy",
     "ProfileDistribution",
+    "RingProfile",
+    "SliceRing",
     "StarPlan",
     "Stencil",
     "Trace",
@@ -56,6 +59,8 @@ __all__ = [
     "min_time",
     "partition",
     "plan_product",
+    "ring_profile",
     "simulate",
+    "slice_ring",
     "wavefront",
 ]

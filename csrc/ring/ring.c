@@ -1,0 +1,171 @@
+#include "ring.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool in_range(double value, bool zero)
+{
+    return (zero && value == 0.0) || (value >= 0x1p-200 && value <= 0x1p200);
+}
+
+static bool valid(const hs_ring *problem)
+{
+    const int32_t p = problem->p;
+    if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true)) return false;
+    for (int32_t i = 0; i < p; i++) {
+        if (!in_range(problem->cycle_times[i], false)) return false;
+        for (int32_t j = 0; j < p; j++)
+            if (i != j && !in_range(problem->links[(size_t)i * (size_t)p + (size_t)j], true)) return false;
+    }
+    return true;
+}
+
+hs_status hs__ring_open(hs__ring *x, const hs_ring *problem)
+{
+    if (!valid(problem)) return HS_ERROR_VALUE;
+    const size_t p = (size_t)problem->p;
+    *x = (hs__ring){.p = problem->p, .relays = problem->relays != 0, .work = 1.0};
+    x->speed = malloc(p * sizeof *x->speed);
+    x->side = malloc(p * p * sizeof *x->side);
+    x->edge = malloc(p * p * sizeof *x->edge);
+    if (!x->speed || !x->side || !x->edge) {
+        hs__ring_close(x);
+        return HS_ERROR_MEMORY;
+    }
+    double fastest = problem->cycle_times[0];
+    for (size_t i = 1; i < p; i++) fastest = fmin(fastest, problem->cycle_times[i]);
+    const double ratio = problem->volume / problem->work;
+    x->unit = problem->work * fastest;
+    for (size_t i = 0; i < p; i++) {
+        x->speed[i] = fastest / problem->cycle_times[i];
+        for (size_t j = 0; j < p; j++) x->side[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
+    }
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j < p; j++) x->edge[i * p + j] = x->side[i * p + j] * x->speed[i] + x->side[j * p + i] * x->speed[j];
+    return HS_OK;
+}
+
+void hs__ring_close(hs__ring *x)
+{
+    free(x->speed), free(x->side), free(x->edge);
+    *x = (hs__ring){0};
+}
+
+double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, double *most)
+{
+    const size_t p = (size_t)x->p;
+    double length = 0.0, speed = 0.0, dearest = 0.0;
+    size_t before = (size_t)ring[size - 1], own = (size_t)ring[0];
+    for (int32_t k = 0; k < size; k++) {
+        const size_t next = (size_t)ring[k + 1 < size ? k + 1 : 0];
+        const double paid = x->side[own * p + before] + x->side[own * p + next];
+        length += x->edge[own * p + next];
+        speed += x->speed[own];
+        dearest = paid > dearest ? paid : dearest;
+        before = own, own = next;
+    }
+    *most = dearest;
+    return (x->work + length) / speed;
+}
+
+double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring)
+{
+    double most, time = hs__ring_balanced(x, size, ring, &most);
+    if (time > most) return time;
+    return x->relays ? most : INFINITY;
+}
+
+static void reverse(int32_t size, int32_t *ring)
+{
+    for (int32_t from = 0, to = size - 1; from < to; from++, to--) {
+        const int32_t kept = ring[from];
+        ring[from] = ring[to], ring[to] = kept;
+    }
+}
+
+void hs__ring_turn(int32_t size, int32_t *ring)
+{
+    int32_t least = 0;
+    for (int32_t k = 1; k < size; k++)
+        if (ring[k] < ring[least]) least = k;
+    reverse(least, ring), reverse(size - least, ring + least), reverse(size, ring); /* rotated */
+    if (size > 2 && ring[1] > ring[size - 1]) reverse(size - 1, ring + 1);
+}
+
+hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring)
+{
+    if (size < 1 || size > p) return HS_ERROR_VALUE;
+    bool *seen = calloc((size_t)p, sizeof *seen);
+    if (!seen) return HS_ERROR_MEMORY;
+    hs_status status = HS_OK;
+    for (int32_t k = 0; k < size && !status; k++) {
+        if (ring[k] < 0 || ring[k] >= p || seen[ring[k]]) status = HS_ERROR_VALUE;
+        else seen[ring[k]] = true;
+    }
+    free(seen);
+    return status;
+}
+
+void hs__ring_prune(const hs__ring *x, double value, bool *gone)
+{
+    const size_t p = (size_t)x->p;
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < p; i++) {
+            double least = INFINITY, second = INFINITY;
+            for (size_t j = 0; j < p; j++) {
+                if (j == i || gone[i * p + j]) continue;
+                const double paid = x->side[i * p + j];
+                if (paid < least) second = least, least = paid;
+                else if (paid < second) second = paid;
+            }
+            for (size_t j = 0; j < p; j++) {
+                if (j == i || gone[i * p + j]) continue;
+                const double paid = x->side[i * p + j], other = paid > least ? least : second;
+                if (paid + other >= value) gone[i * p + j] = gone[j * p + i] = again = true;
+            }
+        }
+    }
+}
+
+/* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1: the members that pay most drop
+ * out. Then the step lasts T, or as long as the dearest member's messages. */
+hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, double *shares, double *makespan)
+{
+    hs__ring x;
+    hs_status status = hs__ring_open(&x, problem);
+    if (status) return status;
+    const size_t p = (size_t)x.p;
+    bool *member = calloc(p, sizeof *member);
+    double *paid = calloc(p, sizeof *paid);
+    if (!member || !paid) status = HS_ERROR_MEMORY;
+    else status = hs__ring_check(x.p, size, ring);
+    if (!status) {
+        double most, time = hs__ring_balanced(&x, size, ring, &most);
+        for (int32_t k = 0; k < size; k++) {
+            const size_t own = (size_t)ring[k], before = (size_t)ring[(k + size - 1) % size], next = (size_t)ring[(k + 1) % size];
+            member[own] = true;
+            paid[own] = x.side[own * p + before] + x.side[own * p + next];
+        }
+        const bool balanced = time > most;
+        if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
+        else {
+            for (bool dropped = !balanced; dropped;) {
+                double all = 1.0, speed = 0.0;
+                for (size_t i = 0; i < p; i++)
+                    if (member[i]) all += paid[i] * x.speed[i], speed += x.speed[i];
+                time = all / speed, dropped = false;
+                for (size_t i = 0; i < p; i++)
+                    if (member[i] && paid[i] >= time) member[i] = false, dropped = true;
+            }
+            double sum = 0.0;
+            for (size_t i = 0; i < p; i++) shares[i] = member[i] ? (time - paid[i]) * x.speed[i] : 0.0, sum += shares[i];
+            for (size_t i = 0; i < p; i++) shares[i] /= sum;
+            *makespan = (balanced ? time : most) * x.unit;
+        }
+    }
+    free(member), free(paid);
+    hs__ring_close(&x);
+    return status;
+}

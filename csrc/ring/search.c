@@ -1,0 +1,466 @@
+/* Local search over rings of some of the workers: one comes in, drops out, takes another's place, or comes in for one that drops
+ * out elsewhere; a few move along the ring (or-opt), a part turns round (2-opt). Disturbed again and again. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring.h"
+
+enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
+
+static const double FAR = 1e9; /* where the fastest worker alone takes 1 */
+
+typedef struct {
+    const hs__ring *problem;
+    hs__ring *x;       /* the same, with more work at times, and with edges FAR that are in no better ring */
+    bool *gone;        /* [p * p] those */
+    double pruned;     /* for this value */
+    int32_t size;
+    int32_t *at;       /* [p] the ring */
+    int32_t *place;    /* [p] in it, or -1 */
+    double length, speed, time;
+    int32_t *trial, *turned; /* [p] work space */
+    int32_t *near;     /* [p * nearby] the cheapest edges of each */
+    int32_t nearby;
+    int32_t *queue;    /* [p] a circle of those to be looked at */
+    bool *queued;      /* [p] */
+    int32_t first, waiting;
+    int32_t *best, best_size; /* with relays it need not be balanced */
+    double value;
+    const int *cancel;
+} search;
+
+/* splitmix64 */
+static int32_t pick(uint64_t *state, int32_t limit)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (int32_t)((z ^ (z >> 31)) % (uint64_t)limit);
+}
+
+static double edge(const search *s, int32_t i, int32_t j) { return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j]; }
+static int32_t after(const search *s, int32_t k) { return s->at[k + 1 < s->size ? k + 1 : 0]; }
+static int32_t before(const search *s, int32_t k) { return s->at[k > 0 ? k - 1 : s->size - 1]; }
+
+static void look(search *s, int32_t i)
+{
+    if (s->queued[i]) return;
+    s->queued[i] = true;
+    s->queue[(s->first + s->waiting++) % s->x->p] = i;
+}
+
+static void look_around(search *s, int32_t i)
+{
+    look(s, i);
+    if (s->place[i] >= 0) look(s, before(s, s->place[i])), look(s, after(s, s->place[i]));
+    if (s->nearby >= s->x->p - 1)
+        for (int32_t j = 0; j < s->x->p; j++) look(s, j);
+}
+
+/* Makes it the ring, whatever it costs. */
+static void adopt(search *s, int32_t size, const int32_t *ring, double time)
+{
+    for (int32_t k = 0; k < s->size; k++) s->place[s->at[k]] = -1;
+    memmove(s->at, ring, (size_t)size * sizeof *ring);
+    s->size = size, s->time = time, s->length = s->speed = 0.0;
+    for (int32_t k = 0; k < size; k++) {
+        s->place[s->at[k]] = k;
+        s->speed += s->x->speed[s->at[k]];
+        if (size > 1) s->length += edge(s, s->at[k], after(s, k));
+    }
+}
+
+/* Drops those that pay most until all have a share; returns the time. */
+static double repair(const search *s, int32_t *size, int32_t *ring)
+{
+    const size_t p = (size_t)s->x->p;
+    double most, time = hs__ring_balanced(s->x, *size, ring, &most);
+    while (!(time > most)) {
+        int32_t worst = 0;
+        for (int32_t k = 0; k < *size; k++) {
+            const double *side = s->x->side + (size_t)ring[k] * p;
+            if (side[ring[k > 0 ? k - 1 : *size - 1]] + side[ring[k + 1 < *size ? k + 1 : 0]] >= most) worst = k;
+        }
+        memmove(ring + worst, ring + worst + 1, (size_t)(--*size - worst) * sizeof *ring);
+        time = hs__ring_balanced(s->x, *size, ring, &most);
+    }
+    return time;
+}
+
+/* In the order in which it is handed out: another one may round differently. */
+static void keep(search *s, int32_t size, const int32_t *ring)
+{
+    memcpy(s->turned, ring, (size_t)size * sizeof *ring);
+    hs__ring_turn(size, s->turned);
+    const double value = hs__ring_value(s->problem, size, s->turned);
+    if (value < s->value) s->value = value, s->best_size = size, memcpy(s->best, s->turned, (size_t)size * sizeof *ring);
+}
+
+/* Takes the trial if it is better than the ring. */
+static bool take(search *s, int32_t size)
+{
+    double most, time = hs__ring_balanced(s->x, size, s->trial, &most);
+    if (s->x->relays && !(time > most)) keep(s, size, s->trial);
+    if (!(time > most)) {
+        int32_t left = size;
+        time = repair(s, &left, s->trial);
+        size = left;
+    }
+    if (!(time < s->time * (1.0 - 1e-12))) return false;
+    adopt(s, size, s->trial, time);
+    return true;
+}
+
+static bool better(const search *s, double length, double speed)
+{
+    return s->x->work + (s->length + length) < s->time * (s->speed + speed) * (1.0 - 1e-12);
+}
+
+/* ---- moves of the member at place k, or of worker u outside -------------------------------------------------------- */
+
+static double without(const search *s, int32_t k)
+{
+    if (s->size < 2) return INFINITY;
+    const int32_t a = s->at[k], x = before(s, k), y = after(s, k);
+    return (s->size > 2 ? edge(s, x, y) : 0.0) - edge(s, x, a) - edge(s, a, y);
+}
+
+static bool drop(search *s, int32_t k)
+{
+    if (!better(s, without(s, k), -s->x->speed[s->at[k]])) return false;
+    memcpy(s->trial, s->at, (size_t)k * sizeof *s->at);
+    memcpy(s->trial + k, s->at + k + 1, (size_t)(s->size - 1 - k) * sizeof *s->at);
+    return take(s, s->size - 1);
+}
+
+/* Another one, cheap beside one of the neighbours, in its place. */
+static bool exchange(search *s, int32_t k)
+{
+    const int32_t a = s->at[k], x = before(s, k), y = after(s, k);
+    const double old = s->size > 1 ? edge(s, x, a) + edge(s, a, y) : 0.0;
+    for (int32_t c = 0; c < 2 * s->nearby; c++) {
+        const int32_t u = s->near[(c < s->nearby ? x : y) * s->nearby + c % s->nearby];
+        if (s->place[u] >= 0) continue;
+        if (!better(s, (s->size > 1 ? edge(s, x, u) + edge(s, u, y) : 0.0) - old, s->x->speed[u] - s->x->speed[a])) continue;
+        memcpy(s->trial, s->at, (size_t)s->size * sizeof *s->at);
+        s->trial[k] = u;
+        if (take(s, s->size)) return look_around(s, u), true;
+    }
+    return false;
+}
+
+/* Between the member at place k and the next one; `gone`: a place to be left out, or -1. */
+static bool put(search *s, int32_t u, int32_t k, int32_t gone)
+{
+    int32_t size = 0;
+    for (int32_t i = 0; i < s->size; i++) {
+        if (i != gone) s->trial[size++] = s->at[i];
+        if (i == k) s->trial[size++] = u;
+    }
+    return take(s, size);
+}
+
+static double insertion(const search *s, int32_t u, int32_t k)
+{
+    const int32_t a = s->at[k], b = after(s, k);
+    return edge(s, a, u) + edge(s, u, b) - (s->size > 1 ? edge(s, a, b) : 0.0);
+}
+
+/* At the cheapest place, found among those near it; the members' number where none is near. */
+static int32_t cheapest(const search *s, int32_t u, double *cost)
+{
+    int32_t found = -1;
+    for (int32_t c = 0; c < 2 * s->nearby; c++) {
+        int32_t k = s->place[s->near[u * s->nearby + c / 2]];
+        if (k < 0) continue;
+        if (c % 2) k = k > 0 ? k - 1 : s->size - 1;
+        const double length = insertion(s, u, k);
+        if (found < 0 || length < *cost) found = k, *cost = length;
+    }
+    for (int32_t k = 0; found < 0 || (s->nearby < s->x->p - 1 && s->size <= SMALL && k < s->size); k++) {
+        const double length = insertion(s, u, k);
+        if (found < 0 || length < *cost) found = k, *cost = length;
+    }
+    return found;
+}
+
+static bool insert(search *s, int32_t u)
+{
+    double cost = 0.0;
+    const int32_t k = cheapest(s, u, &cost);
+    const double speed = s->x->speed[u];
+    if (better(s, cost, speed) && put(s, u, k, -1)) return true;
+    if (s->x->p > SMALL || s->size < 3) return false;
+    for (int32_t from = 0; from < s->size; from++) {
+        const double length = insertion(s, u, from);
+        for (int32_t gone = 0; gone < s->size; gone++) {
+            if (gone == from || gone == (from + 1) % s->size) continue;
+            if (better(s, length + without(s, gone), speed - s->x->speed[s->at[gone]]) && put(s, u, from, gone)) return true;
+        }
+    }
+    return false;
+}
+
+/* Turns the members at the places from .. from + count - 1, around the end. */
+static bool turn(search *s, int32_t from, int32_t count)
+{
+    for (int32_t k = 0; k < s->size; k++) s->trial[k] = s->at[k];
+    for (int32_t k = 0; k < count; k++) s->trial[(from + k) % s->size] = s->at[(from + count - 1 - k) % s->size];
+    return take(s, s->size);
+}
+
+static bool two_opt(search *s, int32_t k)
+{
+    if (s->size < 4) return false;
+    const int32_t a = s->at[k];
+    for (int32_t c = 0; c < s->nearby; c++) {
+        const int32_t other = s->near[a * s->nearby + c], l = s->place[other];
+        if (l < 0) continue;
+        const double joined = edge(s, a, other);
+        const int32_t between = (l - k + s->size) % s->size; /* steps from a on to the other */
+        if (better(s, joined + edge(s, after(s, k), after(s, l)) - edge(s, a, after(s, k)) - edge(s, other, after(s, l)), 0.0) &&
+            turn(s, (k + 1) % s->size, between))
+            return true;
+        if (better(s, joined + edge(s, before(s, k), before(s, l)) - edge(s, a, before(s, k)) - edge(s, other, before(s, l)), 0.0) &&
+            turn(s, k, between))
+            return true;
+    }
+    return false;
+}
+
+/* `count` members from place k on, forward or backward, go between two others, the first beside one that is near it. */
+static bool move(search *s, int32_t k, int32_t count, bool forward)
+{
+    const int32_t n = s->size, a = s->at[k];
+    if (n < count + 3) return false;
+    const int32_t step = forward ? 1 : n - 1, far = (int32_t)((k + (int64_t)(count - 1) * step) % n), z = s->at[far];
+    const int32_t x = s->at[(k + n - step) % n], y = s->at[(far + step) % n];
+    const double gain = edge(s, x, y) - edge(s, x, a) - edge(s, z, y);
+    for (int32_t c = 0; c < 2 * s->nearby; c++) {
+        const int32_t near = s->near[a * s->nearby + c / 2], l = s->place[near];
+        if (l < 0) continue;
+        const int32_t m = c % 2 ? (l + 1) % n : (l + n - 1) % n, other = s->at[m];
+        const int32_t from = forward ? k : far; /* the segment's first place, forward */
+        if ((l - from + n) % n < count || (m - from + n) % n < count) continue;
+        if (!better(s, gain + edge(s, near, a) + edge(s, z, other) - edge(s, near, other), 0.0)) continue;
+        int32_t size = 0;
+        for (int32_t i = 0, at = (from + count) % n; i < n - count; i++, at = (at + 1) % n) { /* all others, in order */
+            s->trial[size++] = s->at[at];
+            const bool first = at == l && m == (l + 1) % n, second = at == m && l == (m + 1) % n;
+            for (int32_t j = 0; (first || second) && j < count; j++) {
+                const int32_t q = first ? j : count - 1 - j; /* a comes next to near */
+                s->trial[size++] = s->at[(int32_t)((k + (int64_t)q * step) % n)];
+            }
+        }
+        if (take(s, size)) return true;
+    }
+    return false;
+}
+
+static bool improve(search *s, int32_t i)
+{
+    const int32_t k = s->place[i];
+    if (k < 0) return insert(s, i);
+    const int32_t x = before(s, k), y = after(s, k);
+    bool found = drop(s, k) || exchange(s, k) || two_opt(s, k);
+    for (int32_t count = 1; count <= SEGMENT && !found; count++)
+        found = move(s, k, count, true) || (count > 1 && move(s, k, count, false));
+    if (found) look_around(s, x), look_around(s, y);
+    return found;
+}
+
+static hs_status descend(search *s)
+{
+    while (s->waiting > 0) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        const int32_t i = s->queue[s->first];
+        s->first = (s->first + 1) % s->x->p, s->waiting--;
+        s->queued[i] = false;
+        while (improve(s, i)) look_around(s, i);
+    }
+    keep(s, s->size, s->at);
+    return HS_OK;
+}
+
+/* From the ring of the trial. */
+static hs_status shrink(search *s, int32_t size, double much)
+{
+    hs_status status = HS_OK;
+    for (double work = much; work >= 1.0 && !status; work *= 0.5) {
+        s->x->work = work;
+        if (work < much) memcpy(s->trial, s->at, (size_t)(size = s->size) * sizeof *s->trial);
+        const double time = repair(s, &size, s->trial);
+        adopt(s, size, s->trial, time);
+        for (int32_t i = 0; i < s->x->p; i++) look(s, i);
+        status = descend(s);
+    }
+    return status;
+}
+
+/* ---- disturbances ------------------------------------------------------------------------------------------------- */
+
+/* A part of the ring moves behind the one after it. */
+static void swap_parts(search *s, uint64_t *state)
+{
+    const int32_t n = s->size, most = n / 2 < 30 ? n / 2 : 30, a = 1 + pick(state, most), b = 1 + pick(state, most), from = pick(state, n);
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t old = k < b ? a + k : k < a + b ? k - b : k;
+        s->trial[k] = s->at[(from + old) % n];
+    }
+    for (int32_t k = 0; k < a + b; k++)
+        if (k == 0 || k == b - 1 || k == b || k == a + b - 1) look(s, s->trial[k]);
+}
+
+static int32_t disturb(search *s, uint64_t *state)
+{
+    const int32_t p = s->x->p, outside = p - s->size;
+    int32_t size = s->size, move = pick(state, 4);
+    if (move == 0 && size >= 6) {
+        swap_parts(s, state);
+        return size;
+    }
+    memcpy(s->trial, s->at, (size_t)size * sizeof *s->trial);
+    for (int32_t left = 1 + pick(state, 3); left > 0; left--) {
+        const int32_t k = pick(state, size);
+        int32_t u = -1;
+        if (outside && move >= 2) { /* it comes in, or takes a place */
+            do u = pick(state, p);
+            while (s->place[u] >= 0);
+            for (int32_t j = 0; j < size; j++)
+                if (s->trial[j] == u) u = -1, j = size;
+        }
+        if (move == 2 && u >= 0) {
+            memmove(s->trial + k + 1, s->trial + k, (size_t)(size++ - k) * sizeof *s->trial);
+            s->trial[k] = u, look(s, u);
+        } else if (u >= 0) look(s, s->trial[k]), s->trial[k] = u, look(s, u);
+        else if (size > 1) look(s, s->trial[k]), memmove(s->trial + k, s->trial + k + 1, (size_t)(--size - k) * sizeof *s->trial);
+        look(s, s->trial[k % size]), look(s, s->trial[(k + size - 1) % size]);
+    }
+    return size;
+}
+
+/* What is in no better ring of three or more must not lead the search astray. */
+static void prune(search *s)
+{
+    const size_t p = (size_t)s->x->p;
+    if (!(s->value < s->pruned)) return;
+    s->pruned = s->value;
+    hs__ring_prune(s->problem, s->value, s->gone);
+    for (size_t k = 0; k < p * p; k++) s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
+}
+
+/* A ring of all in any order, for much work; then for less and less, so that those who are not worth it drop out. */
+static hs_status anew(search *s, uint64_t *state)
+{
+    const int32_t p = s->x->p;
+    for (int32_t i = 0; i < p; i++) s->trial[i] = i;
+    for (int32_t i = p - 1; i > 0; i--) {
+        const int32_t j = pick(state, i + 1), kept = s->trial[i];
+        s->trial[i] = s->trial[j], s->trial[j] = kept;
+    }
+    prune(s);
+    return shrink(s, 1 + pick(state, p), 1 << pick(state, DOUBLINGS));
+}
+
+static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_t *old)
+{
+    hs_status status = HS_OK;
+    for (int64_t round = 0, stale = 0; round < rounds && s->x->p > 1 && !status; round++) {
+        const int32_t old_size = s->size;
+        const double old_time = s->time;
+        memcpy(old, s->at, (size_t)old_size * sizeof *old);
+        if (s->x->p <= SMALL && stale >= STALE) {
+            status = anew(s, state), stale = 0;
+            continue;
+        }
+        int32_t size = disturb(s, state);
+        const double time = repair(s, &size, s->trial);
+        adopt(s, size, s->trial, time);
+        if (s->nearby >= s->x->p - 1) look_around(s, s->at[0]);
+        status = descend(s);
+        stale = s->time < old_time * (1.0 - 1e-12) ? 0 : stale + 1;
+        if (s->time > old_time) adopt(s, old_size, old, old_time);
+    }
+    return status;
+}
+
+/* The `nearby` cheapest edges of each worker, ascending. */
+static void find_near(search *s)
+{
+    const int32_t p = s->x->p;
+    for (int32_t i = 0; i < p; i++) {
+        int32_t *own = s->near + (size_t)i * (size_t)s->nearby, count = 0;
+        for (int32_t j = 0; j < p; j++) {
+            if (j == i || (count == s->nearby && edge(s, i, j) >= edge(s, i, own[count - 1]))) continue;
+            int32_t k = count < s->nearby ? count++ : count - 1;
+            for (; k > 0 && edge(s, i, own[k - 1]) > edge(s, i, j); k--) own[k] = own[k - 1];
+            own[k] = j;
+        }
+    }
+}
+
+hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state, int32_t *ring, int32_t *size,
+                          double *value)
+{
+    const int32_t p = x->p;
+    const size_t count = (size_t)p;
+    hs__ring varied = *x;
+    search s = {.problem = x, .x = &varied, .pruned = INFINITY, .nearby = p <= SMALL ? p - 1 : NEAR, .cancel = cancel};
+    s.value = *value, s.best_size = *size;
+    int32_t *numbers = malloc((7 + (size_t)s.nearby) * count * sizeof *numbers);
+    varied.edge = malloc(count * count * sizeof *varied.edge);
+    s.queued = calloc(count, sizeof *s.queued), s.gone = calloc(count * count, sizeof *s.gone);
+    hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        uint64_t random = *state;
+        s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count;
+        s.best = numbers + 4 * count, s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
+        memcpy(s.best, ring, (size_t)*size * sizeof *ring);
+        for (int32_t i = 0; i < p; i++)
+            for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
+        prune(&s);
+        find_near(&s);
+        for (int32_t i = 0; i < p; i++) s.place[i] = -1;
+        int32_t left = s.best_size;
+        memcpy(s.trial, s.best, (size_t)left * sizeof *ring);
+        const double time = repair(&s, &left, s.trial);
+        adopt(&s, left, s.trial, time);
+        for (int32_t i = 0; i < p; i++) look(&s, i);
+        status = descend(&s);
+        if (!status) status = disturbances(&s, rounds, &random, numbers + 5 * count);
+        if (!status) {
+            memcpy(ring, s.best, (size_t)s.best_size * sizeof *ring);
+            *size = s.best_size, *value = s.value, *state = random;
+        }
+    }
+    free(numbers), free(varied.edge), free(s.queued), free(s.gone);
+    return status;
+}
+
+hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, int32_t *size, uint64_t *state,
+                         double *makespan)
+{
+    if (rounds < 0) return HS_ERROR_VALUE;
+    hs__ring x;
+    hs_status status = hs__ring_open(&x, problem);
+    if (status) return status;
+    int32_t *found = malloc((size_t)x.p * sizeof *found), count = *size;
+    uint64_t random = *state;
+    double value = 0.0;
+    if (!found) status = HS_ERROR_MEMORY;
+    else status = hs__ring_check(x.p, count, ring);
+    if (!status) {
+        memcpy(found, ring, (size_t)count * sizeof *ring);
+        hs__ring_turn(count, found);
+        value = hs__ring_value(&x, count, found);
+        status = hs__ring_search(&x, rounds, cancel, &random, found, &count, &value);
+    }
+    if (!status) {
+        memcpy(ring, found, (size_t)count * sizeof *ring);
+        *size = count, *state = random, *makespan = value * x.unit;
+    }
+    free(found);
+    hs__ring_close(&x);
+    return status;
+}
