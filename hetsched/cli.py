@@ -137,7 +137,7 @@ def _run(given: argparse.Namespace) -> None:
     ):
         warnings.simplefilter("always", EmulationWarning)
         start = time.perf_counter()
-        with _ProgressBar() as bar:
+        with ProgressBar() as bar:
             product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=bar.update)
         seconds = time.perf_counter() - start
         np.lib.format.write_array(file, product, allow_pickle=False)
@@ -169,10 +169,10 @@ def worker_table(plan: ProductPlan, trace: Trace) -> str:
     return "\n".join(lines)
 
 
-class _ProgressBar:
+class ProgressBar:
     """A tqdm bar for work that takes longer than a second; nothing where tqdm or the terminal is missing."""
 
-    def __enter__(self) -> _ProgressBar:
+    def __enter__(self) -> ProgressBar:
         try:
             from tqdm import tqdm
         except ImportError:
