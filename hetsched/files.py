@@ -100,7 +100,14 @@ class Raw(Matrix):
     """Elements that lie in a file line after line."""
 
     def __init__(
-        self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool, path: str, offset: int, writable: bool = False
+        self,
+        name: str,
+        stored: tuple[int, ...],
+        dtype: np.dtype[Any],
+        transposed: bool,
+        path: str,
+        offset: int,
+        writable: bool = False,
     ) -> None:
         super().__init__(name, stored, dtype, transposed)
         self.path, self.offset = os.path.realpath(path), offset
@@ -118,7 +125,7 @@ class Raw(Matrix):
         """Offsets in the file and the memory of what is contiguous in both."""
         pitch = self.length * self.dtype.itemsize
         start = self.offset + line * pitch + at * self.dtype.itemsize
-        memory = memoryview(block.reshape(-1).view(np.uint8))
+        memory = block.reshape(-1).view(np.uint8).data
         piece = block.shape[1] * self.dtype.itemsize
         if piece == pitch:
             pitch = piece = len(memory)
@@ -169,7 +176,7 @@ class Raw(Matrix):
             for at in range(p0, p1, width):
                 part = stage[: min(width, p1 - at) * self.dtype.itemsize].view(self.dtype).reshape(1, -1)
                 self._fetch(line, at, part, lambda: False)
-                result = zlib.crc32(part, result)
+                result = zlib.crc32(part.data, result)
         return result
 
 
@@ -189,7 +196,7 @@ class Held(Matrix):
         rows = max(1, STAGE // max(1, self.length * self.dtype.itemsize))
         result = 0
         for line in range(0, self.lines, rows):
-            result = zlib.crc32(np.ascontiguousarray(self._array[line : line + rows]), result)
+            result = zlib.crc32(np.ascontiguousarray(self._array[line : line + rows]).data, result)
         self.identity["content"] = result
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:

@@ -116,9 +116,7 @@ class OutputFile:
                 dataset.attrs["MATLAB_empty"] = np.uint8(1)
             else:
                 space = h5py.h5s.create_simple(self.stored)
-                made = h5py.h5d.create(
-                    file.id, self._inner.encode(), h5py.h5t.py_create(kind, logical=True), space, plist, links
-                )
+                made = h5py.h5d.create(file.id, self._inner.encode(), h5py.h5t.py_create(kind, logical=True), space, plist, links)
                 dataset = h5py.Dataset(made)
             if matlab:
                 dataset.attrs["MATLAB_class"] = np.bytes_(_CLASSES[self.dtype.str[1:]])

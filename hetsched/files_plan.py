@@ -24,7 +24,9 @@ Real = NDArray[np.float64]
 #: Bytes for what is not a buffer: stacks of threads, the interpreter's own objects.
 RESERVE = 4 * 2**20
 #: What a piece of a line of its own costs, in bytes that could be read instead; the same for an update.
-_SEEK, _UPDATE = 2**14, 2**16
+_SEEK, _UPDATE = 2**12, 2**16
+#: Flops done while a byte is read, and what h x v x d is to lose in speed: _EDGE / h + _EDGE / v + _SHALLOW / d.
+_BALANCE, _EDGE, _SHALLOW = 100.0, 30.0, 10.0
 #: From this depth of a panel on products run at full speed; shallower ones are a last resort.
 _DEEP = 128
 #: Bounds on the executor's packed blocks: depth, columns that it packs at least, bytes of a worker's block of A.
@@ -105,6 +107,19 @@ class FilesPlan(Plan):
         (m, n, k), (h, v) = self.shape, self.tile
         return -(-m // h), -(-n // v), max(1, -(-k // self.depth))
 
+    def describe(self) -> str:
+        """The plan in a few lines."""
+        (m, n, k), (h, v), (rows, cols, _) = self.shape, self.tile, self.grid
+        stays = {"C": "tiles of C stay", "A": "rows of A stay", "B": "columns of B stay"}[self.stationary]
+        reads = sum(self.read)
+        return (
+            f"C ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {self.dtype}\n"
+            f"plan: {rows} x {cols} tiles of {h} x {v}, panels {self.depth} deep; {stays} in memory\n"
+            f"      reads {reads / 1e9:.4g} GB, writes {self.written / 1e9:.4g} GB; no plan moves less than "
+            f"{self.lower_bound / 1e9:.4g} GB in this memory (gap {self.gap:.1%})\n"
+            f"      predicted peak {self.peak / 2**20:.4g} MiB of {self.memory / 2**20:.4g} MiB"
+        )
+
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot_files import plot_files
 
@@ -112,7 +127,7 @@ class FilesPlan(Plan):
 
 
 class Side(NamedTuple):
-    """What the planner knows of a matrix in a file: bytes of an element, whether columns are contiguous, its chunks, bytes that reading takes."""
+    """Of a matrix in a file: bytes of an element, whether columns are contiguous, its chunks, memory that reading takes."""
 
     itemsize: int
     transposed: bool
@@ -155,7 +170,8 @@ def plan_tiles(problem: Problem) -> FilesPlan:
         least = int(_peak(problem, _one(problem, 0, 1, 1, 1))[0])
         raise InfeasibleError(f"memory of {problem.memory} bytes is too little for this product: at least {least} are needed")
     traffic, pieces, updates = _costs(problem, found)
-    cost = traffic.sum(axis=0) + _SEEK * pieces + _UPDATE * updates
+    slower = 2.0 * math.prod(problem.shape) * (_EDGE / found.h + _EDGE / found.v + _SHALLOW / found.d) / _BALANCE
+    cost = traffic.sum(axis=0) + _SEEK * pieces + _UPDATE * updates + slower
     best = int(np.lexsort((_peak(problem, found), cost))[0])
     return make_plan(problem, _NAMES[found.stationary[best]], (int(found.h[best]), int(found.v[best])), int(found.d[best]))
 

@@ -53,7 +53,9 @@ class FilesProduct:
     resumed: int
 
 
-def plan_files(a: Any, b: Any, out: Any, *, memory: int | str, dtype: DTypeLike = None, pool: Pool | None = None) -> FilesPlan:
+def plan_files(
+    a: Any, b: Any, out: Any, *, memory: int | str, dtype: DTypeLike | None = None, pool: Pool | None = None
+) -> FilesPlan:
     """The plan that `matmul_files` would follow, with its certificate; nothing is changed.
 
     Raises
@@ -71,7 +73,7 @@ def matmul_files(
     out: Any,
     *,
     memory: int | str,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     alpha: complex = 1.0,
     pool: Pool | None = None,
     progress: Progress | bool = False,
@@ -156,7 +158,7 @@ class _Job:
     """A product whose inputs are open and checked."""
 
     def __init__(
-        self, a: Any, b: Any, out: Any, memory: int | str, dtype: DTypeLike, pool: Pool, opened: ExitStack
+        self, a: Any, b: Any, out: Any, memory: int | str, dtype: DTypeLike | None, pool: Pool, opened: ExitStack
     ) -> None:
         allowed = parse_memory(memory)
         self.pool = pool
@@ -171,9 +173,9 @@ class _Job:
             )
         self.dtype = _common(self.a, self.b, dtype)
         self.out: Output = open_output(out, (m, n), self.dtype, {"A": (a, self.a), "B": (b, self.b)})
-        sides = (Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b))
-        output = Side(self.dtype.itemsize, self.out.transposed, None, 0)
-        self.problem = Problem((m, n, k), self.dtype, *sides, output, allowed, len(pool))
+        a_side, b_side = (Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b))
+        c_side = Side(self.dtype.itemsize, self.out.transposed, None, 0)
+        self.problem = Problem((m, n, k), self.dtype, a_side, b_side, c_side, allowed, len(pool))
         self.plan = plan_tiles(self.problem)
         self._opened = opened
 
@@ -275,6 +277,8 @@ class _Job:
         m, n, k = self.plan.shape
         whole, left = float(max(m * n, 1)), sum(areas.values())
         before = whole - left if order else whole
+        if progress is not None and done:
+            progress(before / whole)
         with run:
             for update, c in run.updates():
                 part = areas[update.tile] / self.plan.grid[2]
@@ -301,7 +305,7 @@ def _share(progress: Progress, start: float, part: float) -> Progress:
     return lambda fraction: progress(start + part * fraction)
 
 
-def _common(a: Matrix, b: Matrix, given: DTypeLike) -> np.dtype[Any]:
+def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype in which is computed."""
     if given is not None:
         dtype = np.dtype(given).newbyteorder("=")
@@ -323,11 +327,11 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike) -> np.dtype[Any]:
 
 
 class _Run:
-    """A reader and a writer around the multiplication. Buffers go round: what is full waits in a queue, what is used goes back."""
+    """A reader and a writer around the multiplication. Buffers go round: full ones wait in a queue, used ones go back."""
 
     def __init__(self, job: _Job, order: list[int], target: Any, journal: Journal | None) -> None:
         plan = job.plan
-        (h, v), d, (m, n, k) = plan.tile, plan.depth, plan.shape
+        (h, v), d, k = plan.tile, plan.depth, plan.shape[2]
         self._job, self._order, self._target, self._journal = job, order, target, journal
         self._stopped = threading.Event()
         self._ready: SimpleQueue[_Update | BaseException] = SimpleQueue()
@@ -449,6 +453,5 @@ class _Run:
             data = flat[: (rows[1] - rows[0]) * (cols[1] - cols[0])]
             self._target.write(rows, cols, data, self._stopped.is_set)
             if self._journal is not None:
-                self._journal.add(tile, zlib.crc32(data))
+                self._journal.add(tile, zlib.crc32(data.data))
             self._free[2].put(flat)
-
