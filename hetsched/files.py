@@ -322,7 +322,8 @@ def _dataset_of(name: str, file: Any, inner: str | None) -> Any:
     matrices: list[str] = []
 
     def visit(path: str, item: Any) -> None:
-        if not path.startswith("#") and len(getattr(item, "shape", None) or ()) == 2:  # MATLAB keeps cells in #refs#
+        matrix = len(getattr(item, "shape", None) or ()) == 2 or "MATLAB_empty" in item.attrs
+        if matrix and not path.startswith("#"):  # MATLAB keeps the contents of cells in #refs#
             matrices.append(path)
 
     if inner is None or inner.strip("/") not in file or not hasattr(file[inner], "read_direct"):
@@ -370,7 +371,9 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
     size = 2 * math.prod(shape) * {"double": 8, "single": 4, "logical": 1}.get(kind, 8)
     if size > memory:
         raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; save it with -v7.3")
-    array = io.loadmat(path, variable_names=[variable], mat_dtype=True)[variable]
+    array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
+    if kind == "single" and array.dtype.kind in "biu":
+        array = array.astype(np.float32)
     matrix = Held(name, array, path)
     matrix.identity["inner"] = variable
     matrix.extra = 2 * array.nbytes
