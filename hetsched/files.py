@@ -213,7 +213,8 @@ class Chunked(Matrix):
         self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed, **_stamp(path)}
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
-        self.extra = 2**20 + 2 * math.prod(dataset.chunks or (0,)) * dtype.itemsize  # HDF5's chunk cache and its filters
+        cache = dataset.id.get_access_plist().get_chunk_cache()[1]
+        self.extra = 2**20 + cache + 2 * math.prod(dataset.chunks or (0,)) * dtype.itemsize  # what HDF5 keeps, and filters
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         if stop():
@@ -298,7 +299,7 @@ def _open_path(argument: str, given: str | os.PathLike[str], memory: int, opened
         matlab = Path(path).suffix.lower() == ".mat" or head.startswith(b"MATLAB 7.3")
         h5py = need("h5py", name)
         with ExitStack() as here:
-            file = here.enter_context(h5py.File(path, "r"))
+            file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
             matrix = _open_dataset(name, _dataset_of(name, file, inner), matlab, path, opened)
             if isinstance(matrix, Chunked):
                 opened.push(here.pop_all())

@@ -132,8 +132,8 @@ def matmul_files(
     >>> import numpy as np, hetsched as hs
     >>> np.save("A.npy", np.ones((500, 300)))
     >>> done = hs.matmul_files("A.npy", np.ones((300, 400)), "C.npy", memory="8M")
-    >>> np.load("C.npy")[0, 0], done.plan.stationary
-    (np.float64(300.0), 'B')
+    >>> np.load("C.npy")[0, 0], done.bytes_written, done.plan.peak <= 8 * 2**20
+    (np.float64(300.0), 1600000, True)
     """
     with ExitStack() as opened:
         job = _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened)
