@@ -217,12 +217,18 @@ class Chunked(Matrix):
         self.extra = 2**20 + cache + 2 * math.prod(dataset.chunks or (0,)) * dtype.itemsize  # what HDF5 keeps, and filters
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
-        if stop():
-            raise InterruptedError
-        if block.size:
-            source = np.s_[line : line + block.shape[0], at : at + block.shape[1]]
-            target = block if self._dataset.dtype.fields is None else block.view(self._dataset.dtype)
-            self._dataset.read_direct(target, source)
+        if not block.size:
+            return
+        target = block if self._dataset.dtype.fields is None else block.view(self._dataset.dtype)
+        grain = self._dataset.chunks[0] if self._dataset.chunks else 1
+        step = max(1, _STRETCH // (block[0].nbytes * grain)) * grain
+        place = line
+        while place < line + len(block):
+            if stop():
+                raise InterruptedError
+            end = min(line + len(block), (place // step + 1) * step)  # whole chunks
+            self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
+            place = end
 
 
 # ---- opening ----------------------------------------------------------------------------------------------------

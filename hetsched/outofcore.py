@@ -209,10 +209,12 @@ class _Job:
         journal.remove()
         return result
 
-    def _header(self, alpha: complex) -> dict[str, Any]:
-        scale = complex(alpha)
-        product = {"a": self.a.identity, "b": self.b.identity, "out": self.out.identity, "dtype": self.dtype.str}  # type: ignore[union-attr]
-        return {"hetsched": 1, "product": {**product, "alpha": [scale.real, scale.imag]}}
+    def _product(self, alpha: complex) -> dict[str, Any]:
+        """What is computed, and in which version of the journal that is said."""
+        assert isinstance(self.out, OutputFile)
+        scale = [complex(alpha).real, complex(alpha).imag]
+        sides = {"a": self.a.identity, "b": self.b.identity, "out": self.out.identity}
+        return {"version": 1, **sides, "dtype": self.dtype.str, "alpha": scale}
 
     def _begin(self, journal: Journal, alpha: complex) -> Raw:
         assert isinstance(self.out, OutputFile)
@@ -226,7 +228,7 @@ class _Job:
                 os.unlink(self.out.partial)
             raise
         tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
-        journal.start({**self._header(alpha), "tiling": tiling, "offset": offset})
+        journal.start({"product": self._product(alpha), "tiling": tiling, "offset": offset})
         return self.out.open(offset, self._opened)
 
     def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
@@ -235,7 +237,7 @@ class _Job:
         header, tiles = journal.read()
         if header is None and os.path.exists(self.out.partial):
             raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", self.out.partial)
-        if header is None or header.get("product") != self._header(alpha)["product"] or not os.path.exists(self.out.partial):
+        if header is None or header.get("product") != self._product(alpha) or not os.path.exists(self.out.partial):
             return None
         tiling = header["tiling"]
         plan = make_plan(self.problem, tiling["stationary"], (tiling["tile"][0], tiling["tile"][1]), tiling["depth"])
@@ -315,11 +317,10 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")
         return dtype
-    kinds = [np.dtype(np.float64) if x.dtype.kind in "bui" else x.dtype.newbyteorder("=") for x in (a, b)]
-    if kinds[0] != kinds[1] and any(x.dtype.kind in "bui" for x in (a, b)):
-        kinds = [x.dtype.newbyteorder("=") for x in (a, b)]
-    dtype = np.promote_types(*kinds)
-    if dtype == np.float16:
+    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
+    if dtype.kind in "bui":
+        dtype = np.dtype(np.float64)
+    elif dtype == np.float16:
         dtype = np.dtype(np.float32)
     if dtype not in _engine.DTYPES:
         raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {_SUPPORTED}")
@@ -343,8 +344,8 @@ class _Run:
         for queue, count, size in zip(self._free, counts, sizes, strict=True):
             for _ in range(int(count)):
                 queue.put(np.empty(size, job.dtype))
-        for matrix in (job.a, job.b):  # what the system cannot keep until it is read again need not push out other files
-            matrix.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
+        # What the system cannot keep until it is read again need not push out other files.
+        job.a.drop_behind = job.b.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
         self._threads = [
             threading.Thread(target=self._guarded, args=(work,), name=f"hetsched {name}", daemon=True)
             for work, name in ((self._read, "reader"), (self._write, "writer"))
