@@ -64,6 +64,7 @@ def least(A, B, **options):
     more=st.sampled_from([0, 300, 1500, 10**6]),
 )
 @example((5, 4, 0), (np.float64, np.float64), "CC", "C.npy", 0)
+@example((12, 12, 12), (np.float64, np.float64), "CC", "C.npy", 0)  # 144 tiles
 @example((1, 12, 12), (np.float32, np.complex64), "FC", "C.mat", 300)
 @example((12, 12, 12), (np.int8, np.float64), "CF", None, 300)
 def test_equals_numpy(quick, shape, dtypes, orders, out, more):
@@ -86,6 +87,18 @@ def test_equals_numpy(quick, shape, dtypes, orders, out, more):
     assert done.bytes_read == sum(done.plan.read)
     assert done.bytes_written == done.plan.written
     assert not set(os.listdir(".")) - {"A.npy", "B.npy", "C.npy", "C.mat"}
+
+
+def test_short_reads_and_writes(quick, monkeypatch):
+    """The system may do less than it was asked for."""
+    A, B = integers((30, 40), float, 1), integers((40, 20), float, 2)
+    np.save("A.npy", A)
+    np.save("B.npy", B)
+    preadv, pwrite = os.preadv, os.pwrite
+    monkeypatch.setattr(os, "preadv", lambda file, buffers, offset: preadv(file, [buffers[0][:11]], offset))
+    monkeypatch.setattr(os, "pwrite", lambda file, data, offset: pwrite(file, data[:13], offset))
+    hs.matmul_files("A.npy", "B.npy", "C.npy", memory=least("A.npy", "B.npy") + 3000)
+    np.testing.assert_array_equal(np.load("C.npy"), A @ B)
 
 
 def test_rounding_and_speeds(quick):
@@ -143,6 +156,14 @@ def test_plan(shape, memory, orders):
     assert plan.compulsory == 8 * (m * n + m * k + k * n)
     assert plan.lower_bound == max(plan.compulsory, plan.communication)
     assert plan.optimal == (plan.traffic == plan.compulsory or plan.traffic <= plan.communication)
+
+
+def test_communication_bound():
+    """2 m n k / sqrt(M) - 2 M elements: M = 10^6 doubles, or twice as many floats."""
+    plan = files_plan.plan_tiles(problem(4000, 5000, 10_000, 8 * 10**6))
+    assert plan.communication == pytest.approx(8 * (4e11 / 1000 - 2e6), rel=1e-12)
+    half = problem(4000, 5000, 10_000, 8 * 10**6)._replace(b=Side(4, False, None, 0))
+    assert files_plan.plan_tiles(half).communication == pytest.approx(4 * (4e11 / 2e6**0.5 - 4e6), rel=1e-12)
 
 
 def test_what_stays():
@@ -453,7 +474,7 @@ def test_killed_at_any_moment():
     np.save("A.npy", A)
     np.save("B.npy", B)
     rng = random.Random(0)
-    for _ in range(6):
+    for _ in range(5):
         process = child(PRODUCT)
         process.stdout.readline()
         with contextlib.suppress(subprocess.TimeoutExpired):
