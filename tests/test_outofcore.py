@@ -55,7 +55,7 @@ def least(A, B, **options):
 # ---- numbers ----
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     shape=st.tuples(*[st.integers(0, 12)] * 3),
     dtypes=st.tuples(*[st.sampled_from([*DTYPES, np.int8])] * 2),
