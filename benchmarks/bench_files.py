@@ -8,6 +8,7 @@ take turns; the others with each of several chunk sizes, of which the best count
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
@@ -101,10 +102,8 @@ class Limit:
 
 def drop_caches() -> None:
     os.sync()
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/sys/vm/drop_caches").write_text("3")
-    except OSError:
-        pass
 
 
 def run(name: str, limit: Limit, folder: str, chunk: int, timeout: float) -> tuple[float, float]:
@@ -175,9 +174,9 @@ def main() -> None:
         ours = times.pop(("hetsched", 0))
         for what, of in (("median", statistics.median), ("fastest", min)):
             best = min(times, key=lambda contender: of(times[contender]))
-            rest = of(times[best])
+            own, rest = of(ours), of(times[best])
             print(
-                f"{what}: hetsched {of(ours):.2f} s, best of the others {best[0]} {best[1] or ''} {rest:.2f} s: ratio {rest / of(ours):.2f}"
+                f"{what}: hetsched {own:.2f} s, best of the others {best[0]} {best[1] or ''} {rest:.2f} s: ratio {rest / own:.2f}"
             )
     limit.close()
 
