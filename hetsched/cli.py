@@ -179,7 +179,7 @@ def _run_files(given: argparse.Namespace) -> None:
     with Pool(Platform.load(given.platform) if given.platform else None) as pool:
         plan = plan_files(given.A, given.B, given.output, pool=pool, **arguments)
         print(plan.describe(), flush=True)
-        with _PeakMemory() as memory, ProgressBar() as bar:
+        with ProgressBar() as bar, _PeakMemory() as memory:
             try:
                 done = matmul_files(given.A, given.B, given.output, pool=pool, progress=bar.update, **arguments)
             except KeyboardInterrupt:

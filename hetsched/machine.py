@@ -225,10 +225,10 @@ def memory_room(root: str = "/") -> int:
     room = 2**62
     for line in _read(root, "proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
-            room = 1024 * (_natural(line.split()[1]) or 0)
+            room = 1024 * (_natural(line[13:].replace("kB", "")) or 0)
     for line in _read(root, "proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "memory"):
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if not controllers or "memory" in controllers.split(","):
             kind, name = ("cgroup", "memory.limit_in_bytes") if controllers else ("cgroup2", "memory.max")
             for directory, _ in _groups(root, path, kind, "memory"):
                 room = min(room, _natural(_read(root, f"{directory}/{name}")) or room)
