@@ -6,6 +6,8 @@ from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
+from .files_plan import FilesPlan
+from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
@@ -29,6 +31,8 @@ __all__ = [
     "Distribution",
     "DistributionStack",
     "EmulationWarning",
+    "FilesPlan",
+    "FilesProduct",
     "InfeasibleError",
     "LuPattern",
     "MaxTasks",
@@ -55,9 +59,11 @@ __all__ = [
     "distribute_profile",
     "lu_pattern",
     "matmul",
+    "matmul_files",
     "max_tasks",
     "min_time",
     "partition",
+    "plan_files",
     "plan_product",
     "ring_profile",
     "simulate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -28,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("hetsched: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"hetsched: interrupted{stopped}", file=sys.stderr)
         return 130
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         print(f"hetsched: {_sentence(error)}", file=sys.stderr)
@@ -60,12 +61,15 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser(
         "run",
-        help="multiply two .npy files",
-        description="Multiply two .npy files on this machine's cores or on an emulated platform.",
+        help="multiply two files",
+        description="Multiply two .npy files on this machine's cores or on an emulated platform. With --memory also files that "
+        "are larger than memory, and HDF5 and .mat files; an interrupted product goes on when the same command is given again.",
     )
-    run.add_argument("A", help="left operand, .npy")
-    run.add_argument("B", help="right operand, .npy")
-    run.add_argument("-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete")
+    run.add_argument("A", help="left operand: .npy; with --memory also .mat and HDF5 (file.h5:/group/name)")
+    run.add_argument("B", help="right operand")
+    run.add_argument("-o", "--output", required=True, metavar="C", help="the product; replaced only when complete")
+    run.add_argument("--memory", metavar="BYTES", help="read and write tile by tile within this memory, such as 512M or 2G")
+    run.add_argument("--dtype", help="with --memory: compute in float32, float64, complex64 or complex128")
     run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
     run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
     run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
@@ -130,6 +134,11 @@ def _run(given: argparse.Namespace) -> None:
     from .platform import Platform
     from .pool import Pool
 
+    if given.memory:
+        _run_files(given)
+        return
+    if given.dtype:
+        raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform: it says how fast each worker is")
     writers = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
@@ -146,7 +155,7 @@ def _run(given: argparse.Namespace) -> None:
     ):
         warnings.simplefilter("always", EmulationWarning)
         start = time.perf_counter()
-        with _ProgressBar() as bar:
+        with ProgressBar() as bar:
             product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=bar.update)
         seconds = time.perf_counter() - start
         np.lib.format.write_array(file, product, allow_pickle=False)
@@ -180,6 +189,63 @@ def _reproduce(given: argparse.Namespace) -> None:
             study.plot().savefig(file, format=kind)
 
 
+def _run_files(given: argparse.Namespace) -> None:
+    from .outofcore import matmul_files, plan_files
+    from .platform import Platform
+    from .pool import Pool
+
+    for option, value, usual in (
+        ("--emulate", given.emulate, False), ("--trace", given.trace, None), ("--method", given.method, "auto"),
+        ("--block", given.block, 1), ("--time-scale", given.time_scale, 1.0),
+    ):  # fmt: skip
+        if value != usual:
+            raise ValueError(f"{option} is for products in memory, without --memory")
+    arguments = {"memory": given.memory, "dtype": given.dtype}
+    with Pool(Platform.load(given.platform) if given.platform else None) as pool:
+        plan = plan_files(given.A, given.B, given.output, pool=pool, **arguments)
+        print(plan.describe(), flush=True)
+        with ProgressBar() as bar, _PeakMemory() as memory:
+            try:
+                done = matmul_files(given.A, given.B, given.output, pool=pool, progress=bar.update, **arguments)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("; the same command goes on where this one stopped") from None
+    m, n, _ = done.plan.shape
+    rate = done.flops / done.seconds / 1e9
+    print(f"{given.output}: {m} x {n} {done.plan.dtype}, {done.seconds:.3g} s, {rate:.4g} GFLOP/s")
+    if done.resumed:
+        print(f"resumed: {done.resumed} of {done.tiles} tiles were done already")
+    peak = "not known" if memory.peak is None else f"{memory.peak / 2**20:.4g} MiB"
+    print(
+        f"read {done.bytes_read / 1e9:.4g} GB, wrote {done.bytes_written / 1e9:.4g} GB; "
+        f"peak memory {peak} (predicted {done.plan.peak / 2**20:.4g} MiB)"
+    )
+
+
+class _PeakMemory:
+    """`peak`: most bytes that the process took in the block beside what it had before; None where the system does not say."""
+
+    peak: int | None = None
+
+    def __enter__(self) -> _PeakMemory:
+        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak starts anew
+        self._before = self._read("VmRSS")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        after = self._read("VmHWM")
+        if self._before is not None and after is not None:
+            self.peak = after - self._before
+
+    @staticmethod
+    def _read(key: str) -> int | None:
+        try:
+            with open("/proc/self/status") as file:
+                return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
+        except (OSError, StopIteration):
+            return None
+
+
 def worker_table(plan: ProductPlan, trace: Trace) -> str:
     """Predicted against measured ends, one line per worker."""
     predicted = trace.predicted_finish or (0.0,) * len(plan.names)
@@ -194,10 +260,10 @@ def worker_table(plan: ProductPlan, trace: Trace) -> str:
     return "\n".join(lines)
 
 
-class _ProgressBar:
+class ProgressBar:
     """A tqdm bar for work that takes longer than a second; nothing where tqdm or the terminal is missing."""
 
-    def __enter__(self) -> _ProgressBar:
+    def __enter__(self) -> ProgressBar:
         try:
             from tqdm import tqdm
         except ImportError:
@@ -213,8 +279,10 @@ class _ProgressBar:
         return self
 
     def update(self, fraction: float) -> None:
-        """Show that this fraction of the work is done."""
+        """Show that this fraction of the work is done; the first call may say what had been done before."""
         if self._bar is not None:
+            if self._bar.n == 0:
+                self._bar.initial = fraction
             self._bar.update(fraction - self._bar.n)
 
     def __exit__(self, *_: object) -> None:

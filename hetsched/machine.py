@@ -220,21 +220,36 @@ def _quotas(root: str) -> Iterator[tuple[float, str]]:
                     yield cpus, f"cgroup v1 {group} cpu.cfs_quota_us"
 
 
+def memory_room(root: str = "/") -> int:
+    """Bytes in which the system may keep files: what is available, or the tightest cgroup limit if that is less."""
+    room = 2**62
+    for line in _read(root, "proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            room = 1024 * (_natural(line[13:].replace("kB", "")) or 0)
+    for line in _read(root, "proc/self/cgroup").splitlines():
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if not controllers or "memory" in controllers.split(","):
+            kind, name = ("cgroup", "memory.limit_in_bytes") if controllers else ("cgroup2", "memory.max")
+            for directory, _ in _groups(root, path, kind, "memory"):
+                room = min(room, _natural(_read(root, f"{directory}/{name}")) or room)
+    return room
+
+
 def _ratio(quota: str, period: str) -> float | None:
     """Cpus' worth of a quota; None for "max", -1 and whatever is not two positive integers."""
     numerator, denominator = _natural(quota), _natural(period)
     return numerator / denominator if numerator and denominator else None
 
 
-def _groups(root: str, path: str, kind: str) -> Iterator[tuple[str, str]]:
-    """(directory, name) of a cgroup and of its ancestors, where the cpu hierarchy of this kind is mounted."""
+def _groups(root: str, path: str, kind: str, controller: str = "cpu") -> Iterator[tuple[str, str]]:
+    """(directory, name) of a cgroup and of its ancestors, where the controller's hierarchy of this kind is mounted."""
     mounts: dict[str, str] = {}  # mount point -> the group that is seen there
     for line in _read(root, "proc/self/mountinfo").splitlines():
         head, _, tail = line.partition(" - ")
         fields, source = head.split(" "), tail.split(" ")
         if len(fields) < 6 or len(source) < 3 or source[0] != kind:
             continue
-        if kind == "cgroup2" or "cpu" in source[2].split(","):
+        if kind == "cgroup2" or controller in source[2].split(","):
             mounts[_unescape(fields[4])] = _unescape(fields[3])
     views = [(point, top, inner) for point, top in mounts.items() if (inner := _inside(path, top)) is not None]
     if not views:  # a container whose mount does not show what /proc/self/cgroup names: its top is the nearest known

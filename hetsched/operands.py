@@ -65,7 +65,7 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     a, b = operand("A", A), operand("B", B)
     dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
-    alpha, beta = _scalar("alpha", alpha, dtype), _scalar("beta", beta, dtype)
+    alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 
     a2 = a[None, :] if a.ndim == 1 else a
     b2 = b[:, None] if b.ndim == 1 else b
@@ -98,7 +98,8 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     return Operands(a2, b2, c, result, alpha, beta)
 
 
-def _scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
+def scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
+    """A number of the dtype's kind."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):

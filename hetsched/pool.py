@@ -354,6 +354,10 @@ class Pool:
             poll = _engine.Poll(progress) if watched else None
             _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares, poll)
 
+    def _accumulate(self, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: _engine.Poll) -> None:
+        """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
+        _engine.gemm(self._live(), a, b, c, alpha, float(onto), self._shares, poll)
+
     def _run(
         self,
         threads: _engine.Threads,

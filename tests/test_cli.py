@@ -170,6 +170,7 @@ def test_the_users_kernel_choice_is_respected(variable, want):
 
 def test_import_is_light():
     """No plotting, no SciPy, no machine learning at import."""
-    code = "import sys, hetsched; print([m for m in ('matplotlib', 'scipy', 'sklearn', 'tqdm', 'pandas') if m in sys.modules])"
+    optional = ("matplotlib", "scipy", "sklearn", "tqdm", "pandas", "h5py")
+    code = f"import sys, hetsched; print([m for m in {optional} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

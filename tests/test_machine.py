@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hetsched.machine import Cache, Machine, describe, machine
+from hetsched.machine import Cache, Machine, describe, machine, memory_room
 
 CPU = "sys/devices/system/cpu"
 V2_MOUNT = "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate"
@@ -381,3 +381,28 @@ def test_this_machine():
     assert len(m.cores) == len(set(m.cores)) == m.workers
     assert set(m.cores) <= set(m.allowed)
     assert set().union(*m.siblings) <= set(m.allowed)
+
+
+class TestMemoryRoom:
+    """What may keep files: the available memory, or the tightest limit."""
+
+    def test_available(self, tmp_path):
+        Tree(tmp_path).write("proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:    3000 kB")
+        assert memory_room(str(tmp_path)) == 3000 * 1024
+
+    @pytest.mark.parametrize(
+        ("inner", "outer", "want"), [("1000000", "max", 10**6), ("max", "500000", 5 * 10**5), ("max", "max", 3072000)]
+    )
+    def test_v2(self, tmp_path, inner, outer, want):
+        tree = Tree(tmp_path).write("proc/meminfo", "MemAvailable: 3000 kB").cgroup("0::/a/b", V2_MOUNT)
+        tree.write("sys/fs/cgroup/a/memory.max", outer).write("sys/fs/cgroup/a/b/memory.max", inner)
+        assert memory_room(str(tmp_path)) == want
+
+    def test_v1(self, tmp_path):
+        mount = V1_MOUNT.replace("cpu,cpuacct", "memory")
+        tree = Tree(tmp_path).write("proc/meminfo", "MemAvailable: 3000 kB").cgroup("4:memory:/a\njunk", mount)
+        tree.write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "70000")
+        assert memory_room(str(tmp_path)) == 70000
+
+    def test_unknown(self, tmp_path):
+        assert memory_room(str(tmp_path)) == 2**62

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/random.h"
 #include "ring.h"
 
 enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
@@ -30,14 +31,7 @@ typedef struct {
     const int *cancel;
 } search;
 
-/* splitmix64 */
-static int32_t pick(uint64_t *state, int32_t limit)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (int32_t)((z ^ (z >> 31)) % (uint64_t)limit);
-}
+static int32_t pick(uint64_t *state, int32_t limit) { return (int32_t)hs__random_below(state, limit); }
 
 static double edge(const search *s, int32_t i, int32_t j) { return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j]; }
 static int32_t after(const search *s, int32_t k) { return s->at[k + 1 < s->size ? k + 1 : 0]; }

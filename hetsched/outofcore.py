@@ -1,0 +1,458 @@
+"""Products of matrices in files that are larger than memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from . import _engine
+from .files import STAGE, Array, Held, Matrix, Raw, open_matrix
+from .files_output import Output, OutputFile, open_output
+from .files_plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
+from .journal import Journal
+from .machine import memory_room
+from .operands import scalar
+from .pool import Pool, Progress, _shared_pool
+
+_SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesProduct:
+    """What `matmul_files` did.
+
+    Attributes
+    ----------
+    plan : FilesPlan
+    seconds : float
+    flops : float
+        Done by this call; with a resumed product less than the whole.
+    bytes_read, bytes_written : int
+        By this call.
+    tiles, resumed : int
+        Tiles of C, and how many an earlier call had done.
+    """
+
+    plan: FilesPlan
+    seconds: float
+    flops: float
+    bytes_read: int
+    bytes_written: int
+    tiles: int
+    resumed: int
+
+
+def plan_files(
+    a: Any, b: Any, out: Any, *, memory: int | str, dtype: DTypeLike | None = None, pool: Pool | None = None
+) -> FilesPlan:
+    """The plan that `matmul_files` would follow, with its certificate; nothing is changed.
+
+    Raises
+    ------
+    InfeasibleError
+        If the memory is too little; the message says how much is needed.
+    """
+    with ExitStack() as opened:
+        return _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened).plan
+
+
+def matmul_files(
+    a: Any,
+    b: Any,
+    out: Any,
+    *,
+    memory: int | str,
+    dtype: DTypeLike | None = None,
+    alpha: complex = 1.0,
+    pool: Pool | None = None,
+    progress: Progress | bool = False,
+) -> FilesProduct:
+    """alpha a b of matrices that need not fit into memory, written to a file.
+
+    Parameters
+    ----------
+    a, b : path, array, or HDF5 dataset
+        .npy, HDF5, MATLAB's .mat. A matrix inside a file is named as in "file.h5:/group/name" or "file.mat:name"; the name of
+        the only one may be left out. Files of version 7.3 and HDF5 need h5py. Older .mat files need SciPy, and must fit into
+        memory twice.
+    out : path, array, or HDF5 dataset
+        .npy, HDF5 or .mat (version 7.3); inside a file the name is "C" unless given. A file is written beside its place, as
+        out.partial with out.journal, and takes its place when it is complete. An array is written in place.
+    memory : int or str
+        Bytes that this call may take beside what the process has: 2_000_000_000, "2G", "512M", "1.5GiB" (powers of 1024).
+    dtype : dtype_like, optional
+        In which is computed, and of out: float32, float64, complex64 or complex128. By default the common type of a and b;
+        float64 for integers.
+    alpha : number
+    pool : Pool, optional
+        Whose workers multiply; by default all cores. Not an emulated one.
+    progress : callable or bool
+        Called with the fraction done, or True for a bar on the terminal.
+
+    Returns
+    -------
+    FilesProduct
+        With the plan and what was read and written.
+
+    Raises
+    ------
+    InfeasibleError
+        If the memory is too little; the message says how much is needed.
+    ValueError, TypeError, OSError, ImportError
+        For what is wrong with the arguments or files, before anything is changed.
+    OSError
+        When the disk is full; what is done is kept.
+    BlockingIOError
+        If another process is writing out.
+    KeyboardInterrupt
+        Ctrl-C is seen within 0.2 s.
+
+    Notes
+    -----
+    An interrupted product goes on where it was when it is called again with the same inputs: tiles whose checksums are right are
+    kept, and the tiling is that of the first call, provided that it fits into memory. If an input has changed (path, size, time
+    of change, shape or dtype), what was done is discarded.
+
+    A file is read ahead on one thread and written behind on another while the pool multiplies. The system's cache of files is
+    not counted as memory of this call.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> np.save("A.npy", np.ones((500, 300)))
+    >>> done = hs.matmul_files("A.npy", np.ones((300, 400)), "C.npy", memory="8M")
+    >>> np.load("C.npy")[0, 0], done.bytes_written, done.plan.peak <= 8 * 2**20
+    (np.float64(300.0), 1600000, True)
+    """
+    with ExitStack() as opened:
+        job = _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened)
+        if progress is True:
+            from .cli import ProgressBar
+
+            progress = opened.enter_context(ProgressBar()).update
+        return job.run(alpha, progress or None)
+
+
+class _Update(NamedTuple):
+    """C's tile number `tile` (+)= a b; what is then no longer needed goes back."""
+
+    tile: int
+    chunk: int
+    a: Array
+    b: Array
+    give_back: tuple[tuple[int, Array], ...]
+
+
+class _Job:
+    """A product whose inputs are open and checked."""
+
+    def __init__(
+        self, a: Any, b: Any, out: Any, memory: int | str, dtype: DTypeLike | None, pool: Pool, opened: ExitStack
+    ) -> None:
+        allowed = parse_memory(memory)
+        self.pool = pool
+        if pool._emulate:
+            raise ValueError("pool is emulated; products of files run on real cores")
+        self.a, self.b = open_matrix("A", a, allowed, opened), open_matrix("B", b, allowed, opened)
+        (m, k), (rows, n) = self.a.shape, self.b.shape
+        if k != rows:
+            raise ValueError(
+                f"{self.a.name} has {k} columns and {self.b.name} has {rows} rows "
+                f"(shapes {self.a.shape} and {self.b.shape}): they must be equal"
+            )
+        self.dtype = _common(self.a, self.b, dtype)
+        self.out: Output = open_output(out, (m, n), self.dtype, {"A": (a, self.a), "B": (b, self.b)})
+        a_side, b_side = (Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b))
+        c_side = Side(self.dtype.itemsize, self.out.transposed, None, 0)
+        self.problem = Problem((m, n, k), self.dtype, a_side, b_side, c_side, allowed, len(pool))
+        self.plan = plan_tiles(self.problem)
+        self._opened = opened
+
+    # ---- where the last call stopped ----
+
+    def run(self, alpha: complex, progress: Progress | None) -> FilesProduct:
+        start = time.perf_counter()
+        alpha = scalar("alpha", alpha, self.dtype)
+        if not isinstance(self.out, OutputFile):
+            return self._multiply(alpha, progress, self.out, None, set(), start)
+        for matrix in (self.a, self.b):
+            if isinstance(matrix, Held):
+                matrix.fingerprint()
+        self.out.require_space()
+        journal = Journal(self.out.journal, self.out.path)
+        self._opened.callback(journal.close)
+        try:
+            target, done = self._resume(journal, alpha) or (self._begin(journal, alpha), set())
+        except BaseException:
+            if journal.read()[0] is None or not os.path.exists(self.out.partial):
+                journal.remove()
+            raise
+        try:
+            result = self._multiply(alpha, progress, target, journal, done, start)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                text = "no space left; what is done is kept: make room and run the same again"
+                raise OSError(error.errno, text, self.out.partial) from error
+            raise
+        self.out.finish(target.file)
+        journal.remove()
+        return result
+
+    def _product(self, alpha: complex) -> dict[str, Any]:
+        """What is computed, and in which version of the journal that is said."""
+        assert isinstance(self.out, OutputFile)
+        scale = [complex(alpha).real, complex(alpha).imag]
+        sides = {"a": self.a.identity, "b": self.b.identity, "out": self.out.identity}
+        return {"version": 1, **sides, "dtype": self.dtype.str, "alpha": scale}
+
+    def _begin(self, journal: Journal, alpha: complex) -> Raw:
+        assert isinstance(self.out, OutputFile)
+        journal.start({})
+        with suppress(FileNotFoundError):
+            os.unlink(self.out.partial)
+        try:
+            offset = self.out.create()
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(self.out.partial)
+            raise
+        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
+        journal.start({"product": self._product(alpha), "tiling": tiling, "offset": offset})
+        return self.out.open(offset, self._opened)
+
+    def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
+        """What an earlier call left of the same product, or None."""
+        assert isinstance(self.out, OutputFile)
+        header, tiles = journal.read()
+        if header is None and os.path.exists(self.out.partial):
+            raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", self.out.partial)
+        if header is None or header.get("product") != self._product(alpha) or not os.path.exists(self.out.partial):
+            return None
+        tiling = header["tiling"]
+        plan = make_plan(self.problem, tiling["stationary"], (tiling["tile"][0], tiling["tile"][1]), tiling["depth"])
+        if plan.peak > self.problem.memory:
+            raise ValueError(
+                f"{self.out.partial} was begun with tiles that need {plan.peak} bytes, memory is {self.problem.memory}: give as "
+                f"much, or remove {self.out.partial} to begin anew"
+            )
+        try:
+            target = self.out.open(header["offset"], self._opened)
+        except ValueError:  # cut short
+            return None
+        self.plan = plan
+        stage = np.empty(STAGE, np.uint8)
+        return target, {tile for tile, known in tiles.items() if target.checksum(*self._block(tile), stage) == known}
+
+    # ---- the product ----
+
+    def _block(self, tile: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows and columns of C."""
+        (m, n, _), (h, v) = self.plan.shape, self.plan.tile
+        i, j = divmod(tile, self.plan.grid[1])
+        return (i * h, min(m, i * h + h)), (j * v, min(n, j * v + v))
+
+    def _order(self, done: set[int]) -> list[int]:
+        """Tiles left, in an order in which those that need what is held follow each other."""
+        rows, cols, _ = self.plan.grid
+        by_columns = self.plan.stationary == "B"
+        order = (i * cols + j for j in range(cols) for i in range(rows)) if by_columns else range(rows * cols)
+        return [tile for tile in order if tile not in done]
+
+    def _multiply(
+        self, alpha: complex, progress: Progress | None, target: Any, journal: Journal | None, done: set[int], start: float
+    ) -> FilesProduct:
+        order = self._order(done)
+        run = _Run(self, order, target, journal)
+        sizes = {tile: self._block(tile) for tile in order}
+        areas = {tile: float((r1 - r0) * (c1 - c0)) for tile, ((r0, r1), (c0, c1)) in sizes.items()}
+        m, n, k = self.plan.shape
+        whole, left = float(max(m * n, 1)), sum(areas.values())
+        before = whole - left if order else whole
+        if progress is not None and done:
+            progress(before / whole)
+        with run:
+            for update, c in run.updates():
+                part = areas[update.tile] / self.plan.grid[2]
+                poll = _engine.Poll(None if progress is None else _share(progress, before / whole, part / whole))
+                self.pool._accumulate(update.a, update.b, c, alpha, update.chunk > 0, poll)
+                before += part
+        if progress is not None:
+            progress(1.0)
+        for name, matrix in (("A", self.a), ("B", self.b)):
+            if not matrix.unchanged():
+                raise OSError(f"{name} ({matrix.path}) was changed while it was read; the product is not written")
+        return FilesProduct(
+            plan=self.plan,
+            seconds=time.perf_counter() - start,
+            flops=_engine.flops_per_update(self.dtype) * k * left,
+            bytes_read=self.a.bytes_read + self.b.bytes_read,
+            bytes_written=int(left) * self.dtype.itemsize,
+            tiles=self.plan.grid[0] * self.plan.grid[1],
+            resumed=len(done),
+        )
+
+
+def _share(progress: Progress, start: float, part: float) -> Progress:
+    return lambda fraction: progress(start + part * fraction)
+
+
+def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
+    """The dtype in which is computed."""
+    if given is not None:
+        dtype = np.dtype(given).newbyteorder("=")
+        if dtype not in _engine.DTYPES:
+            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {np.dtype(given)}")
+        for matrix in (a, b):
+            if matrix.dtype.kind == "c" and dtype.kind != "c":
+                raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")
+        return dtype
+    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
+    if dtype.kind in "bui":
+        dtype = np.dtype(np.float64)
+    elif dtype == np.float16:
+        dtype = np.dtype(np.float32)
+    if dtype not in _engine.DTYPES:
+        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {_SUPPORTED}")
+    return dtype
+
+
+class _Run:
+    """A reader and a writer around the multiplication. Buffers go round: full ones wait in a queue, used ones go back."""
+
+    def __init__(self, job: _Job, order: list[int], target: Any, journal: Journal | None) -> None:
+        plan = job.plan
+        (h, v), d, k = plan.tile, plan.depth, plan.shape[2]
+        self._job, self._order, self._target, self._journal = job, order, target, journal
+        self._stopped = threading.Event()
+        self._ready: SimpleQueue[_Update | BaseException] = SimpleQueue()
+        self._free: tuple[SimpleQueue[Array | None], ...] = (SimpleQueue(), SimpleQueue(), SimpleQueue())
+        self._full: SimpleQueue[tuple[int, Array] | None] = SimpleQueue()
+        self._error: BaseException | None = None
+        counts = buffers(plan.grid, ("C", "A", "B").index(plan.stationary))
+        sizes = (h * min(d, k), min(d, k) * v, h * v)
+        for queue, count, size in zip(self._free, counts, sizes, strict=True):
+            for _ in range(int(count)):
+                queue.put(np.empty(size, job.dtype))
+        # What the system cannot keep until it is read again need not push out other files.
+        job.a.drop_behind = job.b.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(work,), name=f"hetsched {name}", daemon=True)
+            for work, name in ((self._read, "reader"), (self._write, "writer"))
+        ]
+
+    def __enter__(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for what is being written; after an error or Ctrl-C only until both threads have noticed."""
+        if kind is not None:
+            self._stop()
+        self._full.put(None)
+        try:
+            for thread in self._threads:
+                thread.join()
+        except BaseException:  # Ctrl-C while the last tiles are written
+            self._stop()
+            for thread in self._threads:
+                thread.join()
+            raise
+        if kind is None and self._error is not None:
+            raise self._error
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        for queue in self._free:
+            queue.put(None)
+        self._full.put(None)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except InterruptedError:
+            pass
+        except BaseException as error:
+            self._error = self._error or error
+            self._ready.put(error)
+            self._free[2].put(None)
+
+    def _take(self, which: int) -> Array:
+        buffer = self._free[which].get()
+        if buffer is None:
+            raise InterruptedError
+        return buffer
+
+    def updates(self) -> Iterator[tuple[_Update, Array]]:
+        """The updates in turn, each with its tile of C."""
+        chunks = self._job.plan.grid[2]
+        for tile in self._order:
+            flat = self._free[2].get()
+            if flat is None:
+                raise self._error or InterruptedError
+            c = self._shaped(tile, flat)
+            for _ in range(chunks):
+                update = self._ready.get()
+                if isinstance(update, BaseException):
+                    raise update
+                yield update, c
+                for which, buffer in update.give_back:
+                    self._free[which].put(buffer)
+            self._full.put((tile, flat))
+
+    def _shaped(self, tile: int, flat: Array) -> Array:
+        (r0, r1), (c0, c1) = self._job._block(tile)
+        height, width = r1 - r0, c1 - c0
+        if self._target.transposed:
+            return flat[: height * width].reshape(width, height).T
+        return flat[: height * width].reshape(height, width)
+
+    def _read(self) -> None:
+        """Bring the chunks of every update in order, each as soon as there is a buffer for it."""
+        job, plan = self._job, self._job.plan
+        (_, cols, chunks), k = plan.grid, plan.shape[2]
+        stage = np.empty(STAGE, np.uint8)
+        stays = {"C": None, "A": 0, "B": 1}[plan.stationary]
+        held: dict[int, tuple[Array, Array]] = {}
+        for at, tile in enumerate(self._order):
+            places = divmod(tile, cols)
+            following = divmod(self._order[at + 1], cols) if at + 1 < len(self._order) else (-1, -1)
+            block = job._block(tile)
+            for chunk in range(chunks):
+                depth = (chunk * plan.depth, min(k, (chunk + 1) * plan.depth))
+                views, give_back = [], []
+                for which, matrix in enumerate((job.a, job.b)):
+                    if which == stays and chunk in held:
+                        view, buffer = held.pop(chunk)
+                    else:
+                        buffer = self._take(which)
+                        rows, columns = (block[0], depth) if which == 0 else (depth, block[1])
+                        view = matrix.read(rows, columns, buffer, stage, self._stopped.is_set)
+                    if which == stays and following[which] == places[which]:
+                        held[chunk] = view, buffer
+                    else:
+                        give_back.append((which, buffer))
+                    views.append(view)
+                self._ready.put(_Update(tile, chunk, views[0], views[1], tuple(give_back)))
+
+    def _write(self) -> None:
+        """Write tiles, record them, give their buffers back."""
+        job = self._job
+        while (item := self._full.get()) is not None:
+            tile, flat = item
+            rows, cols = job._block(tile)
+            data = flat[: (rows[1] - rows[0]) * (cols[1] - cols[0])]
+            self._target.write(rows, cols, data, self._stopped.is_set)
+            if self._journal is not None:
+                self._journal.add(tile, zlib.crc32(data.data))
+            self._free[2].put(flat)
