@@ -73,7 +73,7 @@ class StarPlan(Plan):
         Lower bounds: "work", "traffic" and "transfer" hold for every plan, "steady state" (without and with the traffic of C)
         for square chunks of at most the side that the memory allows.
     returns : {"lazy", "eager", ""}
-        When results go back: just before the worker's next chunk, or as soon as the port is free; "" of "exact": when that is best.
+        When results go back: just before the worker's next chunk, or as soon as the port is free. "exact", "": when it is best.
     variant : str
         Of "het", else "".
     variants : dict of str to float
