@@ -99,7 +99,7 @@ static void try_dealings(tried *x, int64_t col)
 static void every_order(void)
 {
     static const int64_t sizes[] = {3, 5, 5, 12, 12, 21};
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < 200; round++) {
         double times[MAX], costs[MAX];
         int64_t memory[MAX];
         const int32_t p = 1 + (int32_t)check_random(3);
@@ -110,8 +110,8 @@ static void every_order(void)
             memory[i] = same ? memory[i - 1] : sizes[check_random(6)];
         }
         memory[check_random((unsigned)p)] = 12;
-        const hs_star star = {1 + check_random(3), 1 + check_random(p == 1 ? 5 : 3), 1 + check_random(p == 3 ? 1 : 2), p, times, costs, memory};
-        if (p == 3 && star.r * star.s > 4) continue;
+        const hs_star star = {1 + check_random(3), 1 + check_random(5), 1 + check_random(3), p, times, costs, memory};
+        if (star.r * star.s * (star.t + 2) > (p == 1 ? 60 : p == 2 ? 12 : 9)) continue;
         static tried slow;
         static plan x;
         slow = (tried){.star = &star, .best = INFINITY};
@@ -124,7 +124,7 @@ static void every_order(void)
 
 static void columns_and_rows(void)
 {
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < 60; round++) {
         static const int64_t sizes[] = {4, 5, 12, 21, 32};
         double times[MAX], costs[MAX];
         int64_t memory[MAX], end = 0, below = 0;
