@@ -45,6 +45,30 @@ static void golden(void)
     }
 }
 
+/* Found among random ones: what an error in the pruning costs most often. Each is that of brute force in tests/oracles_star.py. */
+static void pruning(void)
+{
+    static const struct {
+        int64_t r, s, t;
+        double costs[2], times[2];
+        int64_t memory[2];
+        double least;
+    } found[] = {{2, 3, 1, {1, 1}, {4, 1}, {5, 5}, 24},    {3, 2, 2, {0, 2}, {4, 1}, {12, 5}, 39},   {2, 3, 2, {2, 2}, {6, 5}, {12, 21}, 64},
+                 {2, 4, 2, {2, 2}, {4, 6}, {12, 12}, 76},  {3, 2, 2, {1, 1}, {5, 5}, {12, 21}, 45},  {1, 4, 2, {1, 1}, {3, 3}, {12, 21}, 24},
+                 {2, 2, 3, {2, 1}, {4, 4}, {12, 12}, 44},  {3, 2, 2, {1, 2}, {5, 5}, {5, 12}, 57}};
+    for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
+        const hs_star star = {found[k].r, found[k].s, found[k].t, 2, found[k].times, found[k].costs, found[k].memory};
+        static plan x;
+        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == found[k].least && replayed(&star, &x) == x.makespan);
+    }
+    /* two panels of two columns, 2 (2 + 3 + 4 * 3 + 2), where 3 + 1 take 3 + 4 + 4 * 4.5 + 3 and 1 + 2 * 4 + 1.5 + 1 */
+    const double link[] = {1}, time[] = {1.5};
+    const int64_t memory[] = {21};
+    const hs_star alone = {1, 4, 4, 1, time, link, memory};
+    static plan x;
+    CHECK(solve(&alone, 1000000, 38.25, &x) == HS_OK && x.makespan == 38 && replayed(&alone, &x) == 38);
+}
+
 /* ---- every order ---------------------------------------------------------------------------------------------- */
 
 /* A worker's messages: C of every chunk, its panels, its result. */
@@ -117,6 +141,7 @@ static void every_order(void)
         slow = (tried){.star = &star, .best = INFINITY};
         try_dealings(&slow, 0);
         CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best && replayed(&star, &x) == slow.best);
+        CHECK(solve(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK && x.makespan == slow.best); /* nothing but bounds at work */
     }
 }
 
@@ -134,6 +159,8 @@ static void columns_and_rows(void)
         static plan x;
         if (!CHECK(solve(&star, 10000000, INFINITY, &x) == HS_OK)) continue;
         CHECK(replayed(&star, &x) == x.makespan);
+        const double least = x.makespan;
+        CHECK(solve(&star, 10000000, least * (1 + 1e-9), &x) == HS_OK && x.makespan == least);
         for (int64_t col = 0; col < star.s; col = end) {
             for (int64_t row = 0; row < star.r; row = below) {
                 const hs_star_chunk *found = NULL;
@@ -187,6 +214,7 @@ static void refusals(void)
 int main(void)
 {
     golden();
+    pruning();
     every_order();
     columns_and_rows();
     refusals();
