@@ -496,6 +496,7 @@ class TestExact:
         least = plan_of((r, s, t, costs, times, memory), "exact").makespan
         order = random.Random(seed).sample(range(3), 3)
         assert plan_of((r, s, t, *([values[i] for i in order] for values in (costs, times, memory))), "exact").makespan == least
+        assert plan_of((r, s, t, [c / 8 for c in costs], [w / 8 for w in times], memory), "exact").makespan == least / 8
         assert plan_of((r, s, t, (*costs, 1), (*times, 1), (*memory, 4)), "exact").makespan == least
         assert plan_of((r, s, t, costs[1:], times[1:], memory[1:]), "exact").makespan >= least
         assert plan_of((r, s - 1, t, costs, times, memory), "exact").makespan <= least

@@ -17,8 +17,8 @@ static const double less = 1.0 - 1e-12; /* what is not less than that is not bet
 typedef struct leg {
     int32_t kind, next;
     double port, work;
-    double ahead;            /* on the port to the end of the panel */
-    double from_port, from_last; /* the panel ends no sooner than so long after the next message can start, and the last step ends */
+    double ahead;                /* on the port to the end of the panel */
+    double from_port, from_last; /* alone the panel ends so long after its panel buffer is free or the last step is computed, the later */
 } leg;
 
 /* Workers alike. */
@@ -57,7 +57,7 @@ typedef struct search {
     int32_t *place;
     trace *trail, *found; /* of the layers before; the messages of the best plan */
     int64_t trail_count, trail_room, length;
-    int64_t nodes;
+    int64_t nodes; /* messages that may still be tried */
     double best, dropped; /* makespan; least bound of what was left out */
     const int *cancel;
 } search;
