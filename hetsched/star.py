@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
-METHODS = (*PAPER, "search")
+METHODS = (*PAPER, "search", "exact")
 RETURNS = ("lazy", "eager")
 VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "global": 0,
@@ -37,10 +37,12 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
 HELD = ("C", "A", "B")  # in the order of hs_star_held
 _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C")  # the first three hold for every plan
 _DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
+_LISTED = 3  # of hs_star_order
 _MOST = 1e200
 _MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; from here on Ctrl-C is looked for
 _MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
+_MOST_EXACT = 2**20  # messages, of hs_star_exact
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -70,8 +72,8 @@ class StarPlan(Plan):
     bounds : dict of str to float
         Lower bounds: "work", "traffic" and "transfer" hold for every plan, "steady state" (without and with the traffic of C)
         for square chunks of at most the side that the memory allows.
-    returns : {"lazy", "eager"}
-        When results go back: just before the worker's next chunk, or as soon as the port is free.
+    returns : {"lazy", "eager", ""}
+        When results go back: just before the worker's next chunk, or as soon as the port is free. "exact", "": when it is best.
     variant : str
         Of "het", else "".
     variants : dict of str to float
@@ -160,33 +162,36 @@ def plan_product(
     platform : Platform
         A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
         one that holds any chunk.
-    method : {"best", "search", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"}
+    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"}
         The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
         memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "search" chooses for
         each worker what it holds (C, A or B), the form of its chunks and how much it does, by rows or columns, and the port's
         order, first by a relaxation, then by annealing on simulated makespans. "best" is the best of all these (without "het" or
-        "homi" where they alone would take many seconds).
+        "homi" where they alone would take many seconds). "exact", for small instances and not tried by "best", is the least
+        makespan while C stays with the worker, over panels of full columns of any width up to mu and every order of the port.
     returns : {"lazy", "eager"}
-        When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free.
+        When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free. Not for
+        "exact".
     variant : str, optional
         Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
         "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
     seed : int
         Of the search: 0 to 2**64 - 1. The same arguments give the same plan.
     effort : int
-        Of the search: how many messages it simulates, about. The default takes about half a second.
+        Of the search: how many messages it simulates, about. The default takes about half a second. Of "exact": how many it
+        tries at most, a few million per second.
 
     Returns
     -------
     StarPlan
-        lower_bound holds for every plan, also for other shapes of chunks.
+        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns" with "exact".
 
     Raises
     ------
     InfeasibleError
         If no worker's memory holds a chunk: 5 blocks, 3 for "bmm".
     ValueError, TypeError
-        For arguments outside their ranges.
+        For arguments outside their ranges; ValueError where "exact" has no proof after `effort` messages.
 
     Notes
     -----
@@ -203,6 +208,8 @@ def plan_product(
     >>> plan = hs.plan_product(4, 8, 3, platform)
     >>> plan.makespan, plan.columns.tolist(), plan.method
     (195.0, [4, 4], 'search')
+    >>> hs.plan_product(4, 8, 3, platform, "exact").certificate()
+    'makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)'
     """
     start = time.perf_counter()
     most = 2**31 - 1
@@ -216,6 +223,8 @@ def plan_product(
         raise ValueError(f"method must be one of best, {', '.join(METHODS)}, got {method!r}")
     if returns not in RETURNS:
         raise ValueError(f"returns must be one of {', '.join(RETURNS)}, got {returns!r}")
+    if returns != "lazy" and method == "exact":
+        raise ValueError(f"returns is not for method='exact', which sends results when that is best, got {returns!r}")
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
     if variant is not None and variant not in VARIANTS:
@@ -248,6 +257,8 @@ def plan_product(
     number, variants = -1, [0.0] * 8
     if chosen == "search":
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
+    elif chosen == "exact":
+        makespan, chunks, log = _exact(star, shape, memory, messages, effort)
     else:
         result = star.plan(PAPER.index(chosen), choice, eager, True, long)
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
@@ -256,13 +267,13 @@ def plan_product(
     bound = max(bounds[name] for name in _BOUNDS[:3])
     updates = np.zeros(len(times), np.int64)
     np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
-    mu = result.sides if chosen != "search" else np.array([_engine.star_side(int(m), layout) for m in memory])
+    mu = result.sides if chosen in PAPER else _sides(memory, layout)
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
         lower_bound=min(bound, makespan),
         optimal=proven(makespan, bound),
-        scope="",
+        scope="panels of full columns" if chosen == "exact" else "",
         shape=shape,
         makespan=makespan,
         columns=_check.frozen(_columns_of(updates, shape)),
@@ -272,7 +283,7 @@ def plan_product(
         messages=_check.frozen(log),
         updates=_check.frozen(updates),
         bounds=bounds,
-        returns=returns,
+        returns=returns if chosen != "exact" else "",
         variant=names[number] if chosen == "het" else "",
         variants={names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {},
         cycle_times=_check.frozen(times),
@@ -281,6 +292,39 @@ def plan_product(
         names=platform.names,
         planning_time=time.perf_counter() - start,
     )
+
+
+def _exact(
+    star: _engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, effort: int
+) -> tuple[float, NDArray[Any], NDArray[Any]]:
+    """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
+    r, s, t = shape
+    sides = np.minimum(_sides(memory, _DOUBLE), r)
+    parts = -(-r // int(sides[sides > 0].min()))
+    failure = f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)} workers"
+    if s * parts * (t + 2) > _MOST_EXACT:
+        raise ValueError(f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried")
+    trials = []
+    for name in _worth_trying(messages, memory):
+        for eager in (False, True) if name != "bmm" else ():
+            trial = star.plan(PAPER.index(name), -1, eager, False, False)
+            # equal workers in turn may do with less memory than they have
+            if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
+                trials.append((trial.makespan, PAPER.index(name), eager))
+    known = min(trials)
+    try:
+        chunks, served = star.exact(s * parts, effort, known[0])
+    except InfeasibleError:
+        result = star.plan(known[1], -1, known[2], True, False)
+        return result.makespan, result.chunks, result.messages
+    except NotImplementedError:
+        raise ValueError(f"{failure} need more than effort={effort} messages tried; raise effort or use 'search'") from None
+    makespan, log = star.simulate(chunks, _LISTED, served, False)
+    return makespan, chunks, log
+
+
+def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
+    return np.array([_engine.star_side(int(m), layout) for m in memory], np.int64)
 
 
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable
@@ -351,6 +352,61 @@ def simulate_given(shape, costs, times, chunks, *, demand):
         place[i] = (c, k + 1)
         if k + 1 == len(own[i][c]):
             place[i], free[i], done[i] = (c + 1, 0), port, []
+
+
+def splits(columns, widest):
+    """Ordered lists of widths, 1 to widest, that sum to columns."""
+    return [[v, *rest] for v in range(1, min(columns, widest) + 1) for rest in splits(columns - v, widest)] if columns else [[]]
+
+
+def dealings(s, sides):
+    """For each worker the widths of its panels."""
+    for bars in itertools.product(range(s + 1), repeat=len(sides)):
+        if sum(bars) == s and all(side or not own for own, side in zip(bars, sides, strict=True)):
+            yield from itertools.product(*(splits(own, side) for own, side in zip(bars, sides, strict=True)))
+
+
+def messages_of(r, t, widths, side):
+    """(kind, blocks, updates) of a worker with panels of these widths."""
+    parts = [(min(side, r - top), v) for v in widths for top in range(0, r, side)] if side else []
+    return [m for h, v in parts for m in [(LOAD, h * v, 0), *[(PANEL, h + v, h * v)] * t, (RETURN, h * v, 0)]]
+
+
+def count_of_orders(r, s, t, sides):
+    """How many dealings, each in how many orders."""
+    total = 0
+    for dealt in dealings(s, sides):
+        lengths = [len(messages_of(r, t, widths, side)) for widths, side in zip(dealt, sides, strict=True)]
+        total += math.factorial(sum(lengths)) // math.prod(math.factorial(n) for n in lengths)
+    return total
+
+
+def least_makespan(r, s, t, costs, times, memory):
+    """Over all dealings and orders: no bound and no dominance, the same state is only gone through once. Exact for integers."""
+    sides, p = [side_of(m) for m in memory], len(memory)
+
+    def best_order(queues):
+        @functools.cache
+        def best_from(port, workers):
+            """Workers: (messages sent, ends of the panels of the chunk after that of its C)."""
+            ways = []
+            for i in range(p):
+                sent, ends = workers[i]
+                if sent == len(queues[i]):
+                    continue
+                kind, blocks, updates = queues[i][sent]
+                waits = 0 if kind == LOAD else ends[-1] if kind == RETURN or len(ends) == 1 else ends[-2]
+                end = max(port, waits) + blocks * costs[i]
+                ends = (*ends, max(end, ends[-1]) + updates * times[i]) if kind == PANEL else (end,)
+                ways.append(best_from(end, (*workers[:i], (sent + 1, ends), *workers[i + 1 :])))
+            return min(ways, default=port)
+
+        return best_from(0, ((0, (0,)),) * p)
+
+    return min(
+        best_order([messages_of(r, t, widths, side) for widths, side in zip(dealt, sides, strict=True)])
+        for dealt in dealings(s, sides)
+    )
 
 
 def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any], peaks: list[int] | None = None) -> float:

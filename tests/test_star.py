@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_star import (
+    count_of_orders,
     every_log,
     het,
     homogeneous,
     judge,
+    least_makespan,
     makespan,
     selections,
     shared,
@@ -122,7 +124,7 @@ class TestPaper:
         ("instance", "value"), [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 56), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 158)]
     )
     def test_not_the_optimum(self, instance, value):
-        """The exact optima over full-column panels are 47 and 136."""
+        """TestExact has what is."""
         assert plan_of(instance, "het").makespan == value
 
     def test_sides(self):
@@ -223,28 +225,6 @@ class TestModel:
             for order in (ROUND_ROBIN, DEMAND):
                 value, messages = star.simulate(plan.chunks, order, panels[:0], True)
                 assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist()) == value
-
-    def test_exact_optimum(self):
-        """47, over panels of full columns of any width, to any worker, in every order of the port."""
-
-        def widths(columns):
-            if columns == 0:
-                return [[]]
-            return [[v, *rest] for v in (1, 2)[:columns] for rest in widths(columns - v)]
-
-        star = _engine.Star((2, 4, 2), np.array([2.0, 3.0]), np.array([1.0, 2.0]), np.array([12, 12], np.int64))
-        best = math.inf
-        for first in range(5):
-            for own in itertools.product(widths(first), widths(4 - first)):
-                flat = [(worker, v) for worker in (0, 1) for v in own[worker]]
-                starts = itertools.accumulate((v for _, v in flat), initial=0)
-                chunks = chunks_of((worker, 0, 2, 0, col, 2, v, 1) for (worker, v), col in zip(flat, starts, strict=False))
-                total, second = 4 * len(flat), 4 * len(own[1])
-                for places in itertools.combinations(range(total), second):
-                    served = np.zeros(total, np.int32)
-                    served[list(places)] = 1
-                    best = min(best, star.simulate(chunks, LISTED, served, False)[0])
-        assert best == 47
 
     def test_given_chunks(self):
         """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""
@@ -463,6 +443,114 @@ class TestSearch:
         assert plan.optimal
 
 
+def tiny(seed, *, most):
+    """An instance with at most so many dealings and orders, and more than one of each if there are as many workers."""
+    rng = random.Random(seed)
+    while True:
+        p = rng.choice([1, 2, 2, 2, 3])
+        costs, times = ([rng.randint(low, high) for _ in range(p)] for low, high in ((rng.random() < 0.8, 4), (1, 6)))
+        memory = [rng.choice([4, 5, 12, 12, 21]) for _ in range(p)]
+        if rng.random() < 0.3:
+            costs, times, memory = ([values[0]] * p for values in (costs, times, memory))
+        shape = rng.randint(1, 4), rng.randint(2, 5), rng.randint(1, 3)
+        if max(memory) >= 5 and count_of_orders(*shape, [side_of(m) for m in memory]) <= most:
+            return (*shape, tuple(costs), tuple(times), tuple(memory))
+
+
+def middling(seed, *, workers=3):
+    """Out of reach for brute force."""
+    rng = random.Random(seed)
+    costs, times = (tuple(rng.randint(low, high) for _ in range(workers)) for low, high in ((0, 4), (1, 9)))
+    memory = tuple(rng.choice([5, 12, 21, 32, 45]) for _ in range(workers))
+    return rng.randint(1, 6), rng.randint(2, 8), rng.randint(1, 4), costs, times, memory
+
+
+class TestExact:
+    @pytest.mark.parametrize(
+        ("instance", "value"),
+        [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 47), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 136), (FIRST, 220)],
+    )
+    def test_golden(self, instance, value):
+        plan = plan_of(instance, "exact")
+        assert plan.makespan == value
+        assert valid(instance, plan)
+        assert (plan.method, plan.scope, plan.optimal, plan.returns) == ("exact", "panels of full columns", False, "")
+        assert "optimal among panels of full columns (exact)" in plan.certificate()
+        assert plan.mu.tolist() == [side_of(m) for m in instance[5]]
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_brute_force(self, seed):
+        """Every dealing of columns and every order of the messages, in integers."""
+        for k in range(5):
+            instance = tiny(5 * seed + k, most=20000 if k else 200000)
+            plan = plan_of(instance, "exact")
+            assert plan.makespan == least_makespan(*instance), instance
+            assert valid(instance, plan)
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_never_above_the_seven(self, seed):
+        """But Toledo's blocks; equal workers in turn are cut to the least memory among them."""
+        instance = middling(seed)
+        plan = plan_of(instance, "exact")
+        assert valid(instance, plan)
+        r, s, t, *_, memory = instance
+        sides = plan.mu[plan.chunks["worker"]]
+        assert (plan.chunks["width"] <= sides).all()
+        assert (plan.chunks["height"] == np.minimum(sides, r - plan.chunks["row"])).all()
+        assert (
+            plan.chunks[["held", "buffers", "depth"]] == np.array((0, 2, 1), plan.chunks[["held", "buffers", "depth"]].dtype)
+        ).all()
+        for method in METHODS[:-1]:
+            for returns in ("lazy", "eager"):
+                other = plan_of(instance, method, returns=returns)
+                if (np.minimum(other.mu, r) == np.minimum(plan.mu, r))[other.enrolled].all():
+                    assert plan.makespan <= other.makespan
+        again = plan_of(instance, "exact")
+        assert again.messages.tolist() == plan.messages.tolist()
+        assert again.chunks.tolist() == plan.chunks.tolist()
+
+    @pytest.mark.parametrize("seed", range(25))
+    def test_relations(self, seed):
+        """What an optimum must do when the instance changes, beyond the reach of brute force."""
+        r, s, t, costs, times, memory = middling(seed + 400)
+        least = plan_of((r, s, t, costs, times, memory), "exact").makespan
+        order = random.Random(seed).sample(range(3), 3)
+        assert plan_of((r, s, t, *([values[i] for i in order] for values in (costs, times, memory))), "exact").makespan == least
+        assert plan_of((r, s, t, [c / 8 for c in costs], [w / 8 for w in times], memory), "exact").makespan == least / 8
+        assert plan_of((r, s, t, (*costs, 1), (*times, 1), (*memory, 4)), "exact").makespan == least
+        assert plan_of((r, s, t, costs[1:], times[1:], memory[1:]), "exact").makespan >= least
+        assert plan_of((r, s - 1, t, costs, times, memory), "exact").makespan <= least
+        assert plan_of((r, s, t + 1, costs, times, memory), "exact").makespan >= least
+        assert plan_of((r, s, t, costs, [w + (i == 1) for i, w in enumerate(times)], memory), "exact").makespan >= least
+        assert plan_of((r, s, t, [c + (i == 2) for i, c in enumerate(costs)], times, memory), "exact").makespan >= least
+
+    def test_many_equal_workers(self):
+        """More of them never harm; those that the port cannot feed change nothing."""
+        spans = [plan_of((2, 5, 2, (1,) * p, (3,) * p, (12,) * p), "exact").makespan for p in range(1, 8)]
+        assert spans == sorted(spans, reverse=True)
+        assert spans[:2] == [least_makespan(2, 5, 2, (1,) * p, (3,) * p, (12,) * p) for p in (1, 2)]
+        assert spans[3:] == [spans[3]] * 4
+
+    def test_narrow_panels_of_a_wide_worker(self):
+        """mu is larger than r and s: a chunk is all of C at most."""
+        instance = (2, 3, 2, (1, 2), (4, 5), (10**9, 12))
+        plan = plan_of(instance, "exact")
+        assert plan.makespan == least_makespan(*instance)
+        assert hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]), "exact").makespan == 15 + 8 + 15 + 15 + 15
+
+    def test_little_memory(self):
+        instance = (2, 3, 2, (0, 1), (1, 5), (4, 5))
+        plan = plan_of(instance, "exact")
+        assert plan.enrolled.tolist() == [1]
+        assert valid(instance, plan)
+        with pytest.raises(hs.InfeasibleError, match="'exact' needs at least 5 blocks, the largest is 4"):
+            plan_of((2, 3, 2, (1, 1), (1, 5), (4, 3)), "exact")
+
+    def test_the_search_goes_further(self):
+        """What is held and lower or oblong chunks are outside the class."""
+        assert plan_of(FIRST, "search").makespan == 195 < plan_of(FIRST, "exact").makespan
+
+
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**9), method=st.sampled_from((*METHODS, "search")), exponent=st.integers(-300, 300))
 def test_unit_of_time_does_not_matter(seed, method, exponent):
@@ -600,7 +688,10 @@ class TestBadInput:
             ({"s": 2.5}, ValueError, "s must be an integer, got 2.5"),
             ({"t": "3"}, TypeError, "t must be an integer, got '3'"),
             ({"t": 2**31}, ValueError, "t must be in"),
-            ({"method": "exact"}, ValueError, "method must be one of best, hom, .*, got 'exact'"),
+            ({"method": "greedy"}, ValueError, "method must be one of best, hom, .*, exact, got 'greedy'"),
+            ({"method": "exact", "returns": "eager"}, ValueError, "returns is not for method='exact', .*, got 'eager'"),
+            ({"method": "exact", "effort": 9}, ValueError, r"\(4, 8, 3\) on 2 workers need more than effort=9 messages"),
+            ({"method": "exact", "s": 10**6}, ValueError, "on 2 workers can need 10000000 messages, at most 1048576 are tried"),
             ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
             ({"seed": -1}, ValueError, r"seed must be in \[0, 18446744073709551615\], got -1"),
             ({"effort": -1}, ValueError, r"effort must be in \[0, 1000000000000\], got -1"),

@@ -495,6 +495,19 @@ typedef struct hs_star_summary {
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
 
+/* The least makespan over panels of full columns: a panel of 1 .. mu columns, mu = hs_star_side(memory, HS_STAR_DOUBLE), goes to
+ * a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1; in every order of the port, results at any
+ * time. Layers of states with dominance and bounds, widened until nothing is left out that could matter: for small instances.
+ *   effort       messages tried, at most; HS_ERROR_UNSUPPORTED if they, or 2^20 messages of a plan, do not suffice
+ *   limit        > 0: plans that end before this are looked for, INFINITY: all; HS_ERROR_INFEASIBLE if there is none, or no
+ *                worker can hold a chunk (5 blocks)
+ *   chunk_count, chunks  out: [s * parts] at most, parts = the largest ceil(r / mu) of the workers that can hold a chunk
+ *   length, served       out: [s * parts * (t + 2)] at most, for HS_STAR_LISTED
+ *   makespan     out: at most 1 + 1e-12 times the least one
+ * Time exponential in s and p; memory O(p) per message tried of a layer, and 12 bytes per message tried. */
+hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
+                        int64_t *length, int32_t *served, double *makespan);
+
 /* How a worker goes through its columns of C. A plan by rows is one by columns of C^T = B^T A^T: r and s, rows and columns, A
  * and B change places in what follows. */
 typedef struct hs_star_share {

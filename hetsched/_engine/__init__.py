@@ -390,6 +390,14 @@ class Star:
         check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.from_buffer("hs_star_chunk[]", chunks)))
         return chunks, order[0], makespan[0]
 
+    def exact(self, most_chunks: int, effort: int, limit: float) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header says."""
+        chunks, served = np.zeros(most_chunks, STAR_CHUNK), np.empty(most_chunks * (self.handle.t + 2), np.int32)
+        count, length, makespan = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
+        found = count, ffi.from_buffer("hs_star_chunk[]", chunks), length, _int32s(served), makespan
+        _cancellable(lambda cancel: lib.hs_star_exact(self.handle, effort, limit, cancel, *found), effort > 0)
+        return chunks[: count[0]].copy(), served[: length[0]].copy()
+
     def simulate(
         self, chunks: NDArray[Any], order: int, served: NDArray[np.int32], eager: bool, long: bool = False
     ) -> tuple[float, NDArray[Any]]:

@@ -1,0 +1,532 @@
+/* The least makespan over panels of full columns. A state is how far every worker is, how many columns are not dealt, and when the
+ * port and the workers are free. All that follows is sums and maxima of these times, so of two states that agree but for them
+ * the one with no later time is at least as good. States are kept in layers by the number of messages sent, those that agree
+ * are in the same; a layer keeps the best so many by a lower bound. Again with more, until no state was left out that could matter. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "star.h"
+
+enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
+static const double less = 1.0 - 1e-12; /* what is not less than that is not better: bounds are rounded */
+
+/* ---- workers -------------------------------------------------------------------------------------------------- */
+
+/* A message, at a place in a panel of columns of one width; 0 is the place between panels. */
+typedef struct leg {
+    int32_t kind, next;
+    double port, work;
+    double ahead;                /* on the port to the end of the panel */
+    double from_port, from_last; /* alone the panel ends so long after its panel buffer is free or the last step is computed, the later */
+} leg;
+
+/* Workers alike. */
+typedef struct breed {
+    double link_cost, cycle_time;
+    int64_t height, width, parts; /* of chunks at most; chunks one below the other */
+    leg *legs;
+    double *alone; /* [s + 1] time for so many more columns if the port has nothing else to do */
+    double column; /* least time on the port for one */
+} breed;
+
+typedef struct trace {
+    int32_t parent, slot, width; /* width: of the panel that begins, or 0 */
+} trace;
+
+/* States. Those of equal workers are sorted. */
+typedef struct layer {
+    int64_t count, room;
+    double *times;  /* [1 + 2 p] each: port free; the last panel but one and the last one computed, none before that */
+    int32_t *place; /* [1 + p] each: columns left; legs */
+    double *bound;  /* INFINITY: no longer there */
+    trace *origin;
+    int32_t *next; /* of those with the same hash */
+} layer;
+
+typedef struct search {
+    int64_t r, s, t;
+    int32_t p;           /* workers that hold a chunk, those alike side by side, by breed[].column */
+    int32_t *ids, *kind; /* [p] index in the star; in breed[] */
+    breed *breeds;
+    double *cheapest; /* [s + 1] least time on the port for so many columns */
+    layer front, after;
+    int32_t *heads;
+    int64_t mask;
+    double *times; /* of the state at hand */
+    int32_t *place;
+    trace *trail, *found; /* of the layers before; the messages of the best plan */
+    int64_t trail_count, trail_room, length;
+    int64_t nodes; /* messages that may still be tried */
+    double best, dropped; /* makespan; least bound of what was left out */
+    const int *cancel;
+} search;
+
+static int32_t leg_of(const search *x, const breed *kin, int64_t width, int64_t part, int64_t step)
+{
+    return (int32_t)(1 + ((width - 1) * kin->parts + part) * (x->t + 2) + step);
+}
+
+/* From the last message of a panel to the first. */
+static void lay_legs(const search *x, breed *kin, int64_t width)
+{
+    double ahead = 0.0, rest = 0.0;
+    for (int64_t part = kin->parts; part-- > 0;) {
+        const double h = (double)(kin->height < x->r - part * kin->height ? kin->height : x->r - part * kin->height), v = (double)width;
+        const double hold = h * v * kin->link_cost, panel = (h + v) * kin->link_cost, work = h * v * kin->cycle_time;
+        double from_port = hold, from_last = hold;
+        for (int64_t step = x->t + 1; step >= 0; step--) {
+            const int32_t at = leg_of(x, kin, width, part, step);
+            leg *y = &kin->legs[at];
+            *y = (leg){.kind = step == 0 ? HS_STAR_LOAD : step <= x->t ? HS_STAR_PANEL : HS_STAR_RESULT, .next = at + 1};
+            y->port = y->kind == HS_STAR_PANEL ? panel : hold;
+            y->work = y->kind == HS_STAR_PANEL ? work : 0.0;
+            if (y->kind == HS_STAR_PANEL) { /* max(port, last but one) + panel; max(that, last) + work; last is then last but one */
+                const double before = from_port;
+                from_port = panel + fmax(before, work + from_last);
+                from_last = fmax(before, work + from_last);
+            } else if (y->kind == HS_STAR_LOAD) {
+                from_port = from_last = hold + fmax(from_port, from_last);
+            } else if (part + 1 == kin->parts) {
+                y->next = 0;
+            }
+            ahead += y->port;
+            y->ahead = ahead;
+            y->from_port = from_port + rest;
+            y->from_last = from_last + rest;
+        }
+        rest += from_port;
+    }
+}
+
+static int breed_open(search *x, breed *kin)
+{
+    const double r = (double)x->r, t = (double)x->t, v = (double)kin->width;
+    kin->legs = calloc((size_t)(1 + kin->width * kin->parts * (x->t + 2)), sizeof *kin->legs);
+    kin->alone = malloc((size_t)(x->s + 1) * sizeof *kin->alone);
+    if (!kin->legs || !kin->alone) return 0;
+    for (int64_t width = 1; width <= kin->width; width++) lay_legs(x, kin, width);
+    kin->alone[0] = 0.0;
+    for (int64_t n = 1; n <= x->s; n++) {
+        kin->alone[n] = INFINITY;
+        for (int64_t width = 1; width <= kin->width && width <= n; width++)
+            kin->alone[n] = fmin(kin->alone[n], kin->alone[n - width] + kin->legs[leg_of(x, kin, width, 0, 0)].from_port);
+    }
+    kin->column = kin->link_cost * (2.0 * r + t * (r / v + (double)kin->parts));
+    return 1;
+}
+
+/* ---- states --------------------------------------------------------------------------------------------------- */
+
+static int before(const double *times, const int32_t *place, int32_t i, int32_t j)
+{
+    if (place[1 + i] != place[1 + j]) return place[1 + i] < place[1 + j];
+    if (times[2 + 2 * i] != times[2 + 2 * j]) return times[2 + 2 * i] < times[2 + 2 * j];
+    return times[1 + 2 * i] < times[1 + 2 * j];
+}
+
+static void exchange(double *times, int32_t *place, int32_t i, int32_t j, int32_t *ids)
+{
+    const int32_t at = place[1 + i];
+    place[1 + i] = place[1 + j], place[1 + j] = at;
+    for (int k = 1; k <= 2; k++) {
+        const double time = times[k + 2 * i];
+        times[k + 2 * i] = times[k + 2 * j], times[k + 2 * j] = time;
+    }
+    if (!ids) return;
+    const int32_t id = ids[i];
+    ids[i] = ids[j], ids[j] = id;
+}
+
+static const leg *next_leg(const search *x, const int32_t *place, int32_t i, int32_t width)
+{
+    const breed *kin = &x->breeds[x->kind[i]];
+    return &kin->legs[width ? leg_of(x, kin, width, 0, 0) : place[1 + i]];
+}
+
+static double start_of(const double *times, int32_t i, const leg *y)
+{
+    return y->kind == HS_STAR_LOAD ? times[0] : y->kind == HS_STAR_PANEL ? times[1 + 2 * i] : times[2 + 2 * i];
+}
+
+/* The next message of slot i, the first of a panel of columns if it has a width. */
+static void send(const search *x, double *times, int32_t *place, int32_t i, int32_t width, int32_t *ids)
+{
+    const leg *y = next_leg(x, place, i, width);
+    double *own = &times[1 + 2 * i];
+    const double now = start_of(times, i, y) + y->port;
+    own[0] = own[1];
+    if (y->kind == HS_STAR_PANEL) own[1] = (now > own[1] ? now : own[1]) + y->work;
+    if (y->kind == HS_STAR_PANEL && x->breeds[x->kind[i]].legs[y->next].kind == HS_STAR_RESULT) own[0] = own[1];
+    place[0] -= width;
+    place[1 + i] = y->next;
+    times[0] = now;
+    for (int32_t k = 1; k <= 2 * x->p; k++)
+        if (times[k] < now) times[k] = now;
+    for (; i && x->kind[i - 1] == x->kind[i] && before(times, place, i, i - 1); i--) exchange(times, place, i, i - 1, ids);
+    for (; i + 1 < x->p && x->kind[i + 1] == x->kind[i] && before(times, place, i + 1, i); i++) exchange(times, place, i, i + 1, ids);
+}
+
+/* No plan from the state at hand ends sooner; INFINITY: none ends before `goal`. */
+static double bound_of(const search *x, double goal)
+{
+    const double now = x->times[0];
+    const int32_t left = x->place[0];
+    double port = now, chain = now, dealt = 0.0, idle = INFINITY;
+    int64_t open = left;
+    for (int32_t i = 0; i < x->p; i++) {
+        const breed *kin = &x->breeds[x->kind[i]];
+        const int32_t at = x->place[1 + i];
+        double end = now;
+        if (at) {
+            const leg *y = &kin->legs[at];
+            end = fmax(x->times[1 + 2 * i] + y->from_port, x->times[2 + 2 * i] + y->from_last);
+            port += y->ahead;
+            idle = fmin(idle, start_of(x->times, i, y));
+            chain = fmax(chain, end);
+        }
+        if (open) {
+            int64_t low = 0, high = open; /* as many as it can do in time */
+            while (low < high) {
+                const int64_t middle = (low + high + 1) / 2;
+                if (end + kin->alone[middle] < goal) low = middle;
+                else high = middle - 1;
+            }
+            dealt += (double)low * kin->column;
+            open -= low;
+        }
+    }
+    if (open) return INFINITY;
+    if (!left) return fmax(chain, idle < INFINITY ? port + (idle - now) : port);
+    return fmax(chain, port + fmax(dealt, x->cheapest[left]));
+}
+
+/* ---- layers --------------------------------------------------------------------------------------------------- */
+
+static int layer_grow(layer *y, int32_t p, int64_t room)
+{
+    double *times = realloc(y->times, (size_t)room * (size_t)(1 + 2 * (int64_t)p) * sizeof *times);
+    if (times) y->times = times;
+    int32_t *place = realloc(y->place, (size_t)room * (size_t)(1 + (int64_t)p) * sizeof *place);
+    if (place) y->place = place;
+    double *bound = realloc(y->bound, (size_t)room * sizeof *bound);
+    if (bound) y->bound = bound;
+    trace *origin = realloc(y->origin, (size_t)room * sizeof *origin);
+    if (origin) y->origin = origin;
+    int32_t *next = realloc(y->next, (size_t)room * sizeof *next);
+    if (next) y->next = next;
+    if (!times || !place || !bound || !origin || !next) return 0;
+    y->room = room;
+    return 1;
+}
+
+static void layer_close(layer *y) { free(y->times), free(y->place), free(y->bound), free(y->origin), free(y->next); }
+
+static int64_t hash(const search *x, const int32_t *place)
+{
+    uint64_t sum = 0;
+    for (int32_t i = 0; i <= x->p; i++) sum = (sum ^ (uint32_t)place[i]) * UINT64_C(0x9E3779B97F4A7C15), sum ^= sum >> 29;
+    return (int64_t)(sum & (uint64_t)x->mask);
+}
+
+static int make_room(search *x)
+{
+    layer *y = &x->after;
+    if (y->count < y->room) return 1;
+    const int64_t room = y->room ? 2 * y->room : 256;
+    int32_t *heads = realloc(x->heads, 2 * (size_t)room * sizeof *heads);
+    if (heads) x->heads = heads;
+    if (!heads || !layer_grow(y, x->p, room)) return 0;
+    x->mask = 2 * room - 1;
+    memset(heads, -1, 2 * (size_t)room * sizeof *heads);
+    for (int64_t k = 0; k < y->count; k++) {
+        const int64_t at = hash(x, &y->place[k * (1 + x->p)]);
+        y->next[k] = heads[at];
+        heads[at] = (int32_t)k;
+    }
+    return 1;
+}
+
+static int no_later(int32_t count, const double *a, const double *b)
+{
+    for (int32_t k = 0; k < count; k++)
+        if (a[k] > b[k]) return 0;
+    return 1;
+}
+
+/* Puts the state at hand into the next layer unless one there is as good; in the place of one that is not. */
+static int put(search *x, double bound, trace origin)
+{
+    if (!make_room(x)) return 0;
+    layer *y = &x->after;
+    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const int64_t bucket = hash(x, x->place);
+    int64_t at = -1;
+    for (int32_t k = x->heads[bucket]; k >= 0; k = y->next[k]) {
+        if (y->bound[k] == INFINITY || memcmp(&y->place[(int64_t)k * places], x->place, (size_t)places * sizeof *x->place)) continue;
+        double *other = &y->times[(int64_t)k * values];
+        if (at < 0 && no_later(values, other, x->times)) return 1;
+        if (!no_later(values, x->times, other)) continue;
+        if (at < 0) at = k;
+        else y->bound[k] = INFINITY;
+    }
+    if (at < 0) {
+        at = y->count++;
+        memcpy(&y->place[at * places], x->place, (size_t)places * sizeof *x->place);
+        y->next[at] = x->heads[bucket];
+        x->heads[bucket] = (int32_t)at;
+    }
+    memcpy(&y->times[at * values], x->times, (size_t)values * sizeof *x->times);
+    y->bound[at] = bound;
+    y->origin[at] = origin;
+    return 1;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* The next layer becomes the front: the `width` states of least bound, ties to the first found. */
+static hs_status turn(search *x, int64_t width)
+{
+    layer *y = &x->after;
+    const double goal = x->best * less;
+    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    int64_t alive = 0, kept = 0, ties = INT64_MAX;
+    double most = INFINITY;
+    for (int64_t k = 0; k < y->count; k++) alive += y->bound[k] < goal;
+    if (alive > width) {
+        double *sorted = malloc((size_t)alive * sizeof *sorted);
+        if (!sorted) return HS_ERROR_MEMORY;
+        for (int64_t k = 0, at = 0; k < y->count; k++)
+            if (y->bound[k] < goal) sorted[at++] = y->bound[k];
+        qsort(sorted, (size_t)alive, sizeof *sorted, ascending);
+        most = sorted[width];
+        ties = width;
+        while (ties && sorted[ties - 1] == most) ties--;
+        ties = width - ties; /* of those equal to `most` */
+        x->dropped = fmin(x->dropped, most);
+        free(sorted);
+    }
+    if (x->trail_count + y->count > x->trail_room) {
+        const int64_t room = 2 * x->trail_room + y->count;
+        trace *trail = realloc(x->trail, (size_t)room * sizeof *trail);
+        if (!trail) return HS_ERROR_MEMORY;
+        x->trail = trail;
+        x->trail_room = room;
+    }
+    for (int64_t k = 0; k < y->count; k++) {
+        if (y->bound[k] >= goal || y->bound[k] > most || (y->bound[k] == most && ties-- <= 0)) continue;
+        memmove(&y->times[kept * values], &y->times[k * values], (size_t)values * sizeof *y->times);
+        memmove(&y->place[kept * places], &y->place[k * places], (size_t)places * sizeof *y->place);
+        x->trail[x->trail_count++] = y->origin[k];
+        kept++;
+    }
+    y->count = kept;
+    const layer other = x->front;
+    x->front = x->after;
+    x->after = other;
+    x->after.count = 0;
+    if (x->after.room < x->front.room && !layer_grow(&x->after, x->p, x->front.room)) return HS_ERROR_MEMORY;
+    memset(x->heads, -1, (size_t)(x->mask + 1) * sizeof *x->heads);
+    return HS_OK;
+}
+
+/* ---- search --------------------------------------------------------------------------------------------------- */
+
+static void keep_plan(search *x, trace last)
+{
+    int64_t length = 1;
+    for (int32_t k = last.parent; k > 0; k = x->trail[k].parent) length++;
+    x->length = length;
+    x->best = x->times[0];
+    x->found[--length] = last;
+    for (int32_t k = last.parent; k > 0; k = x->trail[k].parent) x->found[--length] = x->trail[k];
+}
+
+/* A message of slot i from a state of the front. */
+static hs_status go(search *x, int64_t state, trace step)
+{
+    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    memcpy(x->times, &x->front.times[state * values], (size_t)values * sizeof *x->times);
+    memcpy(x->place, &x->front.place[state * places], (size_t)places * sizeof *x->place);
+    send(x, x->times, x->place, step.slot, step.width, NULL);
+    int done = 1;
+    for (int32_t i = 0; i <= x->p; i++) done &= x->place[i] == 0;
+    if (done) {
+        if (x->times[0] < x->best * less) keep_plan(x, step);
+        return HS_OK;
+    }
+    const double goal = x->best * less, bound = bound_of(x, goal);
+    return bound >= goal || put(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
+}
+
+/* Every message that could come next, but for those that start when another one, that is sure to be needed, would have ended. */
+static hs_status expand(search *x, int64_t state, int32_t parent)
+{
+    const double *times = &x->front.times[state * (1 + 2 * x->p)];
+    const int32_t *place = &x->front.place[state * (1 + x->p)];
+    double end = INFINITY;
+    int32_t soonest = -1;
+    for (int32_t i = 0; i < x->p; i++) {
+        if (!place[1 + i]) continue;
+        const leg *y = next_leg(x, place, i, 0);
+        if (start_of(times, i, y) + y->port < end) end = start_of(times, i, y) + y->port, soonest = i;
+    }
+    for (int32_t i = 0; i < x->p; i++) {
+        const int alike = i && x->kind[i] == x->kind[i - 1] && !before(times, place, i - 1, i);
+        if (alike) continue;
+        int32_t width = place[1 + i] ? 0 : 1;
+        const int32_t most = place[1 + i] ? 0 : (int32_t)x->breeds[x->kind[i]].width;
+        if (i != soonest && end <= start_of(times, i, next_leg(x, place, i, width))) continue;
+        for (; width <= most && width <= place[0]; width++) {
+            const hs_status status = go(x, state, (trace){parent, i, width});
+            if (status) return status;
+            x->nodes--;
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status sweep(search *x, int64_t width)
+{
+    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    x->dropped = INFINITY;
+    x->trail_count = 0;
+    x->after.count = 0;
+    memset(x->times, 0, (size_t)values * sizeof *x->times);
+    memset(x->place, 0, (size_t)places * sizeof *x->place);
+    x->place[0] = (int32_t)x->s;
+    if (x->heads) memset(x->heads, -1, (size_t)(x->mask + 1) * sizeof *x->heads);
+    const double bound = bound_of(x, x->best * less);
+    hs_status status = put(x, bound, (trace){.parent = -1}) ? turn(x, width) : HS_ERROR_MEMORY;
+    while (x->front.count && !status) {
+        const int32_t base = (int32_t)(x->trail_count - x->front.count);
+        for (int64_t k = 0; k < x->front.count && !status; k++) {
+            status = expand(x, k, base + (int32_t)k);
+            if (!status && x->nodes < 0) status = HS_ERROR_UNSUPPORTED;
+            if (!status && (k & 255) == 0 && x->cancel && *(const volatile int *)x->cancel) status = HS_ERROR_CANCELLED;
+        }
+        if (!status) status = turn(x, width);
+    }
+    return status;
+}
+
+static int same(const breed *a, const breed *b)
+{
+    return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time && a->height == b->height && a->width == b->width;
+}
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+
+/* Workers into breeds, breeds by what a column costs. */
+static hs_status search_open(search *x, const hs_star *star)
+{
+    const size_t p = (size_t)star->p;
+    x->ids = malloc(p * sizeof *x->ids);
+    x->kind = malloc(p * sizeof *x->kind);
+    x->breeds = calloc(p, sizeof *x->breeds);
+    x->cheapest = malloc((size_t)(star->s + 1) * sizeof *x->cheapest);
+    x->times = malloc((1 + 2 * p) * sizeof *x->times);
+    x->place = malloc((1 + p) * sizeof *x->place);
+    if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place) return HS_ERROR_MEMORY;
+    int32_t count = 0;
+    for (int32_t i = 0; i < star->p; i++) {
+        const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
+        if (!side) continue;
+        breed new = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = least(side, x->r), .width = least(side, x->s)};
+        new.parts = (x->r + new.height - 1) / new.height;
+        if (new.parts * x->s > MOST_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
+        int32_t k = 0;
+        while (k < count && !same(&x->breeds[k], &new)) k++;
+        if (k < count) continue;
+        x->breeds[count] = new;
+        if (!breed_open(x, &x->breeds[count++])) return HS_ERROR_MEMORY;
+    }
+    for (int32_t k = 1; k < count; k++)
+        for (int32_t j = k; j && x->breeds[j].column < x->breeds[j - 1].column; j--) {
+            const breed other = x->breeds[j];
+            x->breeds[j] = x->breeds[j - 1], x->breeds[j - 1] = other;
+        }
+    int64_t parts = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const breed *own = &x->breeds[k];
+        parts = own->parts > parts ? own->parts : parts;
+        for (int32_t i = 0; i < star->p; i++) {
+            const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
+            const breed one = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = least(side, x->r), .width = least(side, x->s)};
+            if (!side || !same(own, &one)) continue;
+            x->kind[x->p] = k;
+            x->ids[x->p++] = i;
+        }
+    }
+    if (!x->p) return HS_ERROR_INFEASIBLE;
+    x->cheapest[0] = 0.0;
+    for (int64_t n = 1; n <= x->s; n++) {
+        x->cheapest[n] = INFINITY;
+        for (int32_t k = 0; k < count; k++)
+            for (int64_t width = 1; width <= x->breeds[k].width && width <= n; width++)
+                x->cheapest[n] = fmin(x->cheapest[n], x->cheapest[n - width] + x->breeds[k].legs[leg_of(x, &x->breeds[k], width, 0, 0)].ahead);
+    }
+    x->found = malloc((size_t)(x->s * parts * (x->t + 2)) * sizeof *x->found);
+    return x->found ? HS_OK : HS_ERROR_MEMORY;
+}
+
+static void search_close(search *x, int32_t p)
+{
+    for (int32_t k = 0; x->breeds && k < p; k++) free(x->breeds[k].legs), free(x->breeds[k].alone);
+    layer_close(&x->front), layer_close(&x->after);
+    free(x->ids), free(x->kind), free(x->breeds), free(x->cheapest), free(x->heads), free(x->times), free(x->place), free(x->trail), free(x->found);
+}
+
+/* Sends the messages of the best plan again; columns are dealt left to right. The ids go where their workers' states go. */
+static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length, int32_t *served)
+{
+    hs_star_chunk *current = calloc((size_t)x->p, sizeof *current); /* by slot at the start: found through ids */
+    int32_t *slots = malloc((size_t)x->p * sizeof *slots);
+    if (!current || !slots) {
+        free(current), free(slots);
+        return HS_ERROR_MEMORY;
+    }
+    for (int32_t i = 0; i < x->p; i++) slots[i] = i;
+    memset(x->times, 0, (size_t)(1 + 2 * x->p) * sizeof *x->times);
+    memset(x->place, 0, (size_t)(1 + x->p) * sizeof *x->place);
+    x->place[0] = (int32_t)x->s;
+    int64_t count = 0;
+    for (int64_t k = 0; k < x->length; k++) {
+        const int32_t i = x->found[k].slot, width = x->found[k].width, own = slots[i];
+        if (next_leg(x, x->place, i, width)->kind == HS_STAR_LOAD) {
+            hs_star_chunk *chunk = &current[own];
+            if (width) *chunk = (hs_star_chunk){.worker = x->ids[own], .buffers = 2, .col = x->s - x->place[0], .width = width, .depth = 1};
+            else chunk->row += chunk->height;
+            chunk->height = least(x->breeds[x->kind[i]].height, x->r - chunk->row);
+            chunks[count++] = *chunk;
+        }
+        served[k] = x->ids[own];
+        send(x, x->times, x->place, i, width, slots);
+    }
+    *chunk_count = count;
+    *length = x->length;
+    free(current), free(slots);
+    return HS_OK;
+}
+
+hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
+                        int64_t *length, int32_t *served, double *makespan)
+{
+    if (!hs__star_valid(star) || effort < 0 || !(limit > 0.0)) return HS_ERROR_VALUE;
+    if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES) return HS_ERROR_UNSUPPORTED;
+    search x = {.r = star->r, .s = star->s, .t = star->t, .nodes = least(effort, INT32_MAX / 4), .best = limit, .cancel = cancel};
+    hs_status status = search_open(&x, star);
+    for (int64_t width = FIRST_WIDTH; !status; width *= WIDEN) {
+        status = sweep(&x, width);
+        if (x.dropped >= x.best * less) break;
+    }
+    if (!status && x.length == 0) status = HS_ERROR_INFEASIBLE;
+    if (!status) status = write_plan(&x, chunk_count, chunks, length, served);
+    if (!status) *makespan = x.best;
+    search_close(&x, star->p);
+    return status;
+}
