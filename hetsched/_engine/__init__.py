@@ -442,6 +442,30 @@ def task_deadlines(
     return deadlines
 
 
+def lu_blocks(m: int, n: int, block: int) -> int:
+    """Number of blocks of hs_lu_blocks."""
+    count = ffi.new("int32_t *")
+    check_status(lib.hs_lu_blocks(m, n, block, count))
+    return count[0]  # type: ignore[no-any-return]
+
+
+def lu_simulate(
+    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> tuple[float, float, NDArray[Any]]:
+    """Makespan, multiply-adds and tasks of hs_lu_simulate; times are per multiply-add."""
+    makespan, work, count = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t *")
+    given = m, n, block, len(times), _doubles(times), _int32s(owner), makespan, work
+    check_status(lib.hs_lu_simulate(*given, ffi.NULL, count))
+    tasks = np.empty(count[0], LU_TASK)
+    check_status(lib.hs_lu_simulate(*given, ffi.from_buffer("hs_lu_task[]", tasks), count))
+    return makespan[0], work[0], tasks
+
+
+LU_TASK = np.dtype(
+    [("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("unused", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")]
+)
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
@@ -716,6 +740,37 @@ def run_wavefront(
     problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
     recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
     return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
+
+
+def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
+    """The block that hs_run_lu chooses."""
+    return lib.hs_lu_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
+
+
+def run_lu(
+    threads: Threads,
+    a: NDArray[Any] | None,
+    lu: NDArray[Any],
+    pivots: NDArray[np.int32],
+    *,
+    workers: int,
+    block: int,
+    owner: NDArray[np.int32] | None,
+    cooperative: bool,
+    pace: NDArray[np.float64] | None,
+    poll: Poll,
+    event_capacity: int,
+) -> tuple[int, RunResult]:
+    """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
+    e = lu.itemsize
+    source = (ffi.NULL, 0, 0) if a is None else (_address(a), *(stride // e for stride in a.strides))
+    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
+    fields = (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, _or_null(owner, _int32s), _int32s(pivots), -1)
+    problem = ffi.new("hs_lu *", fields)
+    recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
+    recorder.run.cooperative = cooperative
+    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.run))
+    return problem.singular, result
 
 
 _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}
