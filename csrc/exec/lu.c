@@ -13,7 +13,8 @@ enum { BUFFERS = 3 }; /* packed panels: one is made while the others are in use 
 /* A block of columns. */
 typedef struct {
     int32_t owner;
-    int32_t claimed, done; /* atomic: updates begun and ended; -1: the columns are not yet copied */
+    int32_t claimed, done; /* atomic: updates begun and ended; -1: the columns are not yet in slices */
+    hs__lu_columns columns;
 } column;
 
 typedef struct {
@@ -22,7 +23,6 @@ typedef struct {
     hs_lu *lu;
     hs__lu_type type;
     hs__lu_blocks blocks;
-    hs__lu_matrix matrix;
     int32_t workers, buffers, dynamic, spins;
     column *column;        /* [count] */
     hs__lu_panel *panel;   /* [panels] */
@@ -30,8 +30,10 @@ typedef struct {
     double *due;           /* [panels] when it is ready on the clock of the emulated platform */
     int32_t factored;      /* atomic: panels */
     int32_t taken;         /* atomic: panels that are factored or being factored */
-    int32_t exchanged;     /* atomic: blocks taken for the last exchange */
+    int32_t stored;        /* atomic: blocks taken to be copied back */
     int64_t zero;
+    char *slices;          /* of all blocks, or NULL: they are in place */
+    char *strips;          /* of the panel that is being factored */
     pthread_mutex_t lock;  /* for workers without cores of their own: they sleep until a task has ended */
     pthread_cond_t wake;
     int32_t asleep;        /* atomic */
@@ -90,19 +92,31 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
     hs__attend(self);
 }
 
-/* Update k of a block that has been claimed; -1 is the copy. */
+/* A block of the matrix that is given, and of the one for the result. */
+static hs__lu_matrix given(const job *j, int32_t block)
+{
+    const hs_lu *lu = j->lu;
+    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
+    if (lu->a) return (hs__lu_matrix){(char *)lu->a + first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
+    return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
+}
+
+static hs__lu_matrix wanted(const job *j, int32_t block)
+{
+    const hs_lu *lu = j->lu;
+    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
+    return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
+}
+
+/* Update k of a block that has been claimed; -1 is the copy to slices. */
 static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
-    const int64_t first = hs__lu_first(&j->blocks, block), width = hs__lu_width(&j->blocks, block);
     if (k < 0) {
-        const hs_lu *lu = j->lu;
-        const size_t at = (size_t)0;
-        hs__lu_matrix from = {(char *)lu->a + at + (ptrdiff_t)j->type.element * first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
-        hs__lu_matrix to = {j->matrix.data + (ptrdiff_t)j->type.element * first * j->matrix.col_stride, j->matrix.row_stride, j->matrix.col_stride};
-        hs__lu_copy(&j->type, j->blocks.m, width, from, to);
+        hs__lu_load(&j->type, given(j, block), &j->column[block].columns, work_of(j, self));
+        hs__attend(self);
     } else {
         const double start = hs__since_start(&j->course);
-        hs__lu_update(&j->type, &j->panel[k], j->matrix, first, width, j->lu->pivots, work_of(j, self), self);
+        hs__lu_update(&j->type, &j->panel[k], &j->column[block].columns, j->lu->pivots, work_of(j, self), self);
         end_task(j, self, k, block, start, hs__lu_update_work(&j->blocks, k, block));
     }
     store(&j->column[block].done, k + 1);
@@ -123,7 +137,7 @@ static void factor(job *j, hs__member *self, int32_t k)
     }
     if (hs__cancelled(&j->course)) return;
     const double start = hs__since_start(&j->course);
-    if (hs__lu_panel_factor(&j->type, &j->panel[k], j->matrix, j->lu->pivots, &j->zero, work_of(j, self), self)) return;
+    if (hs__lu_factor(&j->type, &j->panel[k], &j->column[k].columns, j->lu->pivots, &j->zero, j->strips, self)) return;
     end_task(j, self, k, k, start, hs__lu_panel_work(&j->blocks, k));
     store(&j->factored, k + 1);
     tell(j);
@@ -183,10 +197,12 @@ static void work(void *context, int32_t worker, int is_caller)
             if (j->column[block].owner == worker) own_update(j, &self, k, block);
     }
     while (j->dynamic && !hs__cancelled(&j->course) && help(j, &self, 1)) {}
-    /* Rows that later panels have exchanged. */
-    for (int32_t block; !hs__cancelled(&j->course) && (block = __atomic_fetch_add(&j->exchanged, 1, __ATOMIC_RELAXED)) < b->panels - 1;) {
-        const int64_t first = hs__lu_first(b, block + 1);
-        hs__lu_exchange(&j->type, j->matrix, hs__lu_first(b, block), hs__lu_width(b, block), first, hs__lu_first(b, b->panels) - first, j->lu->pivots);
+    /* Back from the slices, with the rows that later panels have exchanged. */
+    for (int32_t block; !hs__cancelled(&j->course) && (block = __atomic_fetch_add(&j->stored, 1, __ATOMIC_RELAXED)) < b->count;) {
+        wait_for(j, &self, &j->column[block].done, block < b->panels ? block : b->panels);
+        if (hs__cancelled(&j->course)) break;
+        const int64_t first = hs__lu_first(b, block < b->panels ? block + 1 : b->panels), rank = hs__lu_first(b, b->panels);
+        hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self));
         hs__attend(&self);
     }
     hs__member_end(&self);
@@ -217,24 +233,54 @@ static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__
     return HS_OK;
 }
 
-/* Scratch slots: 0 the packed panels, p .. 2 p - 1 what the workers have for themselves. */
+static size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+/* Whether the slices can be where the result goes: then they are the same memory, column for column. */
+static int fits_in_place(const job *j)
+{
+    const hs_lu *lu = j->lu;
+    if (lu->lu_row_stride != 1 || lu->lu_col_stride != lu->m || (uintptr_t)lu->lu % 64) return 0;
+    for (int32_t i = 0; i + 1 < j->blocks.count; i++)
+        if (hs__lu_width(&j->blocks, i) % j->type.slice.across) return 0;
+    return hs__lu_slice_bytes(&j->type, lu->m) == (size_t)(lu->m * j->type.slice.across) * j->type.element;
+}
+
+/* Scratch slots: 0 the packed panels, the strips and slices that are not full; p .. 2 p - 1 what the workers have for themselves. */
 static hs_status prepare(job *j)
 {
     const hs__lu_blocks *b = &j->blocks;
-    const size_t bytes = (hs__lu_panel_bytes(&j->type, b->m, hs__lu_width(b, 0)) + 4095) / 4096 * 4096;
-    char *packed = hs__pool_scratch(j->pool, 0, bytes * (size_t)j->buffers);
-    if (!packed) return HS_ERROR_MEMORY;
-    int64_t widest = 0;
-    for (int32_t i = 0; i < b->count; i++) widest = hs__lu_width(b, i) > widest ? hs__lu_width(b, i) : widest;
+    const int64_t width = hs__lu_width(b, 0), across = j->type.slice.across;
+    const size_t panel = whole_pages(hs__lu_panel_bytes(&j->type, b->m, width)), strips = whole_pages(hs__lu_factor_bytes(&j->type, b->m, width));
+    const size_t slice = hs__lu_slice_bytes(&j->type, b->m);
+    const int in_place = fits_in_place(j);
+    size_t slices = 0, own = 0;
+    for (int32_t i = 0; i < b->count; i++) {
+        const size_t needs = hs__lu_work_bytes(&j->type, b->m, width, hs__lu_width(b, i));
+        own = needs > own ? needs : own;
+        slices += (size_t)((hs__lu_width(b, i) + across - 1) / across);
+    }
+    char *shared = hs__pool_scratch(j->pool, 0, panel * (size_t)j->buffers + strips + slice);
+    if (!shared) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < j->workers; w++)
-        if (!hs__pool_scratch(j->pool, j->workers + w, hs__lu_work_bytes(&j->type, hs__lu_width(b, 0), widest))) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->pool, j->workers + w, own)) return HS_ERROR_MEMORY;
+    if (!in_place) {
+        void *memory = NULL;
+        if (posix_memalign(&memory, 4096, slices * slice + 4096)) return HS_ERROR_MEMORY;
+        j->slices = memory;
+    }
+    j->strips = shared + panel * (size_t)j->buffers;
     for (int32_t k = 0; k < b->panels; k++) {
         const int64_t first = hs__lu_first(b, k);
-        j->panel[k] = (hs__lu_panel){first, hs__lu_width(b, k), b->m - first, packed + (size_t)(k % j->buffers) * bytes};
+        j->panel[k] = (hs__lu_panel){first, hs__lu_width(b, k), b->m - first, shared + (size_t)(k % j->buffers) * panel};
     }
+    size_t before = 0;
     for (int32_t i = 0; i < b->count; i++) {
-        const int32_t begun = j->lu->a ? -1 : 0;
-        j->column[i] = (column){j->lu->owner ? j->lu->owner[i] : i % j->workers, begun, begun};
+        const int64_t cols = hs__lu_width(b, i), full = cols / across;
+        char *at = in_place ? wanted(j, i).data : j->slices + before * slice;
+        char *last = in_place ? j->strips + strips : at + (size_t)full * slice;
+        before += (size_t)((cols + across - 1) / across);
+        j->column[i] = (column){.owner = j->lu->owner ? j->lu->owner[i] : i % j->workers, .claimed = -1, .done = -1,
+                                .columns = {at, last, b->m, cols}};
     }
     return HS_OK;
 }
@@ -251,14 +297,12 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     lu->singular = -1;
     if (j.blocks.panels == 0) return HS_OK;
     hs__lu_type_init(&j.type, hs__kernel_current(), lu->dtype);
-    j.matrix = (hs__lu_matrix){lu->lu, lu->lu_row_stride, lu->lu_col_stride};
     j.buffers = run->pace || j.blocks.panels < BUFFERS ? j.blocks.panels : BUFFERS;
     const size_t panels = (size_t)j.blocks.panels;
     j.column = malloc((size_t)j.blocks.count * sizeof *j.column);
     j.panel = malloc(panels * sizeof *j.panel);
     j.finished = calloc(panels, sizeof *j.finished);
     j.due = calloc(panels, sizeof *j.due);
-    j.course.total = 0;
     for (int64_t k = 0; k < j.blocks.panels; k++) j.course.total += j.blocks.count - k;
     if (!j.column || !j.panel || !j.finished || !j.due) status = HS_ERROR_MEMORY;
     if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
@@ -276,6 +320,6 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
         hs__pool_unlock(pool);
     }
     if (!status && j.zero < INT64_MAX) lu->singular = j.zero;
-    free(j.column), free(j.panel), free(j.finished), free(j.due);
+    free(j.column), free(j.panel), free(j.finished), free(j.due), free(j.slices);
     return status;
 }

@@ -10,147 +10,155 @@ static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
+static hs__lu_form form(const hs__blocking *kernel, int32_t real_type, int32_t parts, int by_rows)
+{
+    const int turned = (kernel->prefers_rows != 0) != by_rows;
+    const int32_t l_tile = turned ? kernel->tile_cols : kernel->tile_rows, u_tile = turned ? kernel->tile_rows : kernel->tile_cols;
+    const hs__form fast = parts > 1 ? HS__EXPANDED : HS__REAL, slow = parts > 1 ? HS__SPLIT : HS__REAL;
+    return (hs__lu_form){.turned = turned,
+                         .l = {real_type, by_rows ? slow : fast, l_tile, {by_rows ? -1.0 : 1.0, 0.0}},
+                         .u = {real_type, by_rows ? fast : slow, u_tile, {1.0, 0.0}},
+                         .rows = by_rows ? l_tile : l_tile / parts,
+                         .across = by_rows ? u_tile / parts : u_tile};
+}
+
 void hs__lu_type_init(hs__lu_type *t, const hs__kernel *kernel, int32_t dtype)
 {
     const int32_t real_type = dtype & 1, parts = 1 + (dtype >> 1);
     const hs__blocking *blocking = &kernel->real[real_type];
-    const int32_t turned = blocking->prefers_rows != 0;
-    const int32_t l_tile = turned ? blocking->tile_cols : blocking->tile_rows;
-    *t = (hs__lu_type){.kernel = blocking, .parts = parts, .turned = turned, .real = real_type ? 8 : 4};
-    t->strip = l_tile / parts;
-    t->u_tile = t->across = turned ? blocking->tile_rows : blocking->tile_cols;
+    *t = (hs__lu_type){.kernel = blocking, .parts = parts, .real = real_type ? 8 : 4};
+    t->panel = form(blocking, real_type, parts, 0), t->slice = form(blocking, real_type, parts, 1);
     t->element = t->real * (size_t)parts;
-    t->pack = (hs__pack){real_type, parts > 1 ? HS__EXPANDED : HS__REAL, l_tile, {1.0, 0.0}};
     int32_t vector_bytes;
-    t->vector = hs__lu_vector_for(dtype, l_tile, &vector_bytes);
-    t->lanes = (int32_t)round_up(t->u_tile, vector_bytes / (int64_t)t->real);
+    t->vector = hs__lu_vector_for(dtype, t->panel.l.tile, t->slice.u.tile, &vector_bytes);
+    t->lanes = (int32_t)round_up(t->panel.u.tile, vector_bytes / (int64_t)t->real);
 }
 
-/* Reals of one column of a strip. */
-static int64_t column_step(const hs__lu_type *t) { return (int64_t)t->parts * t->pack.tile; }
-static int64_t strip_bytes(const hs__lu_type *t, int64_t width) { return column_step(t) * width * (int64_t)t->real; }
-static int64_t u_bytes(const hs__lu_type *t, int64_t depth) { return round_up(depth * t->parts * t->u_tile * (int64_t)t->real, 64); }
+/* Of a packed operand `depth` deep: bytes of a strip of L, of columns of U. */
+static int64_t l_bytes(const hs__lu_type *t, const hs__lu_form *f, int64_t depth) { return depth * t->parts * f->l.tile * (int64_t)t->real; }
+static int64_t u_bytes(const hs__lu_type *t, const hs__lu_form *f, int64_t depth)
+{
+    return round_up(depth * t->parts * f->u.tile * (int64_t)t->real, 64);
+}
 
 /* Strips of the diagonal block, and of the whole panel. */
-static int64_t top_strips(const hs__lu_type *t, int64_t width) { return ceil_div(width, t->strip); }
-static int64_t strip_count(const hs__lu_type *t, int64_t rows, int64_t width) { return top_strips(t, width) + ceil_div(rows - width, t->strip); }
+static int64_t top_strips(const hs__lu_form *f, int64_t width) { return ceil_div(width, f->rows); }
+static int64_t strip_count(const hs__lu_form *f, int64_t rows, int64_t width) { return top_strips(f, width) + ceil_div(rows - width, f->rows); }
+
+size_t hs__lu_slice_bytes(const hs__lu_type *t, int64_t m) { return (size_t)round_up(m * t->slice.across * (int64_t)t->element, 64); }
 
 size_t hs__lu_panel_bytes(const hs__lu_type *t, int64_t rows, int64_t width)
 {
-    return (size_t)(strip_count(t, rows, width) * strip_bytes(t, width));
+    return (size_t)(strip_count(&t->slice, rows, width) * l_bytes(t, &t->slice, width));
 }
 
-/* The packed U; a tile of the triangular solve; a micro-tile of a complex matrix without unit row stride. */
-static size_t solve_bytes(const hs__lu_type *t) { return (size_t)round_up((int64_t)t->strip * t->parts * t->lanes * (int64_t)t->real, 64); }
+/* A tile of the triangular solve; a micro-tile aside. */
+static int64_t solve_bytes(const hs__lu_type *t) { return round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64); }
 
-size_t hs__lu_work_bytes(const hs__lu_type *t, int64_t width, int64_t cols)
+size_t hs__lu_factor_bytes(const hs__lu_type *t, int64_t rows, int64_t width)
 {
-    const size_t packed = (size_t)(ceil_div(cols > width ? cols : width, t->across) * u_bytes(t, width));
-    return packed + solve_bytes(t) + (size_t)t->strip * (size_t)t->across * t->element;
+    const int64_t packed = ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
+    const int64_t aside = (int64_t)t->panel.rows * t->panel.across * (int64_t)t->element;
+    return (size_t)(strip_count(&t->panel, rows, width) * l_bytes(t, &t->panel, width) + packed + solve_bytes(t) + aside + 64);
+}
+
+size_t hs__lu_work_bytes(const hs__lu_type *t, int64_t m, int64_t width, int64_t cols)
+{
+    const size_t packed = (size_t)(ceil_div(cols, t->slice.across) * u_bytes(t, &t->slice, width));
+    const size_t square = (size_t)(t->slice.across * t->slice.across) * t->element;
+    const size_t moved = hs__lu_slice_bytes(t, m) + square + (size_t)m * sizeof(int32_t);
+    return packed > moved ? packed : moved;
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
-static char *element(const hs__lu_type *t, hs__lu_matrix x, int64_t row, int64_t col)
+/* C += L U, `depth` deep, for a tile of C whose slow stride is given in elements. Full tiles are the fast way. */
+static void multiply(const hs__lu_type *t, const hs__lu_form *f, int64_t rows, int64_t cols, int64_t depth, const char *l, const char *u,
+                     char *c, int64_t stride, const char *next_l, const char *next_u)
 {
-    return x.data + (ptrdiff_t)t->element * (row * x.row_stride + col * x.col_stride);
+    static const double one = 1.0;
+    static const float one_f = 1.0f;
+    const void *beta = t->real == 8 ? (const void *)&one : (const void *)&one_f;
+    const int by_rows = f == &t->slice;
+    depth *= t->parts, stride *= t->parts;
+    if (by_rows) cols *= t->parts;
+    else rows *= t->parts;
+    if (f->turned) t->kernel->run(cols, rows, depth, u, l, beta, c, by_rows ? 1 : stride, by_rows ? stride : 1, next_u, next_l);
+    else t->kernel->run(rows, cols, depth, l, u, beta, c, by_rows ? stride : 1, by_rows ? 1 : stride, next_l, next_u);
 }
 
-/* C (rows <= strip, cols <= across) += L times the packed -U, both `depth` deep. */
-static void multiply(const hs__lu_type *t, int64_t rows, int64_t cols, int64_t depth, const char *l, const char *u, hs__lu_matrix c,
-                     char *aside, const char *next_l, const char *next_u)
+/* ---- the panel in strips ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const hs__lu_type *type;
+    int64_t first, width, rows; /* as of hs__lu_panel */
+    int64_t strip_bytes, count;
+    char *strips, *packed, *tile, *aside;
+    int32_t *pivots;
+    int64_t *zero;
+    hs__member *self;
+} factoring;
+
+/* Reals of one column of a strip, with its product with i. */
+static int64_t column_step(const hs__lu_type *t) { return (int64_t)t->parts * t->panel.l.tile; }
+
+static char *in_strip(const factoring *f, int64_t strip, int64_t col)
 {
-    static const double ones[2] = {1.0, 1.0}, zero = 0.0;
-    static const float ones_f = 1.0f;
-    const void *beta = t->real == 8 ? (const void *)ones : (const void *)&ones_f;
-    int64_t row_stride = c.row_stride, col_stride = c.col_stride;
-    char *to = c.data;
-    const int sideways = t->parts == 2 && row_stride != 1;
-    if (sideways) to = aside, beta = &zero, row_stride = 1, col_stride = t->strip;
-    if (t->parts == 2) rows *= 2, depth *= 2, col_stride *= 2;
-    if (t->turned) t->kernel->run(cols, rows, depth, u, l, beta, to, col_stride, row_stride, next_u, next_l);
-    else t->kernel->run(rows, cols, depth, l, u, beta, to, row_stride, col_stride, next_l, next_u);
-    if (!sideways) return;
-    for (int64_t j = 0; j < cols; j++)
-        for (int64_t i = 0; i < rows; i++) { /* i counts reals */
-            char *sum = element(t, c, i / 2, j) + (size_t)(i & 1) * t->real;
-            if (t->real == 8) *(double *)sum += ((const double *)aside)[j * col_stride + i];
-            else *(float *)sum += ((const float *)aside)[j * col_stride + i];
-        }
+    return f->strips + strip * f->strip_bytes + col * column_step(f->type) * (int64_t)f->type->real;
 }
 
-/* ---- triangular solve and update -------------------------------------------------------------------------------- */
-
-/* Solves for width rows x cols columns with the unit lower triangle at rows and columns `at` of the panel, and packs the negative
- * result into work. The rows at C are c, those of the next strips c + jump, c + 2 jump. The triangle is in one strip, or starts one. */
-static void solve(const hs__lu_type *t, const hs__lu_panel *p, int64_t at, int64_t width, hs__lu_matrix c, int64_t jump, int64_t cols,
-                  char *packed, char *tile)
+static char *in_panel(const factoring *f, int64_t row, int64_t col)
 {
-    const int64_t size = strip_bytes(t, p->width), step = column_step(t) * (int64_t)t->real;
-    const char *l = p->strips + at / t->strip * size + at * step;
-    for (int64_t i = 0; i < width; i += t->strip, l += size, c.data += jump) {
-        const int64_t h = smaller(t->strip, width - i);
-        if (i) multiply(t, h, cols, i, l, packed, c, tile + solve_bytes(t), l, packed);
-        const char *triangle = l + i * step + (size_t)(at % t->strip) * t->element;
-        t->vector.solve((int32_t)h, triangle, column_step(t), (int32_t)cols, c.data, c.row_stride, c.col_stride,
-                        packed + (size_t)(i * t->parts * t->u_tile) * t->real, t->u_tile, t->lanes, tile);
+    return in_strip(f, row / f->type->panel.rows, col) + (size_t)(row % f->type->panel.rows) * f->type->element;
+}
+
+/* Solves with the unit lower triangle of `width` rows and columns at `at`, for cols columns from col on, and packs the negative
+ * result. The triangle is in one strip, or starts one. */
+static void solve(factoring *f, int64_t at, int64_t width, int64_t col, int64_t cols, char *packed)
+{
+    const hs__lu_type *t = f->type;
+    const int64_t stride = column_step(t) / t->parts;
+    for (int64_t i = 0; i < width; i += t->panel.rows) {
+        const int64_t h = smaller(t->panel.rows, width - i);
+        const char *l = in_panel(f, at + i, at);
+        char *c = in_panel(f, at + i, col);
+        if (i) multiply(t, &t->panel, h, cols, i, l, packed, c, stride, l, packed);
+        t->vector.solve((int32_t)h, in_panel(f, at + i, at + i), column_step(t), (int32_t)cols, c, 1, stride,
+                        packed + (size_t)(i * t->parts * t->panel.u.tile) * t->real, t->panel.u.tile, t->lanes, f->tile);
     }
-}
-
-/* A strip of the panel from a column on, as a matrix. */
-static hs__lu_matrix strip_matrix(const hs__lu_type *t, const hs__lu_panel *p, int64_t strip, int64_t col)
-{
-    char *data = p->strips + strip * strip_bytes(t, p->width) + col * column_step(t) * (int64_t)t->real;
-    return (hs__lu_matrix){data, 1, column_step(t) / t->parts};
 }
 
 /* Columns at + half .. at + width - 1 of the panel after its columns at .. at + half - 1. */
-static void update_panel(const hs__lu_type *t, const hs__lu_panel *p, int64_t at, int64_t half, int64_t width, char *work, char *tile)
+static void update_panel(factoring *f, int64_t at, int64_t half, int64_t width)
 {
-    const int64_t first = at / t->strip, right = at + half, cols = at + width - right, size = strip_bytes(t, p->width);
-    const int64_t bytes = u_bytes(t, half), strips = strip_count(t, p->rows, p->width);
-    for (int64_t j = 0; j < cols; j += t->across) {
-        hs__lu_matrix c = strip_matrix(t, p, first, right + j);
-        c.data += (size_t)(at % t->strip) * t->element;
-        solve(t, p, at, half, c, size, smaller(t->across, cols - j), work + j / t->across * bytes, tile);
-    }
-    int64_t s = right / t->strip;
-    if (right % t->strip) { /* rows of U and of L in one strip: aside, then those of L are added */
-        const int64_t from = right % t->strip;
-        for (int64_t j = 0; j < cols; j += t->across) {
-            const int64_t n = smaller(t->across, cols - j);
-            hs__lu_matrix c = strip_matrix(t, p, s, right + j), sum = {tile + solve_bytes(t), 1, t->strip};
-            memset(sum.data, 0, (size_t)(t->strip * n) * t->element);
-            multiply(t, t->strip, n, half, strip_matrix(t, p, s, at).data, work + j / t->across * bytes, sum, NULL, sum.data, work);
-            for (int64_t l = 0; l < n; l++)
-                for (int64_t i = from * t->parts; i < t->strip * t->parts; i++) {
-                    char *to = c.data + (ptrdiff_t)t->element * l * c.col_stride, *x = sum.data + (ptrdiff_t)t->element * l * t->strip;
-                    if (t->real == 8) ((double *)to)[i] += ((const double *)x)[i];
-                    else ((float *)to)[i] += ((const float *)x)[i];
-                }
+    const hs__lu_type *t = f->type;
+    const int32_t rows = t->panel.rows, across = t->panel.across;
+    const int64_t right = at + half, cols = width - half, bytes = u_bytes(t, &t->panel, half), stride = column_step(t) / t->parts;
+    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, smaller(across, cols - j), f->packed + j / across * bytes);
+    int64_t s = right / rows;
+    if (right % rows) { /* rows of U and of L in one strip: aside, then those of L are added */
+        for (int64_t j = 0; j < cols; j += across) {
+            const int64_t n = smaller(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
+            memset(f->aside, 0, (size_t)(rows * n) * t->element);
+            multiply(t, &t->panel, rows, n, half, in_strip(f, s, at), f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
+            for (int64_t l = 0; l < n; l++) {
+                char *to = in_strip(f, s, right + j + l), *x = f->aside + (size_t)(l * rows) * t->element;
+                if (t->real == 8)
+                    for (int64_t i = above; i < all; i++) ((double *)to)[i] += ((const double *)x)[i];
+                else
+                    for (int64_t i = above; i < all; i++) ((float *)to)[i] += ((const float *)x)[i];
+            }
         }
         s++;
     }
-    for (; s < strips; s++) {
-        const char *l = strip_matrix(t, p, s, at).data;
-        for (int64_t j = 0; j < cols; j += t->across) {
-            const char *u = work + j / t->across * bytes, *next = j + t->across < cols ? u + bytes : work;
-            multiply(t, t->strip, smaller(t->across, cols - j), half, l, u, strip_matrix(t, p, s, right + j), NULL,
-                     next == work ? l + size : l, next);
+    for (; s < f->count; s++) {
+        const char *l = in_strip(f, s, at);
+        for (int64_t j = 0; j < cols; j += across) {
+            const char *u = f->packed + j / across * bytes;
+            const int ends = j + across >= cols;
+            multiply(t, &t->panel, rows, smaller(across, cols - j), half, l, u, in_strip(f, s, right + j), stride,
+                     ends ? l + f->strip_bytes : l, ends ? f->packed : u + bytes);
         }
-    }
-}
-
-/* ---- the panel -------------------------------------------------------------------------------------------------- */
-
-static void exchange_strips(const hs__lu_type *t, const hs__lu_panel *p, int64_t a, int64_t b)
-{
-    const int64_t size = strip_bytes(t, p->width), step = t->pack.tile * (int64_t)t->real;
-    char *x = p->strips + a / t->strip * size + (size_t)(a % t->strip) * t->element;
-    char *y = p->strips + b / t->strip * size + (size_t)(b % t->strip) * t->element;
-    for (int64_t l = 0; l < p->width * t->parts; l++, x += step, y += step) {
-        char kept[16];
-        memcpy(kept, x, t->element), memcpy(x, y, t->element), memcpy(y, kept, t->element);
     }
 }
 
@@ -174,138 +182,188 @@ static void invert(const hs__lu_type *t, const char *pivot, double scale[3])
     }
 }
 
-typedef struct {
-    const hs__lu_type *type;
-    const hs__lu_panel *panel;
-    int32_t *pivots;
-    int64_t *zero;
-    char *work, *tile;
-    hs__member *self;
-} factoring;
+/* Where strip s of either form begins in the panel, and its rows. */
+static int64_t row_of_strip(const factoring *f, const hs__lu_form *form, int64_t s)
+{
+    const int64_t top = top_strips(form, f->width);
+    return s < top ? s * form->rows : f->width + (s - top) * form->rows;
+}
 
-/* The row of the matrix that is row q of the strips. */
+static int64_t rows_of_strip(const factoring *f, const hs__lu_form *form, int64_t s)
+{
+    return smaller(form->rows, (s < top_strips(form, f->width) ? f->width : f->rows) - row_of_strip(f, form, s));
+}
+
+/* Rows of the strips beyond the diagonal block's are those of the matrix that follow it. */
 static int64_t matrix_row(const factoring *f, int64_t q)
 {
-    const int64_t width = f->panel->width, padded = top_strips(f->type, width) * f->type->strip;
-    return f->panel->first + (q < width ? q : q - padded + width);
+    const int64_t padded = top_strips(&f->type->panel, f->width) * f->type->panel.rows;
+    return f->first + (q < f->width ? q : q - padded + f->width);
 }
 
 static void factor_base(factoring *f, int64_t at, int32_t width)
 {
     const hs__lu_type *t = f->type;
-    const hs__lu_panel *p = f->panel;
-    const int64_t first = at / t->strip, size = strip_bytes(t, p->width);
-    const hs__lu_strips strips = {strip_matrix(t, p, first, at).data, strip_count(t, p->rows, p->width) - first,
-                                  size / (int64_t)t->real, column_step(t), t->pack.tile};
+    const int64_t strip = at / t->panel.rows, above = strip * t->panel.rows;
+    const hs__lu_strips strips = {in_strip(f, strip, at), f->count - strip, f->strip_bytes / (int64_t)t->real, column_step(t), t->panel.l.tile};
     double scale[3] = {1.0, 1.0, 0.0};
     hs__lu_largest largest = {0};
     for (int32_t j = 0; j < width; j++) {
-        t->vector.column(&strips, (int32_t)(at % t->strip), j, 0, scale, &largest);
-        const int64_t own = at + j, pivot = first * t->strip + largest.row;
-        f->pivots[p->first + own] = (int32_t)matrix_row(f, pivot);
-        if (pivot != own) exchange_strips(t, p, own, pivot);
-        const char *value = strip_matrix(t, p, own / t->strip, own).data + (size_t)(own % t->strip) * t->element;
-        if (largest.size == 0.0 && p->first + own < *f->zero) *f->zero = p->first + own;
-        invert(t, value, scale);
+        const int64_t own = at + j;
+        t->vector.column(&strips, (int32_t)(at - above), j, 0, scale, &largest);
+        const int64_t pivot = above + largest.row;
+        f->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
+        if (pivot != own) t->vector.swap(in_panel(f, own, 0), in_panel(f, pivot, 0), t->panel.l.tile, f->width * t->parts);
+        if (largest.size == 0.0 && f->first + own < *f->zero) *f->zero = f->first + own;
+        invert(t, in_panel(f, own, own), scale);
     }
-    t->vector.column(&strips, (int32_t)(at % t->strip), width, 1, scale, &largest);
+    t->vector.column(&strips, (int32_t)(at - above), width, 1, scale, &largest);
 }
 
 /* Toledo (1997): the left half, what it does to the right one, the right half. Halves are whole strips, so that no range of
  * columns that is narrower than a strip has its diagonal block in two. */
 static int factor(factoring *f, int64_t at, int64_t width)
 {
-    const hs__lu_type *t = f->type;
-    if (width <= HS__LU_BASE && width <= t->strip) {
+    const int32_t rows = f->type->panel.rows;
+    if (width <= HS__LU_BASE && width <= rows) {
         factor_base(f, at, (int32_t)width);
         return hs__attend(f->self);
     }
-    const int64_t left = round_up((width + 1) / 2, width > t->strip ? t->strip : HS__LU_BASE);
+    const int64_t left = round_up((width + 1) / 2, width > rows ? rows : HS__LU_BASE);
     if (factor(f, at, left)) return 1;
-    update_panel(t, f->panel, at, left, width, f->work, f->tile);
+    update_panel(f, at, left, width);
     return factor(f, at + left, width - left);
 }
 
-static void move_panel(const hs__lu_type *t, const hs__lu_panel *p, hs__lu_matrix matrix, int loads)
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static char *slice_at(const hs__lu_type *t, const hs__lu_columns *block, int64_t col)
 {
-    const int64_t strips = strip_count(t, p->rows, p->width), top = top_strips(t, p->width);
-    for (int64_t s = 0; s < strips; s++) {
-        const int64_t row = s < top ? s * t->strip : p->width + (s - top) * t->strip;
-        const int64_t count = smaller(t->strip, (s < top ? p->width : p->rows) - row);
-        hs__lu_matrix strip = strip_matrix(t, p, s, 0), part = matrix;
-        part.data = element(t, matrix, p->first + row, p->first);
-        if (loads) hs__pack_panels(&t->pack, count, p->width, part.data, part.row_stride, part.col_stride, strip.data);
-        else hs__lu_copy(t, count, p->width, strip, part);
+    return col + t->slice.across <= block->cols ? block->slices + (size_t)(col / t->slice.across) * hs__lu_slice_bytes(t, block->m) : block->last;
+}
+
+/* to(l, i) <- from(i, l) for l < depth rows `across` elements apart; from has strides in elements. cols <= across, the rest zero. */
+static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const char *from, int64_t stride, int64_t depth_stride, char *to)
+{
+    const int32_t across = t->slice.across;
+    if (t->element <= 8) { /* as reals of the same size */
+        const hs__pack how = {t->element == 8, HS__REAL, across, {1.0, 0.0}};
+        hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
+        return;
+    }
+    if (cols < across) memset(to, 0, (size_t)(depth * across) * t->element);
+    for (int64_t l = 0; l < depth; l++)
+        for (int64_t i = 0; i < cols; i++)
+            memcpy(to + (l * across + i) * 16, from + (i * stride + l * depth_stride) * 16, 16);
+}
+
+void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns *block, char *work)
+{
+    const size_t bytes = hs__lu_slice_bytes(t, block->m);
+    for (int64_t j = 0; j < block->cols; j += t->slice.across) {
+        char *slice = slice_at(t, block, j);
+        const char *source = from.data + (ptrdiff_t)t->element * j * from.col_stride;
+        const int64_t cols = smaller(t->slice.across, block->cols - j);
+        const int same = source == slice;
+        transpose(t, cols, block->m, source, from.col_stride, from.row_stride, same ? work : slice);
+        if (same) memcpy(slice, work, bytes);
     }
 }
 
-int hs__lu_panel_factor(const hs__lu_type *t, const hs__lu_panel *panel, hs__lu_matrix matrix, int32_t *pivots, int64_t *zero,
-                        char *work, hs__member *self)
+void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
+                  const int32_t *pivots, char *work)
 {
-    char *tile = work + ceil_div(panel->width, t->across) * u_bytes(t, panel->width);
-    factoring f = {t, panel, pivots, zero, work, tile, self};
-    move_panel(t, panel, matrix, 1);
-    if (factor(&f, 0, panel->width)) return 1;
-    move_panel(t, panel, matrix, 0);
+    const int64_t m = block->m, across = t->slice.across, e = (int64_t)t->element;
+    char *square = work + hs__lu_slice_bytes(t, m);
+    int32_t *rows = (int32_t *)(void *)(square + across * across * e);
+    for (int64_t i = 0; i < m; i++) rows[i] = (int32_t)i;
+    for (int64_t i = first; i < first + count; i++) {
+        const int32_t row = rows[i];
+        rows[i] = rows[pivots[i]], rows[pivots[i]] = row;
+    }
+    for (int64_t j = 0; j < block->cols; j += across) {
+        const int64_t cols = smaller(across, block->cols - j);
+        const char *slice = slice_at(t, block, j);
+        for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
+        char *target = to.data + (ptrdiff_t)e * j * to.col_stride;
+        for (int64_t i = 0; i < m; i += across) {
+            const int64_t h = smaller(across, m - i);
+            transpose(t, h, across, work + i * across * e, across, 1, square);
+            for (int64_t l = 0; l < cols; l++) {
+                char *column = target + (ptrdiff_t)e * (l * to.col_stride + i * to.row_stride);
+                if (to.row_stride == 1) memcpy(column, square + l * across * e, (size_t)(h * e));
+                else
+                    for (int64_t q = 0; q < h; q++) memcpy(column + (ptrdiff_t)e * q * to.row_stride, square + (l * across + q) * e, (size_t)e);
+            }
+        }
+    }
+}
+
+int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_columns *block, int32_t *pivots, int64_t *zero, char *work,
+                  hs__member *self)
+{
+    const int64_t width = panel->width, across = t->slice.across, e = (int64_t)t->element;
+    factoring f = {.type = t, .first = panel->first, .width = width, .rows = panel->rows, .strip_bytes = l_bytes(t, &t->panel, width),
+                   .count = strip_count(&t->panel, panel->rows, width), .strips = work, .pivots = pivots, .zero = zero, .self = self};
+    f.packed = work + round_up(f.count * f.strip_bytes, 64);
+    f.tile = f.packed + ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
+    f.aside = f.tile + solve_bytes(t);
+    const hs__lu_form *const l = &t->slice;
+    const int64_t size = l_bytes(t, l, width), count = strip_count(l, panel->rows, width);
+    for (int64_t s = 0; s < f.count; s++)
+        for (int64_t j = 0; j < width; j += across)
+            hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), smaller(across, width - j),
+                            slice_at(t, block, j) + (panel->first + row_of_strip(&f, &t->panel, s)) * across * e, across, 1, in_strip(&f, s, j));
+    if (factor(&f, 0, width)) return 1;
+    for (int64_t s = 0, packed = 0; s < f.count; s++) {
+        const int64_t row = row_of_strip(&f, &t->panel, s), h = rows_of_strip(&f, &t->panel, s);
+        for (int64_t j = 0; j < width; j += across)
+            transpose(t, smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
+                      slice_at(t, block, j) + (panel->first + row) * across * e);
+        for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++) /* what is still in the cache */
+            for (int64_t j = 0; j < width; j += across)
+                hs__pack_panels(&l->l, rows_of_strip(&f, l, packed), smaller(across, width - j),
+                                slice_at(t, block, j) + (panel->first + row_of_strip(&f, l, packed)) * across * e, across, 1,
+                                panel->strips + packed * size + j * t->parts * l->l.tile * (int64_t)t->real);
+    }
     return 0;
 }
 
 /* ---- other columns ---------------------------------------------------------------------------------------------- */
 
-void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, hs__lu_matrix matrix, int64_t col, int64_t cols, const int32_t *pivots,
-                   char *work, hs__member *self)
+void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_columns *block, const int32_t *pivots, char *work, hs__member *self)
 {
-    const int64_t bytes = u_bytes(t, p->width), size = strip_bytes(t, p->width);
-    char *tile = work + ceil_div(cols, t->across) * bytes;
-    for (int64_t j = 0; j < cols; j += t->across) {
-        const int64_t n = smaller(t->across, cols - j);
-        hs__lu_exchange(t, matrix, col + j, n, p->first, p->width, pivots);
-        const hs__lu_matrix c = {element(t, matrix, p->first, col + j), matrix.row_stride, matrix.col_stride};
-        const int64_t jump = (ptrdiff_t)t->element * t->strip * matrix.row_stride;
-        solve(t, p, 0, p->width, c, jump, n, work + j / t->across * bytes, tile);
+    const int32_t rows = t->slice.rows, across = t->slice.across, tile = t->slice.u.tile;
+    const int64_t width = p->width, size = l_bytes(t, &t->slice, width), row_bytes = across * (int64_t)t->element, bytes = u_bytes(t, &t->slice, width);
+    const int64_t top = top_strips(&t->slice, width), strips = strip_count(&t->slice, p->rows, width);
+    /* The rows of U are a packed operand as they are, unless they are complex or not aligned. */
+    const int direct = t->parts == 1 && p->first * row_bytes % 64 == 0;
+    for (int64_t j = 0; j < block->cols; j += across) {
+        char *slice = slice_at(t, block, j), *x = slice + p->first * row_bytes, *packed = work + j / across * bytes;
+        t->vector.swap_rows(slice, tile, p->first, width, pivots);
+        for (int64_t s = 0; s < top; s++) {
+            const int64_t i = s * rows, h = smaller(rows, width - i);
+            const char *l = p->strips + s * size, *u = direct ? x : packed;
+            char *c = x + i * row_bytes;
+            if (i) multiply(t, &t->slice, h, across, i, l, u, c, across, l + size, u);
+            t->vector.solve_rows((int32_t)h, l + i * t->parts * t->slice.l.tile * (int64_t)t->real, t->slice.l.tile, c, tile,
+                                 packed + i * t->parts * tile * (int64_t)t->real);
+            if (t->parts == 1 && !direct) memcpy(packed + i * row_bytes, c, (size_t)(h * row_bytes));
+        }
     }
-    /* Strips that stay in the second level cache while all columns pass. */
-    const int64_t together = (int64_t)t->kernel->rows * t->kernel->depth * (int64_t)t->real / size;
-    const int64_t at_once = together < 1 ? 1 : together, top = top_strips(t, p->width), strips = strip_count(t, p->rows, p->width);
+    /* Strips that stay in the second level cache while all slices pass. */
+    const int64_t together = (int64_t)t->kernel->rows * t->kernel->depth * (int64_t)t->real / size, at_once = together < 1 ? 1 : together;
     for (int64_t s0 = top; s0 < strips; s0 += at_once) {
         const int64_t end = smaller(s0 + at_once, strips);
-        for (int64_t j = 0; j < cols; j += t->across) {
-            const char *u = work + j / t->across * bytes;
+        for (int64_t j = 0; j < block->cols; j += across) {
+            char *slice = slice_at(t, block, j) + p->first * row_bytes;
+            const char *u = direct ? slice : work + j / across * bytes;
             for (int64_t s = s0; s < end; s++) {
-                const int64_t row = p->width + (s - top) * t->strip;
+                const int64_t row = width + (s - top) * rows;
                 const char *l = p->strips + s * size;
-                const hs__lu_matrix c = {element(t, matrix, p->first + row, col + j), matrix.row_stride, matrix.col_stride};
-                multiply(t, smaller(t->strip, p->rows - row), smaller(t->across, cols - j), p->width, l, u, c, tile + solve_bytes(t),
-                         s + 1 < end ? l + size : p->strips + s0 * size, s + 1 < end ? u : u + bytes);
+                multiply(t, &t->slice, smaller(rows, p->rows - row), across, width, l, u, slice + row * row_bytes, across, l + size, u);
             }
         }
         if (hs__attend(self)) return;
     }
-}
-
-void hs__lu_exchange(const hs__lu_type *t, hs__lu_matrix matrix, int64_t col, int64_t cols, int64_t first, int64_t count,
-                     const int32_t *pivots)
-{
-    t->vector.exchange(element(t, matrix, 0, col), matrix.row_stride, matrix.col_stride, cols, first, count, pivots);
-}
-
-void hs__lu_copy(const hs__lu_type *t, int64_t rows, int64_t cols, hs__lu_matrix from, hs__lu_matrix to)
-{
-    if (from.row_stride == 1 && to.row_stride == 1) {
-        for (int64_t j = 0; j < cols; j++) memcpy(element(t, to, 0, j), element(t, from, 0, j), (size_t)rows * t->element);
-        return;
-    }
-    enum { SQUARE = 16 }; /* a cache line or two each way */
-    for (int64_t j0 = 0; j0 < cols; j0 += SQUARE)
-        for (int64_t i0 = 0; i0 < rows; i0 += SQUARE)
-            for (int64_t j = j0; j < smaller(j0 + SQUARE, cols); j++)
-                for (int64_t i = i0; i < smaller(i0 + SQUARE, rows); i++) {
-                    const char *x = element(t, from, i, j);
-                    char *y = element(t, to, i, j);
-                    switch (t->element) {
-                    case 4: memcpy(y, x, 4); break;
-                    case 8: memcpy(y, x, 8); break;
-                    default: memcpy(y, x, 16);
-                    }
-                }
 }

@@ -162,47 +162,93 @@
                     c[(i * row_stride + j * col_stride) * PARTS + part] = -x[(i * PARTS + part) * lanes + j];              \
     }
 
-/* ---- exchange of rows ------------------------------------------------------------------------------------------- */
-
-/* Column by column: the rows that come near the diagonal stay in the cache, those of the next column are fetched meanwhile. */
-#define EXCHANGE(NAME, REAL, PARTS)                                                                                        \
-    static void NAME##_exchange(void *column, int64_t row_stride, int64_t col_stride, int64_t cols, int64_t first,         \
-                                int64_t count, const int32_t *pivots)                                                      \
+/* As many vectors of a row as stay in registers at a time. */
+#define SOLVE_ROWS(NAME, TARGET, REAL, PARTS, BYTES)                                                                       \
+    TARGET static inline __attribute__((always_inline)) void NAME##_solve_some(                                            \
+        const int vectors, int32_t h, const REAL *minus_l, int32_t l_tile, REAL *x, int32_t tile, REAL *expanded)          \
     {                                                                                                                      \
-        for (int64_t j = 0; j < cols; j++) {                                                                               \
-            REAL *x = (REAL *)column + j * col_stride * PARTS;                                                             \
-            for (int64_t i = first; i < first + count; i++) {                                                              \
-                REAL *a = x + i * row_stride * PARTS, *b = x + pivots[i] * row_stride * PARTS;                             \
-                if (j + 1 < cols) __builtin_prefetch(b + col_stride * PARTS, 1);                                           \
-                for (int part = 0; part < PARTS; part++) {                                                                 \
-                    const REAL t = a[part];                                                                                \
-                    a[part] = b[part], b[part] = t;                                                                        \
+        enum { LANES = BYTES / sizeof(REAL) };                                                                             \
+        for (int32_t i = 0; i < h; i++) {                                                                                  \
+            REAL *row = x + i * tile;                                                                                      \
+            NAME##_vector sum[4];                                                                                          \
+            for (int v = 0; v < vectors; v++) sum[v] = *(NAME##_vector *)(row + v * LANES);                                \
+            for (int32_t k = 0; k < i; k++) {                                                                              \
+                const REAL *factor = minus_l + k * PARTS * l_tile + i, *above = PARTS == 1 ? x + k * tile : expanded + 2 * k * tile; \
+                for (int v = 0; v < vectors; v++) {                                                                        \
+                    sum[v] += *(NAME##_vector *)(above + v * LANES) * factor[0];                                           \
+                    if (PARTS == 2) sum[v] += *(NAME##_vector *)(above + tile + v * LANES) * factor[l_tile];               \
                 }                                                                                                          \
+            }                                                                                                              \
+            for (int v = 0; v < vectors; v++) *(NAME##_vector *)(row + v * LANES) = sum[v];                                \
+            if (PARTS == 1) continue;                                                                                      \
+            REAL *first = expanded + 2 * i * tile, *second = first + tile;                                                 \
+            for (int j = 0; j < vectors * (int)LANES; j += 2)                                                              \
+                first[j] = row[j], first[j + 1] = row[j + 1], second[j] = -row[j + 1], second[j + 1] = row[j];             \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    TARGET static void NAME##_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded) \
+    {                                                                                                                      \
+        enum { LANES = BYTES / sizeof(REAL), PAIR = 2 * LANES };                                                           \
+        int32_t j = 0;                                                                                                     \
+        for (; j + PAIR <= tile; j += PAIR)                                                                                \
+            NAME##_solve_some(2, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));        \
+        for (; j < tile; j += LANES)                                                                                       \
+            NAME##_solve_some(1, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));        \
+    }                                                                                                                      \
+    TARGET static void NAME##_swap_rows(void *slice, int32_t tile, int64_t first, int64_t count, const int32_t *pivots)    \
+    {                                                                                                                      \
+        enum { LANES = BYTES / sizeof(REAL), AHEAD = 8 };                                                                  \
+        for (int64_t i = first; i < first + count; i++) {                                                                  \
+            if (i + AHEAD < first + count)                                                                                 \
+                for (int32_t j = 0; j < tile; j += 64 / (int)sizeof(REAL))                                                 \
+                    __builtin_prefetch((REAL *)slice + (int64_t)pivots[i + AHEAD] * tile + j, 1);                          \
+            if (pivots[i] == i) continue;                                                                                  \
+            REAL *a = (REAL *)slice + i * tile, *b = (REAL *)slice + (int64_t)pivots[i] * tile;                            \
+            for (int32_t j = 0; j < tile; j += LANES) {                                                                    \
+                const NAME##_vector kept = *(NAME##_vector *)(a + j);                                                      \
+                *(NAME##_vector *)(a + j) = *(NAME##_vector *)(b + j);                                                     \
+                *(NAME##_vector *)(b + j) = kept;                                                                          \
             }                                                                                                              \
         }                                                                                                                  \
     }
-EXCHANGE(float, float, 1)
-EXCHANGE(double, double, 1)
-EXCHANGE(complex_float, float, 2)
-EXCHANGE(complex_double, double, 2)
+
+/* ---- exchange of rows of a panel -------------------------------------------------------------------------------- */
+
+#define SWAP(NAME, REAL, PARTS)                                                                                            \
+    static void NAME##_swap(void *a, void *b, int64_t step, int64_t count)                                                 \
+    {                                                                                                                      \
+        REAL *x = a, *y = b;                                                                                               \
+        for (int64_t l = 0; l < count; l++, x += step, y += step)                                                          \
+            for (int part = 0; part < PARTS; part++) {                                                                     \
+                const REAL kept = x[part];                                                                                 \
+                x[part] = y[part], y[part] = kept;                                                                         \
+            }                                                                                                              \
+    }
+SWAP(float, float, 1)
+SWAP(double, double, 1)
+SWAP(complex_float, float, 2)
+SWAP(complex_double, double, 2)
 
 /* ---- instruction sets ------------------------------------------------------------------------------------------- */
 
 #define REALS(NAME, TARGET, REAL, INTEGER, BYTES)                                                                          \
     REAL_COLUMN(NAME, TARGET, REAL, INTEGER, BYTES)                                                                        \
-    SOLVE(NAME, TARGET, REAL, 1, BYTES)
+    SOLVE(NAME, TARGET, REAL, 1, BYTES)                                                                                    \
+    SOLVE_ROWS(NAME, TARGET, REAL, 1, BYTES)
 #define COMPLEXES(NAME, TARGET, REAL, BYTES)                                                                               \
     COMPLEX_COLUMN(NAME, TARGET, REAL, BYTES)                                                                              \
-    SOLVE(NAME, TARGET, REAL, 2, BYTES)
+    SOLVE(NAME, TARGET, REAL, 2, BYTES)                                                                                    \
+    SOLVE_ROWS(NAME, TARGET, REAL, 2, BYTES)
+#define SET_OF(NAME, TYPE) {NAME##_column, NAME##_solve, NAME##_solve_rows, TYPE##_swap, NAME##_swap_rows}
 #define SET(NAME, TARGET, BYTES, FLOAT_BYTES)                                                                              \
     REALS(NAME##_float, TARGET, float, int32_t, FLOAT_BYTES)                                                               \
     REALS(NAME##_double, TARGET, double, int64_t, BYTES)                                                                   \
     COMPLEXES(NAME##_complex_float, TARGET, float, FLOAT_BYTES)                                                            \
     COMPLEXES(NAME##_complex_double, TARGET, double, BYTES)                                                                \
-    static const hs__lu_vector NAME##_set[] = {{NAME##_float_column, NAME##_float_solve, float_exchange},                  \
-                                               {NAME##_double_column, NAME##_double_solve, double_exchange},               \
-                                               {NAME##_complex_float_column, NAME##_complex_float_solve, complex_float_exchange}, \
-                                               {NAME##_complex_double_column, NAME##_complex_double_solve, complex_double_exchange}};
+    static const hs__lu_vector NAME##_set[] = {SET_OF(NAME##_float, float),                  \
+                                               SET_OF(NAME##_double, double),               \
+                                               SET_OF(NAME##_complex_float, complex_float), \
+                                               SET_OF(NAME##_complex_double, complex_double)};
 
 SET(one, , 8, 4)
 SET(plain, , 16, 16)
@@ -211,14 +257,14 @@ SET(avx2, __attribute__((target("avx2,fma"))), 32, 32)
 SET(avx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 64, 64)
 #endif
 
-hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t reals, int32_t *vector_bytes)
+hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes)
 {
-    const int32_t bytes = reals * (dtype & 1 ? 8 : 4);
+    const int32_t real = dtype & 1 ? 8 : 4, bytes = strip * real | slice * real; /* a power of two divides it if it divides both */
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
     if (cpu.avx512 && bytes % 64 == 0) return *vector_bytes = 64, avx512_set[dtype];
     if (cpu.avx2_fma && bytes % 32 == 0) return *vector_bytes = 32, avx2_set[dtype];
 #endif
     if (bytes % 16 == 0) return *vector_bytes = 16, plain_set[dtype];
-    return *vector_bytes = dtype & 1 ? 8 : 4, one_set[dtype];
+    return *vector_bytes = real, one_set[dtype];
 }

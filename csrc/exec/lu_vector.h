@@ -32,16 +32,26 @@ typedef void hs__lu_column(const hs__lu_strips *strips, int32_t first, int32_t j
 typedef void hs__lu_solve(int32_t h, const void *l, int64_t step, int32_t cols, void *c, int64_t row_stride, int64_t col_stride,
                           void *packed, int32_t tile, int32_t lanes, void *work);
 
-typedef void hs__lu_exchange_rows(void *column, int64_t row_stride, int64_t col_stride, int64_t cols, int64_t first, int64_t count,
-                                  const int32_t *pivots);
+/* Solves L X = C for h rows of a slice, tile reals each, at x: X takes the place of C. minus_l: the packed lower triangle, rows
+ * l_tile reals apart; of complex types its imaginary part follows each column. With `expanded` each row of X and its product with
+ * i are also written there, and read from there. */
+typedef void hs__lu_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded);
+
+/* Exchanges elements of two rows of a panel, step reals apart. */
+typedef void hs__lu_swap(void *a, void *b, int64_t step, int64_t count);
+
+/* Exchanges row first + i of a slice, tile reals each, with row pivots[first + i]. */
+typedef void hs__lu_swap_rows(void *slice, int32_t tile, int64_t first, int64_t count, const int32_t *pivots);
 
 typedef struct hs__lu_vector {
     hs__lu_column *column;
     hs__lu_solve *solve;
-    hs__lu_exchange_rows *exchange;
+    hs__lu_solve_rows *solve_rows;
+    hs__lu_swap *swap;
+    hs__lu_swap_rows *swap_rows;
 } hs__lu_vector;
 
-/* reals: of one column of a strip; lanes are those of the widest vectors there are. */
-hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t reals, int32_t *vector_bytes);
+/* The widest vectors that divide one column of a strip and one row of a slice, both in reals. */
+hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes);
 
 #endif
