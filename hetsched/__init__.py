@@ -5,10 +5,11 @@ from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
+from .lu import LuPlan, plan_lu
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
-from .pool import Pool, matmul
+from .pool import Pool, det, lu_factor, lu_solve, matmul, solve
 from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
@@ -29,6 +30,7 @@ __all__ = [
     "EmulationWarning",
     "InfeasibleError",
     "LuPattern",
+    "LuPlan",
     "MaxTasks",
     "MinTime",
     "Partition",
@@ -46,14 +48,19 @@ __all__ = [
     "assign",
     "compare_partitions",
     "cuboids",
+    "det",
     "distribute",
     "distribute_profile",
+    "lu_factor",
     "lu_pattern",
+    "lu_solve",
     "matmul",
     "max_tasks",
     "min_time",
     "partition",
+    "plan_lu",
     "plan_product",
     "simulate",
+    "solve",
     "wavefront",
 ]

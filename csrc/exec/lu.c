@@ -8,7 +8,8 @@
 #include "lu_panel.h"
 #include "pool.h"
 
-enum { BUFFERS = 3 }; /* packed panels: one is made while the others are in use */
+enum { BUFFERS = 3 };            /* packed panels: one is made while the others are in use */
+static const double SMALL = 8e6; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
 /* A block of columns. */
 typedef struct {
@@ -161,7 +162,7 @@ static int help(job *j, hs__member *self, int panels)
         if (try_update(j, self, next, factored)) return 1;
         if (load(&j->column[next].done) == next && take(&j->taken, next)) return factor(j, self, next), 1;
     }
-    for (int32_t block = j->blocks.count - 1; block > next; block--)
+    for (int32_t block = j->blocks.count - 1, least = next < j->blocks.panels ? next + 1 : next; block >= least; block--)
         if (try_update(j, self, block, factored)) return 1;
     return 0;
 }
@@ -197,6 +198,7 @@ static void work(void *context, int32_t worker, int is_caller)
             if (j->column[block].owner == worker) own_update(j, &self, k, block);
     }
     while (j->dynamic && !hs__cancelled(&j->course) && help(j, &self, 1)) {}
+    hs__member_end(&self);
     /* Back from the slices, with the rows that later panels have exchanged. */
     for (int32_t block; !hs__cancelled(&j->course) && (block = __atomic_fetch_add(&j->stored, 1, __ATOMIC_RELAXED)) < b->count;) {
         wait_for(j, &self, &j->column[block].done, block < b->panels ? block : b->panels);
@@ -205,7 +207,6 @@ static void work(void *context, int32_t worker, int is_caller)
         hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self));
         hs__attend(&self);
     }
-    hs__member_end(&self);
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
@@ -312,7 +313,9 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
             pthread_mutex_init(&j.lock, NULL);
             hs__condition_init(&j.wake);
             hs__course_start(&j.course, run);
-            hs__pool_run(pool, work, &j, poll_now);
+            const double updates = (double)lu->m * (double)lu->n * (double)(lu->m < lu->n ? lu->m : lu->n);
+            if (j.dynamic && updates < SMALL) work(&j, 0, 1);
+            else hs__pool_run(pool, work, &j, poll_now);
             status = hs__course_end(&j.course);
             pthread_mutex_destroy(&j.lock);
             pthread_cond_destroy(&j.wake);

@@ -762,15 +762,36 @@ def run_lu(
     event_capacity: int,
 ) -> tuple[int, RunResult]:
     """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
-    e = lu.itemsize
-    source = (ffi.NULL, 0, 0) if a is None else (_address(a), *(stride // e for stride in a.strides))
-    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
-    fields = (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, _or_null(owner, _int32s), _int32s(pivots), -1)
-    problem = ffi.new("hs_lu *", fields)
+    problem, alive = _lu(a, lu, pivots, block, owner)
     recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
     recorder.run.cooperative = cooperative
     result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.run))
+    del alive
     return problem.singular, result
+
+
+def lu_solve(
+    threads: Threads, lu: NDArray[Any], pivots: NDArray[np.int32], transposed: bool, b: NDArray[Any], poll: Poll
+) -> None:
+    """hs_lu_solve; b is a matrix and becomes the solution."""
+    problem, alive = _lu(None, lu, pivots, 0, None)
+    steps = [stride // b.itemsize for stride in b.strides]
+    data, handle = ffi.cast("void *", b.ctypes.data), ffi.new_handle(poll)
+    status = lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], data, *steps, lib.hs_python_poll, handle)
+    del alive
+    if status:
+        _raise(status, poll)
+
+
+def _lu(
+    a: NDArray[Any] | None, lu: NDArray[Any], pivots: NDArray[np.int32], block: int, owner: NDArray[np.int32] | None
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_lu and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    e = lu.itemsize
+    alive = ffi.NULL if a is None else _address(a), _or_null(owner, _int32s), _int32s(pivots)
+    source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
+    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
+    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], alive[2], -1)), alive
 
 
 _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}
