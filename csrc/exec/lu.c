@@ -211,11 +211,12 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
+int64_t hs_lu_block(int64_t m, int64_t n, int32_t workers)
 {
-    (void)workers, (void)dtype;
     const int64_t rank = m < n ? m : n;
-    return rank < 256 ? 32 : rank < 768 ? 64 : rank < 2000 ? 96 : 128;
+    int64_t block = rank < 768 ? 48 : rank < 2500 ? 96 : 192; /* whole slices of most kernels */
+    while (block > 12 && rank < 3 * (int64_t)workers * block) block /= 2; /* something for everyone */
+    return block;
 }
 
 static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__lu_blocks *blocks)
@@ -226,7 +227,7 @@ static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__
     int64_t block = lu->block;
     if (!block) {
         const int64_t longer = lu->m > lu->n ? lu->m : lu->n;
-        for (block = hs_lu_block(lu->m, lu->n, lu->dtype, workers); longer / block > 40000;) block *= 2;
+        for (block = hs_lu_block(lu->m, lu->n, workers); longer / block > 40000;) block *= 2;
     }
     if (!hs__lu_blocks_init(blocks, lu->m, lu->n, block)) return HS_ERROR_VALUE;
     for (int32_t i = 0; lu->owner && i < blocks->count; i++)

@@ -672,7 +672,7 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_
                       hs_poll_function poll, void *context);
 
 /* The block that hs_run_lu chooses with that many workers. */
-int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
+int64_t hs_lu_block(int64_t m, int64_t n, int32_t workers);
 
 /* Monotonic clock in seconds. */
 double hs_clock(void);
