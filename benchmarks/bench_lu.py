@@ -1,8 +1,8 @@
 """hetsched.lu_factor against scipy.linalg.lu_factor, in one run, with equal numbers of threads, and beside our own dgemm.
 
-SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take turns:
-a pause until the last one's threads have gone to sleep, one call to warm up if they are short, then a timed call. Rates are of the
-fastest call of each (what a busy machine leaves of it), ratios of these and of the medians. Input by columns, both look for NaN.
+SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take
+turns: a pause until the last one's threads have gone to sleep, one call to warm up if they are short, then timed calls. Rates are
+of the fastest call of each (what a busy machine leaves of it). Input by columns, both look for NaN.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     work = _engine.flops_per_update(np.dtype(given.dtype)) / 3
     for threads in given.threads:
-        print(
-            f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s of the fastest call; ratio to SciPy (of medians), share of our dgemm"
-        )
+        print(f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians), share of our dgemm")
         print(f"{'n':>6} {'hetsched':>9} {'scipy':>9} {'matmul':>9}   ratio  (medians)   share")
         with threadpool_limits(threads, user_api="blas"), hs.Pool(threads) as pool:
             for n in given.sizes:
@@ -94,12 +92,11 @@ def main() -> None:
                             times[name].append(time.perf_counter() - start)
                 best = {name: min(own) for name, own in times.items()}
                 middle = {name: statistics.median(own) for name, own in times.items()}
-                rate = {name: work * n**3 * (3 if name == "matmul" else 1) / t / 1e9 for name, t in best.items()}
-                print(
-                    f"{n:>6} {rate['hetsched']:9.1f} {rate['scipy']:9.1f} {rate['matmul']:9.1f}   {rate['hetsched'] / rate['scipy']:5.3f}"
-                    f"   ({middle['scipy'] / middle['hetsched']:5.3f})   {rate['hetsched'] / rate['matmul']:5.3f}",
-                    flush=True,
-                )
+                rate = {name: work * n**3 / t / 1e9 for name, t in best.items()}
+                rate["matmul"] *= 3
+                ratio, medians = rate["hetsched"] / rate["scipy"], middle["scipy"] / middle["hetsched"]
+                rates = " ".join(f"{rate[name]:9.1f}" for name in calls)
+                print(f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})   {rate['hetsched'] / rate['matmul']:5.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
     self->box = k * j->blocks.count + block;
     if (run->pace) {
         if (k != block) self->deadline = fmax(self->deadline, j->due[k]);
-        start = fmax(self->deadline, 0.0);
+        start = self->deadline;
         hs__keep_pace(self, work * hs_flops_per_update(j->lu->dtype));
         if (k == block) j->due[k] = self->deadline;
     }
