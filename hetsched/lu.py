@@ -169,7 +169,7 @@ def plan_lu(
     kind = np.dtype(dtype)
     if kind not in _engine.DTYPES:
         raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
-    block, owners, method = _deal(m, n, times, owner, block)
+    block, owners, method = _deal(m, n, times, owner, block, kind)
     flops = _engine.flops_per_update(kind)
     makespan, _, raw = _engine.lu_simulate(m, n, block, owners, times * (flops / UNIT))
     fields = ["worker", "panel", "block", "start", "end"]
@@ -210,7 +210,7 @@ def _deal(m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int |
         if owner not in METHODS:
             raise ValueError(f"owner must be one of {', '.join(METHODS)}, a LuPattern or the workers, got {owner!r}")
         if block is None:
-            block = _engine.lu_block(m, n, len(times))
+            block = _engine.lu_block(m, n, dtype, len(times))
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner

@@ -211,12 +211,22 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-int64_t hs_lu_block(int64_t m, int64_t n, int32_t workers)
+int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
 {
-    const int64_t rank = m < n ? m : n;
-    int64_t block = rank < 768 ? 48 : rank < 2500 ? 96 : 192; /* whole slices of most kernels */
-    while (block > 12 && rank < 3 * (int64_t)workers * block) block /= 2; /* something for everyone */
-    return block;
+    static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};
+    hs_kernel_init();
+    hs__lu_type type;
+    hs__lu_type_init(&type, hs__kernel_current(), dtype);
+    const int64_t rank = m < n ? m : n, across = type.slice.across;
+    int choice = 0;
+    while (choice < 4 && (rank < from[choice] || rank < 3 * (int64_t)workers * blocks[choice])) choice++; /* something for everyone */
+    return across > 96 ? blocks[choice] : (blocks[choice] + across - 1) / across * across; /* whole slices can be in place */
+}
+
+/* Whether the caller does all alone. */
+static int is_small(const hs_lu *lu, const hs_run *run)
+{
+    return run->cooperative && (double)lu->m * (double)lu->n * (double)(lu->m < lu->n ? lu->m : lu->n) <= SMALL;
 }
 
 static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__lu_blocks *blocks)
@@ -227,7 +237,7 @@ static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__
     int64_t block = lu->block;
     if (!block) {
         const int64_t longer = lu->m > lu->n ? lu->m : lu->n;
-        for (block = hs_lu_block(lu->m, lu->n, workers); longer / block > 40000;) block *= 2;
+        for (block = hs_lu_block(lu->m, lu->n, lu->dtype, is_small(lu, run) ? 1 : workers); longer / block > 40000;) block *= 2;
     }
     if (!hs__lu_blocks_init(blocks, lu->m, lu->n, block)) return HS_ERROR_VALUE;
     for (int32_t i = 0; lu->owner && i < blocks->count; i++)
@@ -314,8 +324,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
             pthread_mutex_init(&j.lock, NULL);
             hs__condition_init(&j.wake);
             hs__course_start(&j.course, run);
-            const double updates = (double)lu->m * (double)lu->n * (double)(lu->m < lu->n ? lu->m : lu->n);
-            if (j.dynamic && updates < SMALL) work(&j, 0, 1);
+            if (is_small(lu, run)) work(&j, 0, 1);
             else hs__pool_run(pool, work, &j, poll_now);
             status = hs__course_end(&j.course);
             pthread_mutex_destroy(&j.lock);

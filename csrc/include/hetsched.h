@@ -671,8 +671,8 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
 hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                       hs_poll_function poll, void *context);
 
-/* The block that hs_run_lu chooses with that many workers. */
-int64_t hs_lu_block(int64_t m, int64_t n, int32_t workers);
+/* The block that hs_run_lu chooses with that many workers and the kernel in use. */
+int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
 
 /* Monotonic clock in seconds. */
 double hs_clock(void);

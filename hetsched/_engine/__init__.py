@@ -742,9 +742,9 @@ def run_wavefront(
     return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
 
 
-def lu_block(m: int, n: int, workers: int) -> int:
+def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
     """The block that hs_run_lu chooses."""
-    return lib.hs_lu_block(m, n, workers)  # type: ignore[no-any-return]
+    return lib.hs_lu_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
 
 
 def run_lu(
