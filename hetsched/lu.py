@@ -202,7 +202,9 @@ def _chain(tasks: NDArray[Any]) -> float:
     return float(tasks["flops"][critical].sum())
 
 
-def _deal(m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None) -> tuple[int, NDArray[np.int32], str]:
+def _deal(
+    m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
+) -> tuple[int, NDArray[np.int32], str]:
     """Block, owner of each, and the method's name."""
     if block is not None:
         block = _check.integer("block", block, low=1, high=_HIGH)
