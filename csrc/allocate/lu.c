@@ -22,6 +22,32 @@ hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
     return HS_OK;
 }
 
+typedef struct {
+    hs__lu_blocks blocks;
+    const int32_t *owner;
+    const double *cycle_times;
+    double *now;   /* [p] when each worker is free */
+    double *ready; /* [panels] when each is factored */
+    hs_lu_task *tasks;
+    int64_t count;
+    double end, work;
+} schedule;
+
+/* The owner of block j does its update k, or with j == k factors it, when both it and the panel are ready. */
+static void add(schedule *s, int32_t k, int32_t j)
+{
+    const int32_t worker = s->owner[j];
+    const double work = k == j ? hs__lu_panel_work(&s->blocks, k) : hs__lu_update_work(&s->blocks, k, j);
+    const double start = k == j ? s->now[worker] : fmax(s->now[worker], s->ready[k]);
+    const double end = start + work * s->cycle_times[worker];
+    s->now[worker] = end;
+    if (k == j) s->ready[k] = end;
+    if (s->tasks) s->tasks[s->count] = (hs_lu_task){.worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
+    s->count++;
+    s->work += work;
+    s->end = fmax(s->end, end);
+}
+
 hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner, double *makespan,
                          double *work, hs_lu_task *tasks, int64_t *task_count)
 {
@@ -33,36 +59,23 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
     for (int32_t j = 0; j < b.count; j++)
         if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
     double *now = calloc((size_t)p, sizeof *now);
-    double *ready = calloc((size_t)b.panels + 1, sizeof *ready); /* when panel k - 1 is factored */
+    double *ready = calloc((size_t)b.panels + 1, sizeof *ready);
     if (!now || !ready) {
         free(now), free(ready);
         return HS_ERROR_MEMORY;
     }
-    double end = 0.0, sum = 0.0;
-    int64_t count = 0;
-#define TASK(K, J, WORK)                                                                                                   \
-    do {                                                                                                                   \
-        const int32_t w = owner[J];                                                                                        \
-        const double done = (WORK), start = now[w] > ready[(K) == (J) ? 0 : (K) + 1] ? now[w] : ready[(K) == (J) ? 0 : (K) + 1]; \
-        now[w] = start + done * cycle_times[w];                                                                            \
-        sum += done;                                                                                                       \
-        if (now[w] > end) end = now[w];                                                                                    \
-        if (tasks) tasks[count] = (hs_lu_task){w, K, J, 0, start, now[w], done};                                           \
-        count++;                                                                                                           \
-    } while (0)
+    schedule s = {.blocks = b, .owner = owner, .cycle_times = cycle_times, .now = now, .ready = ready, .tasks = tasks};
     for (int32_t k = -1; k < b.panels; k++) {
         const int32_t next = k + 1;
         if (next < b.panels) { /* look-ahead: the next panel before the rest of the update */
-            if (k >= 0) TASK(k, next, hs__lu_update_work(&b, k, next));
-            TASK(next, next, hs__lu_panel_work(&b, next));
-            ready[next + 1] = now[owner[next]];
+            if (k >= 0) add(&s, k, next);
+            add(&s, next, next);
         }
-        for (int32_t j = next < b.panels ? next + 1 : next; k >= 0 && j < b.count; j++) TASK(k, j, hs__lu_update_work(&b, k, j));
+        for (int32_t j = next < b.panels ? next + 1 : next; k >= 0 && j < b.count; j++) add(&s, k, j);
     }
-#undef TASK
     free(now), free(ready);
-    *makespan = end;
-    if (work) *work = sum;
-    if (task_count) *task_count = count;
+    *makespan = s.end;
+    if (work) *work = s.work;
+    if (task_count) *task_count = s.count;
     return HS_OK;
 }

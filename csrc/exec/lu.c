@@ -93,20 +93,20 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
     hs__attend(self);
 }
 
-/* A block of the matrix that is given, and of the one for the result. */
-static hs__lu_matrix given(const job *j, int32_t block)
-{
-    const hs_lu *lu = j->lu;
-    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
-    if (lu->a) return (hs__lu_matrix){(char *)lu->a + first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
-    return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
-}
-
+/* A block of the matrix for the result, and of the one that is given. */
 static hs__lu_matrix wanted(const job *j, int32_t block)
 {
     const hs_lu *lu = j->lu;
     const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
     return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
+}
+
+static hs__lu_matrix given(const job *j, int32_t block)
+{
+    const hs_lu *lu = j->lu;
+    if (!lu->a) return wanted(j, block);
+    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
+    return (hs__lu_matrix){(char *)lu->a + first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
 }
 
 /* Update k of a block that has been claimed; -1 is the copy to slices. */

@@ -86,7 +86,6 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
 typedef struct hs_lu_task {
     int32_t worker;
     int32_t panel, block; /* equal: the panel is factored; else the block is updated */
-    int32_t unused;
     double start, end;
     double work;          /* multiply-adds */
 } hs_lu_task;

@@ -461,9 +461,8 @@ def lu_simulate(
     return makespan[0], work[0], tasks
 
 
-LU_TASK = np.dtype(
-    [("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("unused", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")]
-)
+_LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
+LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
 
 
 def clock() -> float:
