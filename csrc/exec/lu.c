@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "../allocate/lu.h"
 #include "lu_panel.h"
@@ -276,8 +276,13 @@ static hs_status prepare(job *j)
     for (int32_t w = 0; w < j->workers; w++)
         if (!hs__pool_scratch(j->pool, j->workers + w, own)) return HS_ERROR_MEMORY;
     if (!in_place) {
+        enum { HUGE_PAGE = 2 << 20 };
+        const size_t bytes = slices * slice + 4096; /* micro-kernels load a step more than they use */
         void *memory = NULL;
-        if (posix_memalign(&memory, 4096, slices * slice + 4096)) return HS_ERROR_MEMORY;
+        if (posix_memalign(&memory, bytes < HUGE_PAGE ? 4096 : HUGE_PAGE, bytes)) return HS_ERROR_MEMORY;
+#if defined(MADV_HUGEPAGE)
+        if (bytes >= HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
         j->slices = memory;
     }
     j->strips = shared + panel * (size_t)j->buffers;
