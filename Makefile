@@ -30,6 +30,7 @@ ctest: $(VENV)/installed-test
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
+	$(BIN)/python benchmarks/bench_lu.py
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py
 	$(BIN)/python benchmarks/bench_wavefront.py

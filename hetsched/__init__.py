@@ -7,11 +7,12 @@ from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .files_plan import FilesPlan
+from .lu import LuPlan, plan_lu
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
-from .pool import Pool, matmul
+from .pool import Pool, det, lu_factor, lu_solve, matmul, solve
 from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
@@ -35,6 +36,7 @@ __all__ = [
     "FilesProduct",
     "InfeasibleError",
     "LuPattern",
+    "LuPlan",
     "MaxTasks",
     "MinTime",
     "Partition",
@@ -55,18 +57,23 @@ __all__ = [
     "compare_partitions",
     "cuboids",
     "datasets",
+    "det",
     "distribute",
     "distribute_profile",
+    "lu_factor",
     "lu_pattern",
+    "lu_solve",
     "matmul",
     "matmul_files",
     "max_tasks",
     "min_time",
     "partition",
     "plan_files",
+    "plan_lu",
     "plan_product",
     "ring_profile",
     "simulate",
     "slice_ring",
+    "solve",
     "wavefront",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine, star_run
 from .errors import EmulationWarning
+from .lu import Factors, LuPlan, Owner, determinant, matrix, plan_lu, solution, trace_of, warn_singular
 from .machine import machine
 from .operands import Array, Operands, operands
 from .partition import Partition
@@ -40,7 +41,7 @@ Progress = Callable[[float], object]
 
 
 class Pool:
-    """Persistent worker threads that multiply, or sweep over a matrix, by a plan.
+    """Persistent worker threads that multiply, factor or sweep over a matrix, by a plan.
 
     Parameters
     ----------
@@ -508,6 +509,111 @@ class Pool:
                 f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
             )
 
+    def plan_lu(
+        self, m: int, n: int, *, owner: Owner = "pattern", block: int | None = None, dtype: DTypeLike = np.float64
+    ) -> LuPlan:
+        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform."""
+        kind = np.dtype(dtype)
+        platform = self._platform
+        if platform is None:
+            platform = _equal_workers(self._size, kind if kind in _engine.DTYPES else _DOUBLE)
+        return plan_lu(m, n, platform, owner=owner, block=block, dtype=kind)
+
+    def lu_factor(
+        self,
+        A: ArrayLike,
+        overwrite_a: bool = False,
+        check_finite: bool = True,
+        *,
+        owner: Owner | None = None,
+        block: int | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """LU factorisation with partial pivoting by the workers of the pool: P A = L U, as scipy.linalg.lu_factor has it.
+
+        Parameters
+        ----------
+        A : (m, n) array_like
+            float32, float64, complex64 or complex128 with any strides; integers become float64.
+        overwrite_a : bool
+            Put the result into A where that is possible: an array of these dtypes whose columns lie side by side.
+        check_finite : bool
+            Look for infinities and NaN first.
+        owner : optional
+            The worker of each block of columns: a method of `lu_pattern`, its result, or an array. Default: "pattern", with equal
+            workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do.
+        block : int, optional
+            Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
+        trace : bool
+            Also return a Trace, with the prediction of `plan_lu`.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        (lu, piv), or ((lu, piv), Trace) with trace=True
+            lu: (m, n) array by columns, U and below its diagonal L without its ones. piv: (min(m, n),) int32 array, row i was
+            exchanged with row piv[i], one after the other.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s. With overwrite_a the content of A is then undefined.
+
+        Warns
+        -----
+        RuntimeWarning
+            If U has a zero on its diagonal: scipy.linalg.LinAlgWarning, where SciPy is installed.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+        ...     lu, piv = pool.lu_factor([[1.0, 2.0], [4.0, 6.0]])
+        >>> lu.tolist(), piv.tolist()
+        ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
+        """
+        return self._lu_factor(A, overwrite_a, check_finite, owner, block, trace, progress, 4)
+
+    def _lu_factor(
+        self,
+        A: ArrayLike,
+        overwrite_a: bool,
+        check_finite: bool,
+        owner: Owner | None,
+        block: int | None,
+        trace: bool,
+        progress: Progress | None,
+        depth: int,
+    ) -> Any:
+        threads = self._live()
+        x = Factors.of(A, overwrite_a, check_finite)
+        (m, n), dtype = x.lu.shape, x.lu.dtype
+        plan = None
+        if self._emulate or trace or owner is not None or self._shares is not None:
+            if owner is None:
+                owner = "cyclic" if self._shares is None and not self._emulate else "pattern"
+            plan = self.plan_lu(m, n, owner=owner, block=block, dtype=dtype)
+        elif block is not None:
+            plan = self.plan_lu(m, n, owner="cyclic", block=block, dtype=dtype)
+        pace = None
+        if self._emulate:
+            self._require_capacity(self.platform.speeds, _rate(dtype), str(dtype))
+            pace = self.platform.cycle_times * self._time_scale / UNIT
+        events = len(plan.tasks) if plan is not None and trace else 0
+        block, owners = (0, None) if plan is None else (plan.block, plan.owner)
+        singular, result = x.run(threads, self._size, block, owners, pace, progress, events)
+        if singular >= 0:
+            warn_singular(singular, depth)
+        if self._emulate and plan is not None:
+            _warn_if_late(result.late, plan.names, plan.makespan * self._time_scale, depth)
+        if not trace or plan is None:
+            return x.lu, x.piv
+        return (x.lu, x.piv), trace_of(plan, result, self._emulate, self._time_scale)
+
     def _require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
         """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
         cannot emulate."""
@@ -638,3 +744,96 @@ def matmul(
     if pool is None:
         pool = _shared_pool()
     return pool.matmul(A, B, out, alpha, beta, trace=trace, progress=progress)  # type: ignore[call-overload]
+
+
+def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:
+    """LU factorisation on all cores that this process may use: (lu, piv) as scipy.linalg.lu_factor; see `Pool.lu_factor`.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> lu, piv = hs.lu_factor([[1.0, 2.0], [4.0, 6.0]])
+    >>> lu.tolist(), piv.tolist()
+    ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
+    """
+    result: tuple[Array, NDArray[np.int32]] = _shared_pool()._lu_factor(A, overwrite_a, check_finite, None, None, False, None, 4)
+    return result
+
+
+def lu_solve(
+    lu_and_piv: tuple[ArrayLike, ArrayLike],
+    b: ArrayLike,
+    trans: Literal[0, 1, 2] = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """Solve A x = b (trans 0), A^T x = b (1) or A^H x = b (2) from the factors of A, on all cores.
+
+    Parameters
+    ----------
+    lu_and_piv : (lu, piv)
+        As `lu_factor` and scipy.linalg.lu_factor return them.
+    b : (n,) or (n, k) array_like
+    trans : {0, 1, 2}
+    overwrite_b : bool
+        Put the solution into b where that is possible.
+    check_finite : bool
+
+    Returns
+    -------
+    ndarray
+        Of the shape of b. A zero on the diagonal of U gives infinities and NaN.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.lu_solve(hs.lu_factor([[1.0, 2.0], [4.0, 6.0]]), [5.0, 16.0]).tolist()
+    [1.0, 2.0]
+    """
+    return solution(_shared_pool()._live(), lu_and_piv, b, trans, overwrite_b, check_finite)
+
+
+def solve(A: ArrayLike, b: ArrayLike) -> Array:
+    """Solve A x = b by LU factorisation with partial pivoting, on all cores.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Also for infinities and NaN.
+    numpy.linalg.LinAlgError
+        If A is exactly singular.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.solve([[1.0, 2.0], [4.0, 6.0]], [5.0, 16.0]).tolist()
+    [1.0, 2.0]
+    """
+    a, pool = matrix("A", A), _shared_pool()
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"A must be square, got shape {a.shape}")
+    right = np.asarray(b)
+    if right.ndim not in (1, 2) or right.shape[0] != len(a):
+        raise ValueError(f"b must have shape ({len(a)},) or ({len(a)}, k), got {right.shape}")
+    x = Factors.of(a, False, True)
+    singular, _ = x.run(pool._live(), len(pool), 0, None, None, None, 0)
+    if singular >= 0:
+        raise np.linalg.LinAlgError(f"A is singular: element {singular} of the diagonal of U is zero")
+    return solution(pool._live(), (x.lu, x.piv), right, 0, False, True)
+
+
+def det(A: ArrayLike) -> Any:
+    """Determinant of a square matrix by LU factorisation on all cores: a float64 or complex128.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.det([[1.0, 2.0], [4.0, 6.0]])
+    np.float64(-2.0)
+    """
+    a, pool = matrix("A", A), _shared_pool()
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"A must be square, got shape {a.shape}")
+    x = Factors.of(a, False, True)
+    x.run(pool._live(), len(pool), 0, None, None, None, 0)
+    return determinant(x.lu, x.piv)

@@ -94,6 +94,12 @@ void hs__poll(void *context)
     if (c->run->poll(c->run->poll_context, fraction)) __atomic_store_n(&c->cancel, 1, __ATOMIC_RELAXED);
 }
 
+int hs__attend(hs__member *self)
+{
+    if (self->is_caller) hs__poll(self->course);
+    return hs__cancelled(self->course);
+}
+
 void hs__sleep_until(hs__member *self, double until)
 {
     while (!hs__cancelled(self->course)) {

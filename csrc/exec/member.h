@@ -44,6 +44,9 @@ void hs__record(hs__member *self, hs_event_kind kind, double start, double end);
 /* Asks the run's poll function, at most 20 times a second. Only on the calling thread. */
 void hs__poll(void *course);
 
+/* Polls if this is the calling thread's part; whether the run was cancelled. */
+int hs__attend(hs__member *self);
+
 /* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
 void hs__sleep_until(hs__member *self, double until);
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "kernel.h"
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
@@ -105,7 +103,7 @@ AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 ro
 PANEL_AVX2(float, __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps)
 PANEL_AVX2(double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd)
 
-#define FULL_PANEL(REAL) (hs__cpu_detect().avx2_fma ? full_panel_avx2_##REAL : full_panel_plain_##REAL)
+#define FULL_PANEL(REAL) (__builtin_cpu_supports("avx2") ? full_panel_avx2_##REAL : full_panel_plain_##REAL)
 #else
 #define FULL_PANEL(REAL) full_panel_plain_##REAL
 #endif

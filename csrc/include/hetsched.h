@@ -1,7 +1,7 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
  * Tiers, read from the top: status - allocation - assignment - partition - ring - star - kernels - pool - product -
- * product on a star - wavefront.
+ * product on a star - wavefront - LU.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -78,6 +78,32 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64
  *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
  * Time O(p + n log p), memory O(p). */
 hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans);
+
+/* LU factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
+ * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its
+ * right. A worker goes through the panels in order; of each it first updates the block that is the next panel, if that is its own,
+ * and factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
+ * m, n and block < 2^31, at most 46340 blocks. */
+typedef struct hs_lu_task {
+    int32_t worker;
+    int32_t panel, block; /* equal: the panel is factored; else the block is updated */
+    double start, end;
+    double work;          /* multiply-adds */
+} hs_lu_task;
+
+hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
+
+/* When every task starts and ends. 2001 paper, section 2.4, with the work that the steps really have, and panels that take time.
+ *   cycle_times  [p] time per multiply-add, > 0; infinite only for a worker that owns nothing
+ *   owner        [hs_lu_blocks] the worker of each block
+ *   makespan     out
+ *   work         out, may be NULL: multiply-adds of all tasks
+ *   tasks        out, may be NULL: [*task_count], in an order in which they can be done
+ *   task_count   out, may be NULL
+ * Time O(blocks^2), memory O(blocks + p). */
+hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner, double *makespan,
+                         double *work, hs_lu_task *tasks, int64_t *task_count);
+
 /* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
  * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
  * transposed). A chunk is a run of neighbouring columns of one owner; a worker does its chunks from the left, each of them
@@ -749,6 +775,45 @@ typedef struct hs_stencil {
 /* A tile function; the context is an hs_stencil. Terms are added in the order of the weights, and never fused: the result does not
  * depend on the tiles. */
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
+
+/* ---- LU --------------------------------------------------------------------------------------------------------- */
+
+/* P A = L U of an m x n matrix with partial pivoting, LAPACK's getrf: L unit lower and U upper in place of the matrix.
+ *   a         the matrix, copied to lu by the workers; NULL: it is in lu already. a must not overlap lu
+ *   lu        in and out; a unit row stride is fast
+ *   block     columns of a block; 0: chosen
+ *   owner     [hs_lu_blocks] the worker of each block; NULL: in turn
+ *   pivots    [min(m, n)] out: row i was exchanged with row pivots[i] >= i, one after the other
+ *   singular  out: the first i with U(i, i) == 0, else -1 */
+typedef struct hs_lu {
+    int32_t dtype; /* hs_dtype */
+    int64_t m, n;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    void *lu;
+    int64_t lu_row_stride, lu_col_stride;
+    int64_t block;
+    const int32_t *owner;
+    int32_t *pivots;
+    int64_t singular;
+} hs_lu;
+
+/* Factors on the pool, by the order of hs_lu_simulate. Of *run the boxes, speeds and receive must be zero; with cooperative set,
+ * which excludes pace, a worker that would wait takes over tasks of others. An event's box is panel * blocks + block of a task.
+ * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side and starts at a multiple
+ * of 64 bytes, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker. A paced worker starts a task, on the clock
+ * of the emulated platform, when its panel is ready there; the copy and the exchange of rows in the columns to the left take no
+ * time there. 2001 paper, section 2.4; panels by Toledo's recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
+hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
+
+/* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is
+ * not changed and must be square. Division by a zero of U gives infinities and NaN. With six right-hand sides and more by recursion,
+ * with its products on the pool. */
+hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
+                      hs_poll_function poll, void *context);
+
+/* The block that hs_run_lu chooses with that many workers and the kernel in use. */
+int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
 
 /* Monotonic clock in seconds. */
 double hs_clock(void);

@@ -516,6 +516,29 @@ class Ring:
         return bound[0]  # type: ignore[no-any-return]
 
 
+def lu_blocks(m: int, n: int, block: int) -> int:
+    """Number of blocks of hs_lu_blocks."""
+    count = ffi.new("int32_t *")
+    check_status(lib.hs_lu_blocks(m, n, block, count))
+    return count[0]  # type: ignore[no-any-return]
+
+
+def lu_simulate(
+    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> tuple[float, float, NDArray[Any]]:
+    """Makespan, multiply-adds and tasks of hs_lu_simulate; times are per multiply-add."""
+    makespan, work, count = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t *")
+    given = m, n, block, len(times), _doubles(times), _int32s(owner), makespan, work
+    check_status(lib.hs_lu_simulate(*given, ffi.NULL, count))
+    tasks = np.empty(count[0], LU_TASK)
+    check_status(lib.hs_lu_simulate(*given, ffi.from_buffer("hs_lu_task[]", tasks), count))
+    return makespan[0], work[0], tasks
+
+
+_LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
+LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
@@ -829,6 +852,58 @@ def run_wavefront(
     problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
     recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
     return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
+
+
+def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
+    """The block that hs_run_lu chooses."""
+    return lib.hs_lu_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
+
+
+def run_lu(
+    threads: Threads,
+    a: NDArray[Any] | None,
+    lu: NDArray[Any],
+    pivots: NDArray[np.int32],
+    *,
+    workers: int,
+    block: int,
+    owner: NDArray[np.int32] | None,
+    cooperative: bool,
+    pace: NDArray[np.float64] | None,
+    poll: Poll,
+    event_capacity: int,
+) -> tuple[int, RunResult]:
+    """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
+    problem, alive = _lu(a, lu, pivots, block, owner)
+    recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
+    recorder.run.cooperative = cooperative
+    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.run))
+    del alive
+    return problem.singular, result
+
+
+def lu_solve(
+    threads: Threads, lu: NDArray[Any], pivots: NDArray[np.int32], transposed: bool, b: NDArray[Any], poll: Poll
+) -> None:
+    """hs_lu_solve; b is a matrix and becomes the solution."""
+    problem, alive = _lu(None, lu, pivots, 0, None)
+    steps = [stride // b.itemsize for stride in b.strides]
+    data, handle = ffi.cast("void *", b.ctypes.data), ffi.new_handle(poll)
+    status = lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], data, *steps, lib.hs_python_poll, handle)
+    del alive
+    if status:
+        _raise(status, poll)
+
+
+def _lu(
+    a: NDArray[Any] | None, lu: NDArray[Any], pivots: NDArray[np.int32], block: int, owner: NDArray[np.int32] | None
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_lu and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    e = lu.itemsize
+    alive = ffi.NULL if a is None else _address(a), _or_null(owner, _int32s), _int32s(pivots)
+    source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
+    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
+    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], alive[2], -1)), alive
 
 
 _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}

@@ -1,0 +1,322 @@
+/* LU: factors multiplied back against the matrix, on pools of all kinds; systems; the simulation against the paper and against
+ * paced runs; cancelling and refusals. */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+enum { MAX = 70 };
+static const size_t sizes[] = {4, 8, 8, 16};
+static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
+
+static double complex get(int32_t dtype, const void *x, ptrdiff_t at)
+{
+    switch (dtype) {
+    case HS_FLOAT32: return ((const float *)x)[at];
+    case HS_FLOAT64: return ((const double *)x)[at];
+    case HS_COMPLEX64: return ((const float *)x)[2 * at] + I * (double)((const float *)x)[2 * at + 1];
+    default: return ((const double *)x)[2 * at] + I * ((const double *)x)[2 * at + 1];
+    }
+}
+
+static void set(int32_t dtype, void *x, ptrdiff_t at, double complex value)
+{
+    switch (dtype) {
+    case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
+    case HS_FLOAT64: ((double *)x)[at] = creal(value); break;
+    case HS_COMPLEX64: ((float *)x)[2 * at] = (float)creal(value), ((float *)x)[2 * at + 1] = (float)cimag(value); break;
+    default: ((double *)x)[2 * at] = creal(value), ((double *)x)[2 * at + 1] = cimag(value);
+    }
+}
+
+static double size_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
+
+/* max |P A - L U| in units of rounding; no multiplier above 1. */
+static double error_of(const hs_lu *lu, const double complex *a)
+{
+    const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
+    int64_t order[3 * MAX];
+    double worst = 0, largest = 0;
+    for (int64_t i = 0; i < m; i++) order[i] = i;
+    for (int64_t i = 0; i < rank; i++) {
+        const int64_t p = lu->pivots[i], kept = order[i];
+        if (!CHECK(p >= i && p < m)) return INFINITY;
+        order[i] = order[p], order[p] = kept;
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double complex sum = -a[order[i] * n + j];
+            for (int64_t k = 0; k <= i && k <= j && k < rank; k++) {
+                const double complex l = k == i ? 1 : get(lu->dtype, lu->lu, i * lu->lu_row_stride + k * lu->lu_col_stride);
+                CHECK(size_of(l) < 2.01);
+                sum += l * get(lu->dtype, lu->lu, k * lu->lu_row_stride + j * lu->lu_col_stride);
+            }
+            worst = fmax(worst, size_of(sum)), largest = fmax(largest, size_of(a[order[i] * n + j]));
+        }
+    return largest > 0 ? worst / largest / eps[lu->dtype] / (double)(m > n ? m : n) : worst;
+}
+
+static void factors(hs_pool *pool, int32_t p, int rounds)
+{
+    enum { ELEMENTS = 3 * MAX * 2 * MAX };
+    for (int round = 0; round < rounds; round++) {
+        const int32_t dtype = round % 4;
+        int64_t m = 1 + check_random(MAX), n = 1 + check_random(MAX);
+        if (round % 11 == 0) m += 2 * MAX;
+        double complex *a = malloc((size_t)(m * n) * sizeof *a);
+        char *given = malloc(ELEMENTS * 16), *result = NULL, *before = malloc(ELEMENTS * 16);
+        if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, ELEMENTS * 16))) return;
+        memset(given, 0x55, ELEMENTS * 16), memset(result, 0x55, ELEMENTS * 16);
+        const int by_rows = (int)check_random(2), gap = (int)check_random(2), in_place = (int)check_random(2);
+        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = by_rows ? n : 1, .a_col_stride = by_rows ? 1 : m,
+                    .lu = result, .lu_row_stride = 1, .lu_col_stride = m + gap, .block = check_random(3) ? 1 + check_random(MAX) : 0};
+        if (round % 5 == 0) lu.lu_row_stride = n + gap, lu.lu_col_stride = 1;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double complex x = (int)check_random(2001) - 1000 + (dtype >> 1) * I * ((int)check_random(2001) - 1000);
+                if (round % 7 == 3) x = (int)check_random(3) - 1; /* ties, and often singular */
+                a[i * n + j] = x;
+                if (in_place) set(dtype, result, i * lu.lu_row_stride + j * lu.lu_col_stride, x);
+                else set(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
+            }
+        memcpy(before, given, ELEMENTS * 16);
+        int32_t pivots[MAX], owner[3 * MAX], blocks = 0;
+        lu.pivots = pivots;
+        if (lu.block) CHECK(hs_lu_blocks(m, n, lu.block, &blocks) == HS_OK && blocks >= 1);
+        for (int32_t i = 0; i < blocks; i++) owner[i] = (int32_t)check_random((unsigned)p);
+        lu.owner = blocks && check_random(2) ? owner : NULL;
+        double finish[16], late[16], busy[16], pace[16];
+        for (int i = 0; i < 16; i++) pace[i] = 1e-10 * (1 + check_random(5));
+        hs_run run = {.cooperative = (int32_t)check_random(2), .finish = finish, .late = late, .busy = busy};
+        if (!run.cooperative && check_random(2)) run.pace = pace;
+        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+        CHECK(error_of(&lu, a) < 2);
+        CHECK(memcmp(given, before, ELEMENTS * 16) == 0);
+        if (gap && lu.lu_row_stride == 1) /* what lies between the columns */
+            for (int64_t j = 0; j < n; j++) CHECK(result[(size_t)(j * (m + 1) + m) * sizes[dtype]] == 0x55);
+        const int64_t rank = m < n ? m : n;
+        int64_t zero = -1;
+        for (int64_t i = rank; i-- > 0;)
+            if (get(dtype, result, i * (lu.lu_row_stride + lu.lu_col_stride)) == 0) zero = i;
+        CHECK(lu.singular == zero);
+        free(a), free(given), free(result), free(before);
+    }
+}
+
+static void systems(hs_pool *pool)
+{
+    for (int round = 0; round < 48; round++) {
+        const int32_t dtype = round % 4, transposed = (int32_t)check_random(2);
+        const int64_t n = 1 + check_random(MAX), cols = 1 + check_random(9);
+        double complex a[MAX * MAX], b[MAX * 9];
+        double memory[2 * MAX * MAX], x[2 * MAX * 9];
+        int32_t pivots[MAX];
+        hs_lu lu = {.dtype = dtype, .m = n, .n = n, .lu = memory, .lu_row_stride = 1, .lu_col_stride = n, .pivots = pivots};
+        if (round % 3 == 0) lu.lu_row_stride = n, lu.lu_col_stride = 1;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                a[i * n + j] = (int)check_random(201) - 100 + (dtype >> 1) * I * ((int)check_random(201) - 100) + (i == j) * 1000;
+                set(dtype, memory, i * lu.lu_row_stride + j * lu.lu_col_stride, a[i * n + j]);
+            }
+        const int64_t down = round % 2 ? 1 : cols, across = round % 2 ? n : 1;
+        for (int64_t i = 0; i < n * cols; i++) {
+            b[i] = (int)check_random(201) - 100 + (dtype >> 1) * I * (int)check_random(100);
+            set(dtype, x, i / cols * down + i % cols * across, b[i]);
+        }
+        hs_run run = {.cooperative = 1};
+        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+        CHECK(hs_lu_solve(pool, &lu, transposed, cols, x, down, across, NULL, NULL) == HS_OK);
+        double worst = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t c = 0; c < cols; c++) {
+                double complex sum = -b[i * cols + c];
+                for (int64_t j = 0; j < n; j++) sum += (transposed ? a[j * n + i] : a[i * n + j]) * get(dtype, x, j * down + c * across);
+                worst = fmax(worst, size_of(sum));
+            }
+        CHECK(worst < 2e3 * eps[dtype] * (double)n);
+    }
+    int32_t pivots[2] = {0, 2};
+    double x[4] = {1, 0, 0, 1};
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .lu = x, .lu_row_stride = 1, .lu_col_stride = 2, .pivots = pivots};
+    CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
+    pivots[1] = 1;
+    CHECK(hs_lu_solve(pool, &lu, 2, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_solve(pool, &lu, 0, 0, NULL, 1, 1, NULL, NULL) == HS_OK);
+    lu.m = 1;
+    CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
+}
+
+/* ---- the schedule ----------------------------------------------------------------------------------------------- */
+
+static void simulation(void)
+{
+    const double times[] = {3, 5, 8}, infinite[] = {3, INFINITY, 8}, zero[] = {3, 0, 8};
+    const int32_t pattern[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0}, cyclic[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0}, wrong[] = {2, 1, 0, 0, 1, 0, 2, 0, 3, 0};
+    double good, bad, work, makespan = -1;
+    int64_t count;
+    hs_lu_task tasks[100];
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, &good, &work, tasks, &count) == HS_OK && count == 55);
+    CHECK(fabs(work - 1e9 / 3) < 1);
+    double busy[3] = {0}, ready[10] = {0}, end = 0;
+    for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
+        const hs_lu_task *t = &tasks[i];
+        CHECK(t->worker == pattern[t->block] && t->start >= busy[t->worker] && fabs(t->end - t->start - t->work * times[t->worker]) < 1e-9 * t->end);
+        if (t->panel == t->block) ready[t->panel] = t->end;
+        else CHECK(t->start >= ready[t->panel] && ready[t->panel] > 0);
+        busy[t->worker] = t->end, end = fmax(end, t->end);
+    }
+    CHECK(end == good);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, &bad, NULL, NULL, NULL) == HS_OK);
+    CHECK(bad / good > 1.4 && bad / good < 1.6);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(makespan == -1);
+    int32_t blocks = -1;
+    CHECK(hs_lu_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
+    CHECK(hs_lu_blocks(25, 10, 4, &blocks) == HS_OK && blocks == 3);
+    CHECK(hs_lu_blocks(0, 10, 4, &blocks) == HS_OK && blocks == 3);
+}
+
+/* The emulated clock: what the simulation says is when the workers end. */
+static void pacing(hs_pool *pool)
+{
+    enum { N = 60, BLOCK = 6 };
+    const double times[] = {3, 5, 8}, unit = 1e-6, pace[] = {3 * unit / 2, 5 * unit / 2, 8 * unit / 2};
+    const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
+    static double a[N * N];
+    int32_t pivots[N];
+    double makespan, finish[3], late[3], last = 0;
+    hs_event events[100];
+    for (int i = 0; i < N * N; i++) a[i] = check_random(1000);
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner};
+    hs_run run = {.pace = pace, .finish = finish, .late = late, .events = events, .event_capacity = 100};
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &makespan, NULL, NULL, NULL) == HS_OK);
+    for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
+    CHECK(fabs(last - makespan * unit) < 1e-9);
+    CHECK(run.event_count == 55);
+    for (int32_t e = 0; e < run.event_count; e++) CHECK(events[e].worker == owner[events[e].box % 10] && events[e].end >= events[e].start);
+}
+
+static int stop_after(void *context, double fraction)
+{
+    CHECK(fraction >= 0 && fraction <= 1);
+    return ++*(int *)context >= 2;
+}
+
+static void cancelling(hs_pool *pool)
+{
+    const double hours[] = {1, 1, 1};
+    static double a[MAX * MAX];
+    int32_t pivots[MAX];
+    int calls = 0;
+    for (int i = 0; i < MAX * MAX; i++) a[i] = check_random(1000);
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = MAX, .n = MAX, .lu = a, .lu_row_stride = 1, .lu_col_stride = MAX, .pivots = pivots, .block = 10};
+    hs_run run = {.pace = hours, .poll = stop_after, .poll_context = &calls};
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_CANCELLED); /* two workers wait for a panel, one for its time */
+    CHECK(calls == 2);
+    factors(pool, 3, 4); /* the pool is as good as new */
+}
+
+static void refusals(hs_pool *pool)
+{
+    double a[4] = {1, 2, 3, 4};
+    int32_t pivots[2];
+    const int32_t owner[] = {0, 3};
+    const double pace[] = {1, NAN, 1}, speeds[] = {1, 1, 1};
+    const hs_lu good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .lu = a, .lu_row_stride = 1, .lu_col_stride = 2, .pivots = pivots, .block = 1};
+    const hs_run plain = {.cooperative = 1};
+    hs_lu lu = good;
+    hs_run run = plain;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && a[0] == 2 && a[1] == 0.5 && pivots[0] == 1 && pivots[1] == 1);
+    CHECK(hs_run_lu(NULL, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_lu(pool, NULL, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_lu(pool, &lu, NULL) == HS_ERROR_VALUE);
+    lu = good, lu.dtype = 4;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.m = -1;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.lu = NULL;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.pivots = NULL;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.block = -1;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.owner = owner;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, run.pace = speeds;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    run = plain, run.cooperative = 0, run.pace = pace;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    run = plain, run.speeds = speeds;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    run = plain, lu.m = 0;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);
+}
+
+/* Large enough that the workers share the work and take tasks over. */
+static void large(hs_pool *pool)
+{
+    enum { N = 330 };
+    double *a = malloc(N * N * sizeof *a), *b = malloc(N * N * sizeof *b);
+    int32_t pivots[2][N];
+    if (!CHECK(a && b)) return;
+    for (int i = 0; i < N * N; i++) a[i] = b[i] = check_random(100000);
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[0], .block = 24};
+    hs_run run = {.cooperative = 1}, apart = {.cooperative = 0};
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    lu.lu = b, lu.pivots = pivots[1];
+    CHECK(hs_run_lu(pool, &lu, &apart) == HS_OK);
+    CHECK(memcmp(a, b, N * N * sizeof *a) == 0 && memcmp(pivots[0], pivots[1], sizeof pivots[0]) == 0);
+    free(a), free(b);
+}
+
+/* All elements of the first column are equally large, and after the first step all of the second but zeros: the first is taken,
+ * in whichever strip and lane the others are. A tiny pivot has no inverse, and is divided by all the same. */
+static void ties_and_tiny(hs_pool *pool)
+{
+    enum { N = 200 };
+    static double a[N * N];
+    int32_t pivots[N];
+    hs_run run = {.cooperative = 1};
+    for (int first = 0; first < N; first += 7) {
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
+        hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && pivots[0] == first);
+    }
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) a[j * N + i] = i == j ? 3e-310 : i > j ? 1e-310 : 0;
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    for (int i = 1; i < N; i++) CHECK(fabs(a[i] - 1.0 / 3) < 1e-9);
+}
+
+int main(void)
+{
+    simulation();
+    const int32_t cores[] = {0, 1};
+    for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
+        hs_pool *pool = NULL;
+        if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
+        factors(pool, p, 80);
+        large(pool);
+        if (p == 3) {
+            systems(pool);
+            ties_and_tiny(pool);
+            pacing(pool);
+            cancelling(pool);
+            refusals(pool);
+        }
+        hs_pool_destroy(pool);
+    }
+    return check_result();
+}
