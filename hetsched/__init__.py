@@ -17,6 +17,7 @@ from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
 from .tasks import MaxTasks, MinTime, max_tasks, min_time
+from .topology import Cache, Cpu, Topology, topology
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
@@ -24,6 +25,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assignment",
+    "Cache",
+    "Cpu",
     "Cuboids",
     "Distribution",
     "DistributionStack",
@@ -41,6 +44,7 @@ __all__ = [
     "ProfileDistribution",
     "StarPlan",
     "Stencil",
+    "Topology",
     "Trace",
     "Wavefront",
     "Worker",
@@ -57,5 +61,6 @@ __all__ = [
     "partition",
     "plan_product",
     "simulate",
+    "topology",
     "wavefront",
 ]
