@@ -4,6 +4,7 @@ from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
 from .compare import compare_partitions
+from .cpus import Cache, Cpu
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
@@ -17,7 +18,7 @@ from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
 from .tasks import MaxTasks, MinTime, max_tasks, min_time
-from .topology import Cache, Cpu, Topology, topology
+from .topology import Topology, topology
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ._system import ranges
+from ._linux import ranges
 
 if TYPE_CHECKING:
-    from .topology import Cache, Cpu, Topology
+    from .cpus import Cache, Cpu
+    from .topology import Topology
 
 
 def describe(t: Topology) -> list[tuple[str, str]]:
