@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def describe(t: Topology) -> list[tuple[str, str]]:
     """(label, text) lines."""
-    own = f"all {count_of(t.cpus, 'cpu')}" if t.cpus == t.online else f"{t.cpus} of {t.online} cpus"
+    own = f"all {count_of(t.cpus, 'online cpu')}" if t.cpus == t.online else f"{t.cpus} of {t.online} online cpus"
     places = [("package", t.packages), ("NUMA node", t.nodes)]
     where = [count_of(count, name) if count else f"{name}s unknown" for name, count in places]
+    on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
     lines = [
         ("processor", t.model or "unknown"),
         ("affinity", f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else "")),
@@ -27,13 +28,17 @@ def describe(t: Topology) -> list[tuple[str, str]]:
         ("quota", _quota_text(t)),
         ("thread limit", "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})"),
         ("load", _load_text(t)),
-        ("workers", f"{t.worth} worth starting: {t.why} (cpus {ranges(t.places[: t.worth])})"),
+        ("workers", f"{t.worth} worth starting: {t.why}{on}"),
     ]
     return [*lines, ("unknown", ", ".join(t.unknown))] if t.unknown else lines
 
 
 def count_of(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def _cpus_text(cpus: Sequence[int]) -> str:
+    return f"cpu{'' if len(cpus) == 1 else 's'} {ranges(cpus)}"
 
 
 def types_text(types: dict[str, int]) -> str:
@@ -46,19 +51,19 @@ def _spread(values: Iterable[float]) -> str:
 
 
 def _cores_text(t: Topology) -> str:
-    """Such as "6: 2 performance (cpus 0-3, 2 threads each, up to 5 GHz), 4 efficiency (cpus 4-7, up to 3.8 GHz)"."""
+    """Such as "6: 2 performance (cpus 0-3, 2 threads each, max 5 GHz), 4 efficiency (cpus 4-7, max 3.8 GHz)"."""
     kinds = []
     for kind, count in t.types.items():
         groups = [group for group in t.groups() if group[0].type == kind]
         cpus = [cpu for group in groups for cpu in group]
-        parts = [f"cpus {ranges(cpu.number for cpu in cpus)}"]
+        parts = [_cpus_text([cpu.number for cpu in cpus])]
         if all(cpu.core is not None for cpu in cpus):
             threads = _spread(len(group) for group in groups)
             parts.append(f"{threads} thread{'' if threads == '1' else 's'} each")
         capacities = [cpu.capacity for cpu in cpus if cpu.capacity]
         if capacities and len(t.types) > 1:
             parts.append(f"capacity {_spread(capacities)}")
-        for label, name in (("up to", "max_frequency"), ("base", "base_frequency")):
+        for label, name in (("max", "max_frequency"), ("base", "base_frequency")):
             hertz = [found for cpu in cpus if (found := getattr(cpu, name))]
             if hertz:
                 parts.append(f"{label} {_spread(round(h / 1e9, 2) for h in hertz)} GHz")
@@ -71,16 +76,20 @@ def _cores_text(t: Topology) -> str:
 
 def _caches_text(caches: Sequence[Cache]) -> str:
     """Such as "L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L3 12 MiB (cpus 0-7)"; without those of instructions."""
+
+    def key(c: Cache) -> tuple[int, str, int | None, int]:
+        return c.level, c.type, c.bytes, len(c.shared_by or ())
+
     levels: dict[str, Counter[str]] = {}
+    counts = Counter(map(key, caches))
     for cache in caches:
         if cache.type == "instruction":
             continue
-        alike = [c for c in caches if (c.level, c.type, c.bytes) == (cache.level, cache.type, cache.bytes)]
         size = "unknown size" if cache.bytes is None else f"{cache.bytes / 2**20:.4g} MiB"
         if cache.bytes is not None and cache.bytes < 2**20:
             size = f"{cache.bytes / 2**10:.4g} KiB"
-        if cache.shared_by is not None and len(alike) == 1:
-            size += f" (cpu{'' if len(cache.shared_by) == 1 else 's'} {ranges(cache.shared_by)})"
+        if cache.shared_by is not None and counts[key(cache)] == 1:
+            size += f" ({_cpus_text(cache.shared_by)})"
         elif cache.shared_by is not None and len(cache.shared_by) > 1:
             size += f" ({len(cache.shared_by)} cpus each)"
         levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[size] += 1
@@ -95,7 +104,7 @@ def _nodes_text(logical: Sequence[Cpu]) -> str:
             nodes.setdefault(cpu.node, []).append(cpu.number)
     if len(nodes) < 2:
         return ""
-    return ": " + ", ".join(f"node {node} (cpus {ranges(cpus)})" for node, cpus in sorted(nodes.items()))
+    return ": " + ", ".join(f"node {node} ({_cpus_text(cpus)})" for node, cpus in sorted(nodes.items()))
 
 
 def _quota_text(t: Topology) -> str:

@@ -105,7 +105,7 @@ class Topology:
         cores = self.cores
         text = f"{self.cpus} cpus (cores unknown)" if cores is None else count_of(cores, "core")
         if self.worth == len(self.groups()):
-            return text
+            return f"one for each of {text}" if self.worth > 1 else text
         quota = math.inf if self.quota is None else max(1, math.floor(self.quota + 1e-9))
         if quota <= self.worth:
             return f"{text}, but a quota of {self.quota:g} cpus ({self.quota_source})"
