@@ -41,7 +41,7 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
     report = Report("Matrix products on unequal workers")
     kernel, host = _engine.kernel(), topology()
     report.text(
-        f"{host.model or 'This machine'}, {host.worth} of {host.online} cores; "
+        f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
         f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
     )
     _digits(report)

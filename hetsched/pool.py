@@ -45,9 +45,9 @@ class Pool:
     Parameters
     ----------
     workers : int or Platform, optional
-        That many workers of equal speed, or one for each worker of a platform; by default as many as this process may use
-        cores (affinity mask, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more than cores,
-        each is pinned to one.
+        That many workers of equal speed, or one for each worker of a platform; by default as many as are worth starting on
+        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more
+        than cpus, each is pinned to one.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
         there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per

@@ -119,6 +119,14 @@ class Topology:
         order = sorted(self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number))
         return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
 
+    def groups(self) -> list[list[Cpu]]:
+        """The allowed cpus by physical core; one of an unknown core is by itself."""
+        groups: dict[tuple[bool, int], list[Cpu]] = {}
+        for cpu in self.logical:
+            key = (False, cpu.number) if cpu.core is None else (True, cpu.core)
+            groups.setdefault(key, []).append(cpu)
+        return list(groups.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         totals = ("cpus", "cores", "packages", "nodes", "types", "worth", "why")
@@ -142,14 +150,6 @@ class Topology:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in self.describe())
         return f"<table>{rows}</table>"
-
-    def groups(self) -> list[list[Cpu]]:
-        """The allowed cpus by physical core."""
-        groups: dict[tuple[bool, int], list[Cpu]] = {}
-        for cpu in self.logical:
-            key = (False, cpu.number) if cpu.core is None else (True, cpu.core)
-            groups.setdefault(key, []).append(cpu)
-        return list(groups.values())
 
     def _limited(self, count: int) -> int:
         if self.quota is not None:
