@@ -146,9 +146,8 @@ def main() -> None:
     kernel = _engine.kernel()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
-    print(
-        f"{topology().model or 'unknown'}, {topology().worth} workers; Linux {platform.release()}, Python {platform.python_version()}"
-    )
+    host = topology()
+    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
     print(f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']} {blas['version']}")
     from threadpoolctl import threadpool_limits
 

@@ -130,7 +130,8 @@ def main() -> None:
     given = parser.parse_args()
     host = topology()
     print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, {platform.system()} {platform.release()}; "
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
+        f"{platform.system()} {platform.release()}; "
         f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
     )
     times(given.quick)

@@ -92,5 +92,5 @@ def facts(text: str) -> dict[str, Any]:
 
 def _level_type(name: str, level: int) -> str:
     """Of a performance level; the lower its index the faster it is."""
-    names = {"super": "performance", "performance": "performance", "efficiency": "efficiency"}
-    return names.get(name.lower(), "efficiency" if level else "performance")
+    usual = "efficiency" if level else "performance"  # under whatever name
+    return name.lower() if name.lower() in ("performance", "efficiency") else usual

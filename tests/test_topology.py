@@ -577,6 +577,12 @@ class TestApple:
         assert "type" not in t.unknown
         assert {"cache sharing", "load", "package"} <= set(t.unknown)
 
+    def test_two_packages(self, tmp_path):
+        """As old Mac Pros had: which core is on which is not said."""
+        t = self.other(tmp_path, ("hw.packages: 1", "hw.packages: 2"))
+        assert t.packages is None
+        assert "package" in t.unknown
+
     def test_cores_that_do_not_divide(self, tmp_path):
         t = read(Tree(tmp_path).write("sysctl.txt", "hw.physicalcpu: 3\nhw.logicalcpu: 8"))
         assert (t.cpus, t.cores, t.worth) == (8, None, 8)
