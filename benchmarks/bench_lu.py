@@ -59,10 +59,9 @@ def main() -> None:
 
     import hetsched as hs
     from hetsched import _engine
-    from hetsched.machine import machine
 
     kernel = _engine.kernel()
-    print(f"{machine().model}, {machine().workers} workers; Linux {platform.release()}, load {os.getloadavg()[0]:.1f}")
+    print(f"{hs.topology().model}, {hs.topology().worth} workers; Linux {platform.release()}, load {os.getloadavg()[0]:.1f}")
     print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}")
     print(f"SciPy {scipy.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}; {given.dtype}")
     rng = np.random.default_rng(0)

@@ -23,7 +23,7 @@ import numpy as np
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.machine import machine
+from hetsched.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
 SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200)]  # m, k, n
@@ -64,7 +64,7 @@ def peers(threads: int) -> dict[str, Callable[[np.ndarray, np.ndarray, np.ndarra
 @contextlib.contextmanager
 def ours(threads: int) -> Iterator[Callable[[np.ndarray, np.ndarray, np.ndarray], object]]:
     """hs.matmul where the shared pool has that many workers, else a pool that has."""
-    if threads == machine().workers:
+    if threads == topology().worth:
         yield lambda a, b, c: hs.matmul(a, b, c)
     else:
         with hs.Pool(threads) as pool:
@@ -146,7 +146,8 @@ def main() -> None:
     kernel = _engine.kernel()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
-    print(f"{machine().model}, {machine().workers} workers; Linux {platform.release()}, Python {platform.python_version()}")
+    host = topology()
+    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
     print(f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']} {blas['version']}")
     from threadpoolctl import threadpool_limits
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.machine import machine
+from hetsched.topology import topology
 
 Areas = NDArray[np.float64]
 
@@ -128,9 +128,10 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="without what takes long")
     given = parser.parse_args()
-    host = machine()
+    host = topology()
     print(
-        f"{host.model or platform.machine()}, {host.workers} of {host.logical} cores, {platform.system()} {platform.release()}; "
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
+        f"{platform.system()} {platform.release()}; "
         f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
     )
     times(given.quick)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hetsched as hs
-from hetsched.machine import machine
 
 Problem = tuple[NDArray[np.float64], NDArray[np.float64], float]
 
@@ -103,9 +102,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    host = machine()
+    host = hs.topology()
     print(
-        f"{host.model or platform.machine()}, {host.workers} of {host.logical} cores, {platform.system()} {platform.release()}; "
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
+        f"{platform.system()} {platform.release()}; "
         f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
     )
     exact_times([10, 14, 16] if quick else [10, 14, 16, 18, 20, 22])

@@ -4,6 +4,7 @@ from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
 from .compare import compare_partitions
+from .cpus import Cache, Cpu
 from .cuboids import Cuboids, cuboids
 from .errors import EmulationWarning, InfeasibleError
 from .files_plan import FilesPlan
@@ -21,6 +22,7 @@ from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil
 from .tasks import MaxTasks, MinTime, max_tasks, min_time
+from .topology import Topology, topology
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
@@ -28,6 +30,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assignment",
+    "Cache",
+    "Cpu",
     "Cuboids",
     "Distribution",
     "DistributionStack",
@@ -50,6 +54,7 @@ __all__ = [
     "SliceRing",
     "StarPlan",
     "Stencil",
+    "Topology",
     "Trace",
     "Wavefront",
     "Worker",
@@ -75,5 +80,6 @@ __all__ = [
     "simulate",
     "slice_ring",
     "solve",
+    "topology",
     "wavefront",
 ]

@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
     demo.set_defaults(command=_demo)
 
-    info = commands.add_parser("info", help="what multiplies, and on what")
+    info = commands.add_parser("info", help="what multiplies, on which cores, and how many workers are worth starting")
     info.set_defaults(command=_info)
 
     run = commands.add_parser(
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _info(_: argparse.Namespace) -> None:
     from . import _engine
-    from .machine import describe, machine
+    from .topology import topology
 
     kernel = _engine.kernel()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
@@ -103,7 +103,7 @@ def _info(_: argparse.Namespace) -> None:
         ("library", library + without),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", kernels),
-        *describe(machine()),
+        *topology().describe(),
     ]
     width = max(len(label) for label, _ in lines)
     print("\n".join(f"{label:<{width}}  {text}" for label, text in lines))

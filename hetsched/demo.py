@@ -16,12 +16,12 @@ from . import _engine
 from ._files import replace_file
 from .cli import worker_table
 from .errors import EmulationWarning
-from .machine import machine
 from .partition import partition
 from .platform import Platform
 from .pool import Pool, matmul
 from .product import ProductPlan
 from .report import Report
+from .topology import topology
 from .trace import Trace
 
 #: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
@@ -39,9 +39,9 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     report = Report("Matrix products on unequal workers")
-    kernel, host = _engine.kernel(), machine()
+    kernel, host = _engine.kernel(), topology()
     report.text(
-        f"{host.model or 'This machine'}, {host.workers} of {host.logical} cores; "
+        f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
         f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
     )
     _digits(report)
@@ -58,7 +58,7 @@ def _emulated(gigaflops: float, seconds: float = 0.0) -> Pool:
     """The paper's workers at a share of the host's speed, or slower, so that the work takes `seconds` at least."""
     platform = Platform.star(CYCLE_TIMES)
     with Pool(1) as one:
-        host = machine().workers / one.platform.cycle_times[0]
+        host = topology().worth / one.platform.cycle_times[0]
     total = platform.speeds.sum()
     return Pool(platform, emulate=True, time_scale=max(total / (_LOAD * host), total * seconds / gigaflops))
 

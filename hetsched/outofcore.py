@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import _engine
+from ._linux import memory_room
 from .files import STAGE, Array, Held, Matrix, Raw, open_matrix
 from .files_output import Output, OutputFile, open_output
 from .files_plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 from .journal import Journal
-from .machine import memory_room
 from .operands import scalar
 from .pool import Pool, Progress, _shared_pool
 

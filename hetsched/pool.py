@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _check, _engine, star_run
 from .errors import EmulationWarning
 from .lu import Factors, LuPlan, Owner, determinant, matrix, plan_lu, solution, trace_of, warn_singular
-from .machine import machine
 from .operands import Array, Operands, operands
 from .partition import Partition
 from .plan import relative_speeds
@@ -24,6 +23,7 @@ from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
 from .simulate import simulate
 from .star import StarPlan
 from .sweep import Kernel, Stencil, checked, stencil_rate
+from .topology import topology
 from .trace import Trace
 from .wavefront import Wavefront
 
@@ -46,9 +46,9 @@ class Pool:
     Parameters
     ----------
     workers : int or Platform, optional
-        That many workers of equal speed, or one for each worker of a platform; by default as many as this process may use
-        cores (affinity mask, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more than cores,
-        each is pinned to one.
+        That many workers of equal speed, or one for each worker of a platform; by default as many as are worth starting on
+        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more
+        than cpus, each is pinned to one.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
         there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per
@@ -77,19 +77,19 @@ class Pool:
         if not emulate and self._time_scale != 1.0:
             raise ValueError("time_scale is for emulate=True")
         self._emulate = bool(emulate)
-        host = machine()
+        host = topology()
         self._platform: Platform | None = None
         if isinstance(workers, Platform):
             self._platform = workers
             self._size = len(workers)
         else:
-            self._size = host.workers if workers is None else _check.integer("workers", workers, low=1, high=4096)
+            self._size = host.worth if workers is None else _check.integer("workers", workers, low=1, high=4096)
         if self._emulate:
             if self._platform is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
             if all(m is None for m in self._platform.memory):  # else the unit may be the block
                 self._require_capacity(self._platform.speeds, _rate(np.dtype(np.float32)), "float32")
-        self._cores = None if self._emulate or self._size > len(host.cores) else host.cores[: self._size]
+        self._cores = None if self._emulate or self._size > len(host.places) else host.places[: self._size]
         self._shares = None
         if self._platform is not None and np.ptp(self._platform.speeds) > 0:
             self._shares = self._platform.speeds
@@ -619,7 +619,7 @@ class Pool:
         cannot emulate."""
         wanted = speeds / self._time_scale
         one = rate / UNIT
-        cores = machine().workers
+        cores = topology().worth
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
         if excess > 1.0:
             raise ValueError(

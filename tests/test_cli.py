@@ -109,8 +109,9 @@ def test_disk_full(files, capsys, monkeypatch):
 def test_info(capsys):
     assert cli.main(["info"]) == 0
     out = capsys.readouterr().out
-    for label in ("hetsched", "library", "kernel set", "processor", "caches", "affinity", "quota", "workers"):
-        assert label in out
+    for label in ("hetsched", "library", "kernel set", "processor", "cores", "caches", "affinity", "memory", "quota", "load"):
+        assert f"\n{label} " in f"\n{out}"
+    assert f"{hs.topology().worth} worth starting: " in out
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
