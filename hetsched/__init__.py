@@ -13,11 +13,12 @@ from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
-from .pool import Pool, det, lu_factor, lu_solve, matmul, solve
+from .pool import Pool
 from .product import ProductPlan
 from .profile import ProfileDistribution, distribute_profile
 from .remap import Recut, RentOrBuy
 from .ring import RingProfile, SliceRing, ring_profile, slice_ring
+from .shared import det, lu_factor, lu_solve, matmul, solve
 from .simulate import simulate
 from .star import StarPlan, plan_product
 from .sweep import Stencil

@@ -18,9 +18,10 @@ from .cli import worker_table
 from .errors import EmulationWarning
 from .partition import partition
 from .platform import Platform
-from .pool import Pool, matmul
+from .pool import Pool
 from .product import ProductPlan
 from .report import Report
+from .shared import matmul
 from .topology import topology
 from .trace import Trace
 

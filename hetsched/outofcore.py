@@ -23,7 +23,8 @@ from .files_output import Output, OutputFile, open_output
 from .files_plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 from .journal import Journal
 from .operands import scalar
-from .pool import Pool, Progress, _shared_pool
+from .pool import Pool, Progress
+from .shared import shared_pool
 
 _SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
 
@@ -64,7 +65,7 @@ def plan_files(
         If the memory is too little; the message says how much is needed.
     """
     with ExitStack() as opened:
-        return _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened).plan
+        return _Job(a, b, out, memory, dtype, pool or shared_pool(), opened).plan
 
 
 def matmul_files(
@@ -136,7 +137,7 @@ def matmul_files(
     (np.float64(300.0), 1600000, True)
     """
     with ExitStack() as opened:
-        job = _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened)
+        job = _Job(a, b, out, memory, dtype, pool or shared_pool(), opened)
         if progress is True:
             from .cli import ProgressBar
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine, star_run
 from .errors import EmulationWarning
-from .lu import Factors, LuPlan, Owner, determinant, matrix, plan_lu, solution, trace_of, warn_singular
+from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
 from .plan import relative_speeds
@@ -699,141 +699,13 @@ def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
     return Platform.star([UNIT / _rate(dtype)] * p)
 
 
-# ---- the pool of this machine's cores ---------------------------------------------------------------------------
-
-_shared: Pool | None = None
 _lock = threading.Lock()  # for what a forked child replaces
 
 
-def _shared_pool() -> Pool:
-    global _shared
-    with _lock:
-        if _shared is None:
-            _shared = Pool()
-        return _shared
-
-
-def _forget_shared_pool() -> None:
-    global _shared, _lock
-    _shared, _lock = None, threading.Lock()
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_shared_pool)
-
-
-def matmul(
-    A: ArrayLike,
-    B: ArrayLike,
-    out: NDArray[Any] | None = None,
-    alpha: complex = 1.0,
-    beta: complex = 0.0,
-    *,
-    trace: bool = False,
-    progress: Progress | None = None,
-) -> Any:
-    """alpha A B + beta out on all cores that this process may use; see `Pool.matmul`.
-
-    Examples
-    --------
-    >>> import numpy as np, hetsched as hs
-    >>> hs.matmul(np.eye(2), np.arange(4.0).reshape(2, 2)).tolist()
-    [[0.0, 1.0], [2.0, 3.0]]
-    """
-    pool = _shared
-    if pool is None:
-        pool = _shared_pool()
-    return pool.matmul(A, B, out, alpha, beta, trace=trace, progress=progress)  # type: ignore[call-overload]
-
-
-def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:
-    """LU factorisation on all cores that this process may use: (lu, piv) as scipy.linalg.lu_factor; see `Pool.lu_factor`.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> lu, piv = hs.lu_factor([[1.0, 2.0], [4.0, 6.0]])
-    >>> lu.tolist(), piv.tolist()
-    ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
-    """
-    result: tuple[Array, NDArray[np.int32]] = _shared_pool()._lu_factor(A, overwrite_a, check_finite, None, None, False, None, 4)
-    return result
-
-
-def lu_solve(
-    lu_and_piv: tuple[ArrayLike, ArrayLike],
-    b: ArrayLike,
-    trans: Literal[0, 1, 2] = 0,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """Solve A x = b (trans 0), A^T x = b (1) or A^H x = b (2) from the factors of A, on all cores.
-
-    Parameters
-    ----------
-    lu_and_piv : (lu, piv)
-        As `lu_factor` and scipy.linalg.lu_factor return them.
-    b : (n,) or (n, k) array_like
-    trans : {0, 1, 2}
-    overwrite_b : bool
-        Put the solution into b where that is possible.
-    check_finite : bool
-
-    Returns
-    -------
-    ndarray
-        Of the shape of b. A zero on the diagonal of U gives infinities and NaN.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> hs.lu_solve(hs.lu_factor([[1.0, 2.0], [4.0, 6.0]]), [5.0, 16.0]).tolist()
-    [1.0, 2.0]
-    """
-    return solution(_shared_pool()._live(), lu_and_piv, b, trans, overwrite_b, check_finite)
-
-
-def solve(A: ArrayLike, b: ArrayLike) -> Array:
-    """Solve A x = b by LU factorisation with partial pivoting, on all cores.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Also for infinities and NaN.
-    numpy.linalg.LinAlgError
-        If A is exactly singular.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> hs.solve([[1.0, 2.0], [4.0, 6.0]], [5.0, 16.0]).tolist()
-    [1.0, 2.0]
-    """
-    a, pool = matrix("A", A), _shared_pool()
-    if a.shape[0] != a.shape[1]:
-        raise ValueError(f"A must be square, got shape {a.shape}")
-    right = np.asarray(b)
-    if right.ndim not in (1, 2) or right.shape[0] != len(a):
-        raise ValueError(f"b must have shape ({len(a)},) or ({len(a)}, k), got {right.shape}")
-    x = Factors.of(a, False, True)
-    singular, _ = x.run(pool._live(), len(pool), 0, None, None, None, 0)
-    if singular >= 0:
-        raise np.linalg.LinAlgError(f"A is singular: element {singular} of the diagonal of U is zero")
-    return solution(pool._live(), (x.lu, x.piv), right, 0, False, True)
-
-
-def det(A: ArrayLike) -> Any:
-    """Determinant of a square matrix by LU factorisation on all cores: a float64 or complex128.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> hs.det([[1.0, 2.0], [4.0, 6.0]])
-    np.float64(-2.0)
-    """
-    a, pool = matrix("A", A), _shared_pool()
-    if a.shape[0] != a.shape[1]:
-        raise ValueError(f"A must be square, got shape {a.shape}")
-    x = Factors.of(a, False, True)
-    x.run(pool._live(), len(pool), 0, None, None, None, 0)
-    return determinant(x.lu, x.piv)
+    os.register_at_fork(after_in_child=_renew_lock)
