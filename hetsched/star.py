@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -212,13 +213,13 @@ def plan_product(
         _check.integer("t", t, low=1, high=most),
     )
     times, costs, memory = _star_of(platform, shape)
-    if method not in (*METHODS, "best"):
+    if not isinstance(method, str) or method not in (*METHODS, "best"):
         raise ValueError(f"method must be one of best, {', '.join(METHODS)}, got {method!r}")
-    if returns not in RETURNS:
+    if not isinstance(returns, str) or returns not in RETURNS:
         raise ValueError(f"returns must be one of {', '.join(RETURNS)}, got {returns!r}")
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
-    if variant is not None and variant not in VARIANTS:
+    if variant is not None and (not isinstance(variant, str) or variant not in VARIANTS):
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
     seed = _check.integer("seed", seed, low=0, high=2**64 - 1)
     effort = _check.integer("effort", effort, low=0, high=10**12)
@@ -227,8 +228,8 @@ def plan_product(
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
         )
-    if r * s * t >= 2**63:
-        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {r * s * t}")
+    if (product := math.prod(shape)) >= 2**63:
+        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
     star = _engine.Star(shape, times, costs, memory)
     layout = _TOLEDO if method == "bmm" else _DOUBLE
     messages = _messages(shape, int(memory.max()), layout)

@@ -603,6 +603,8 @@ class TestBadInput:
             ({"method": "exact"}, ValueError, "method must be one of best, hom, .*, got 'exact'"),
             ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
             ({"seed": -1}, ValueError, r"seed must be in \[0, 18446744073709551615\], got -1"),
+            ({"method": np.array(["het", "hom"])}, ValueError, "method must be one of best, hom"),
+            ({"variant": ["c"], "method": "het"}, ValueError, r"variant must be one of global, .*, got \['c'\]"),
             ({"effort": -1}, ValueError, r"effort must be in \[0, 1000000000000\], got -1"),
             ({"variant": "c", "method": "het"}, ValueError, "variant must be one of global, .*, got 'c'"),
             ({"variant": "global", "method": "hom"}, ValueError, "variant is for method='het', got 'global' with 'hom'"),
@@ -627,3 +629,11 @@ class TestBadInput:
         arguments = {"r": 4, "s": 8, "t": 3, "platform": self.PLATFORM} | changes
         with pytest.raises(error, match=message):
             hs.plan_product(**arguments)
+
+    @pytest.mark.parametrize("number", [np.int8, np.uint8, np.int32, np.float16, float])
+    def test_small_types_do_not_overflow(self, number):
+        plan = hs.plan_product(number(20), number(30), number(10), self.PLATFORM, "het")
+        assert plan.shape == (20, 30, 10)
+        assert plan.makespan == hs.plan_product(20, 30, 10, self.PLATFORM, "het").makespan
+        with pytest.raises(ValueError, match=r"less than 2\^63 block updates, got 9223372036854775808"):
+            hs.plan_product(*[np.int64(2**21)] * 3, self.PLATFORM, "bmm")
