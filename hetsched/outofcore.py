@@ -64,7 +64,7 @@ def plan_files(
         If the memory is too little; the message says how much is needed.
     """
     with ExitStack() as opened:
-        return _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened).plan
+        return _Job(a, b, out, memory, dtype, _shared_pool() if pool is None else pool, opened).plan
 
 
 def matmul_files(
@@ -135,8 +135,10 @@ def matmul_files(
     >>> np.load("C.npy")[0, 0], done.bytes_written, done.plan.peak <= 8 * 2**20
     (np.float64(300.0), 1600000, True)
     """
+    if not (callable(progress) or progress is None or isinstance(progress, bool)):
+        raise TypeError(f"progress must be a function, True or False, got {progress!r}")
     with ExitStack() as opened:
-        job = _Job(a, b, out, memory, dtype, pool or _shared_pool(), opened)
+        job = _Job(a, b, out, memory, dtype, _shared_pool() if pool is None else pool, opened)
         if progress is True:
             from .cli import ProgressBar
 
@@ -162,6 +164,8 @@ class _Job:
     ) -> None:
         allowed = parse_memory(memory)
         self.pool = pool
+        if not isinstance(pool, Pool):
+            raise TypeError(f"pool must be a Pool, got {type(pool).__name__}")
         if pool._emulate:
             raise ValueError("pool is emulated; products of files run on real cores")
         self.a, self.b = open_matrix("A", a, allowed, opened), open_matrix("B", b, allowed, opened)
@@ -184,6 +188,7 @@ class _Job:
     def run(self, alpha: complex, progress: Progress | None) -> FilesProduct:
         start = time.perf_counter()
         alpha = scalar("alpha", alpha, self.dtype)
+        self.pool._live()  # not closed
         if not isinstance(self.out, OutputFile):
             return self._multiply(alpha, progress, self.out, None, set(), start)
         for matrix in (self.a, self.b):
@@ -218,18 +223,19 @@ class _Job:
 
     def _begin(self, journal: Journal, alpha: complex) -> Raw:
         assert isinstance(self.out, OutputFile)
-        journal.start({})
         with suppress(FileNotFoundError):
             os.unlink(self.out.partial)
+        journal.start()
+        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
         try:
             offset = self.out.create()
+            made = {"offset": offset, "frame": self.out.frame(offset)}
+            journal.describe({"product": self._product(alpha), "tiling": tiling, **made})
+            return self.out.open(offset, self._opened)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(self.out.partial)
             raise
-        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
-        journal.start({"product": self._product(alpha), "tiling": tiling, "offset": offset})
-        return self.out.open(offset, self._opened)
 
     def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
         """What an earlier call left of the same product, or None."""
@@ -248,6 +254,8 @@ class _Job:
             )
         try:
             target = self.out.open(header["offset"], self._opened)
+            if self.out.frame(header["offset"]) != header["frame"]:
+                return None
         except ValueError:  # cut short
             return None
         self.plan = plan
