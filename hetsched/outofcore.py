@@ -318,9 +318,12 @@ def _share(progress: Progress, start: float, part: float) -> Progress:
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype in which is computed."""
     if given is not None:
-        dtype = np.dtype(given).newbyteorder("=")
+        try:
+            dtype = np.dtype(given).newbyteorder("=")
+        except TypeError:
+            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {given!r}") from None
         if dtype not in _engine.DTYPES:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {np.dtype(given)}")
+            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {dtype}")
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")

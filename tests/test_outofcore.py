@@ -620,6 +620,8 @@ def test_command(capsys):
         (["--memory", "8M", "--emulate"], "--emulate is for products in memory"),
         (["--memory", "8M", "--trace", "t.json"], "--trace is for products in memory"),
         (["--memory", "8M", "--method", "rows"], "--method is for products in memory"),
+        (["--memory", ""], "memory must be a number of bytes or a text"),
+        (["--memory", "8M", "--dtype", "double32"], "dtype must be one of float32, float64"),
         (["--dtype", "float32"], "--dtype needs --memory"),
     ],
 )
