@@ -234,23 +234,29 @@ def plan_product(
     layout = _TOLEDO if method == "bmm" else _DOUBLE
     messages = _messages(shape, int(memory.max()), layout)
     if messages > _MOST_MESSAGES:
-        raise ValueError(f"r, s, t = {shape} need {messages} messages or more, at most {_MOST_MESSAGES} can be simulated")
+        raise _too_many(shape, f"{messages} messages or more")
     most = _messages(shape, int(memory[memory >= least].min()), layout)
     long = most > _LONG
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
     if method in ("best", "search"):
         chunks, order, makespan = star.search(eager, seed, effort)
+        messages = _log_length(chunks, shape[2])
     if method == "best":
-        trials = {"search": makespan}
+        trials = {"search": (messages > _MOST_MESSAGES, makespan)}
         for name in _worth_trying(most, memory):
-            trials[name] = star.plan(PAPER.index(name), choice, eager, False, long).makespan
+            tried = star.plan(PAPER.index(name), choice, eager, 0, long)
+            trials[name] = (tried.message_count > _MOST_MESSAGES, tried.makespan)
         chosen = min(trials, key=trials.__getitem__)
     number, variants = -1, [0.0] * 8
     if chosen == "search":
+        if messages > _MOST_MESSAGES:
+            raise _too_many(shape, f"{messages} messages")
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     else:
-        result = star.plan(PAPER.index(chosen), choice, eager, True, long)
+        result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+        if result.message_count > _MOST_MESSAGES:
+            raise _too_many(shape, f"{result.message_count} messages")
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
     layout = _TOLEDO if chosen == "bmm" else _DOUBLE
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
@@ -312,6 +318,18 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
     unlimited = min(side * side + 4 * side, 2**53)
     memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
     return platform.cycle_times, platform.link_costs, memory
+
+
+def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
+    return ValueError(f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated")
+
+
+def _log_length(chunks: NDArray[Any], t: int) -> int:
+    """Messages of a plan with these chunks."""
+    held = chunks["held"]
+    length = np.where(held == 0, t, np.where(held == 1, chunks["width"], chunks["height"]))
+    panels = -(-length // chunks["depth"])
+    return int((1 + panels + np.where(held == 0, 1, panels)).sum())
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:

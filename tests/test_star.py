@@ -584,6 +584,22 @@ class TestPlan:
         hs.plan_product(1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local")
         assert called == [True, True]
 
+    @pytest.mark.parametrize("method", ["best", "search", "bmm"])
+    def test_a_log_too_long_is_not_kept(self, monkeypatch, method):
+        """Small memory beside a large one: the large one alone would need few messages."""
+        shape, platform = (60, 60, 9), platform_of([1, 2], [1, 1], [3, 4000])
+        found = hs.plan_product(*shape, platform, method, effort=2000)
+        monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages))
+        assert hs.plan_product(*shape, platform, method, effort=2000).makespan == found.makespan
+        monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages) - 1)
+        if method != "best":
+            with pytest.raises(ValueError, match=f"need {len(found.messages)} messages, at most {len(found.messages) - 1} can"):
+                hs.plan_product(*shape, platform, method, effort=2000)
+            return
+        other = hs.plan_product(*shape, platform, method, effort=2000)
+        assert len(other.messages) < len(found.messages)
+        assert other.makespan >= found.makespan
+
     def test_ctrl_c_can_be_looked_for(self, monkeypatch):
         expected = {method: plan_of(SECOND, method).makespan for method in METHODS}
         monkeypatch.setattr(star_module, "_LONG", 0)
