@@ -26,6 +26,8 @@ from .operands import scalar
 from .pool import Pool, Progress, _shared_pool
 
 _SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
+#: Seconds between two reports of progress where updates are too short to report it themselves.
+_BEAT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,12 +291,16 @@ class _Job:
         before = whole - left if order else whole
         if progress is not None and done:
             progress(before / whole)
+        told = time.monotonic()
         with run:
             for update, c in run.updates():
                 part = areas[update.tile] / self.plan.grid[2]
                 poll = _engine.Poll(None if progress is None else _share(progress, before / whole, part / whole))
                 self.pool._accumulate(update.a, update.b, c, alpha, update.chunk > 0, poll)
                 before += part
+                if progress is not None and (now := time.monotonic()) - told >= _BEAT:
+                    progress(min(1.0, before / whole))
+                    told = now
         if progress is not None:
             progress(1.0)
         for name, matrix in (("A", self.a), ("B", self.b)):
