@@ -24,9 +24,10 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value != value or value in (math.inf, -math.inf) or value != int(value):
         raise ValueError(f"{name} must be an integer, got {value!r}")
-    if not low <= value <= high:
+    result = int(value)  # of small NumPy types the limits would overflow
+    if not low <= result <= high:
         raise ValueError(f"{name} must be in [{low}, {high}], got {_short(value)}")
-    return int(value)
+    return result
 
 
 def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf) -> float:

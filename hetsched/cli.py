@@ -134,10 +134,10 @@ def _run(given: argparse.Namespace) -> None:
     from .platform import Platform
     from .pool import Pool
 
-    if given.memory:
+    if given.memory is not None:
         _run_files(given)
         return
-    if given.dtype:
+    if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform: it says how fast each worker is")

@@ -234,9 +234,9 @@ class Chunked(Matrix):
 # ---- opening ----------------------------------------------------------------------------------------------------
 
 
-def split_name(given: str | os.PathLike[str]) -> tuple[str, str | None]:
+def split_name(given: str | bytes | os.PathLike[Any]) -> tuple[str, str | None]:
     """The path and the inner name of file.h5:/group/name."""
-    path = os.fspath(given)
+    path = os.fsdecode(given)
     if not os.path.exists(path) and (found := _INNER.fullmatch(path)):
         return found[1], found[2]
     return path, None
@@ -244,7 +244,7 @@ def split_name(given: str | os.PathLike[str]) -> tuple[str, str | None]:
 
 def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Matrix:
     """A matrix to be read. argument: its name in messages; memory: bytes that an array may take; opened closes the files."""
-    if isinstance(given, str | os.PathLike):
+    if isinstance(given, str | bytes | os.PathLike):
         matrix = _open_path(argument, given, memory, opened)
     elif _is_dataset(given):
         matrix = _open_dataset(argument, given, False, given.file.filename, opened)
@@ -283,9 +283,9 @@ def _raw(
     return matrix
 
 
-def _open_path(argument: str, given: str | os.PathLike[str], memory: int, opened: ExitStack) -> Matrix:
+def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int, opened: ExitStack) -> Matrix:
     path, inner = split_name(given)
-    name = f"{argument} ({os.fspath(given)})"
+    name = f"{argument} ({os.fsdecode(given)})"
     with open(path, "rb") as file:
         head = file.read(1024)
         if head.startswith(b"\x93NUMPY"):
@@ -298,6 +298,8 @@ def _open_path(argument: str, given: str | os.PathLike[str], memory: int, opened
                 shape, fortran, dtype = header(file)
             except ValueError as error:
                 raise ValueError(f"{name} is not a complete .npy file: {error}") from error
+            if not all(0 <= length < 2**63 for length in shape):
+                raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
             if dtype.hasobject:
                 raise TypeError(f"{name} has dtype {dtype}; numbers are needed")
             return _raw(name, shape[::-1] if fortran else shape, dtype, fortran, path, file.tell(), opened)

@@ -6,6 +6,7 @@ import errno
 import math
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -33,9 +34,9 @@ class OutputFile:
 
     resumable = True
 
-    def __init__(self, given: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    def __init__(self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         path, inner = split_name(given)
-        self.name = f"out ({os.fspath(given)})"
+        self.name = f"out ({os.fsdecode(given)})"
         kind = _SUFFIXES.get(Path(path).suffix.lower())
         if kind is None:
             raise ValueError(f"{self.name} must end in {', '.join(_SUFFIXES)}")
@@ -43,9 +44,9 @@ class OutputFile:
             raise ValueError(f"{self.name}: a .npy file holds one array without a name")
         self.path = os.path.realpath(path)
         if not os.path.isdir(os.path.dirname(self.path)):
-            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", os.fspath(path))
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
         if os.path.isdir(self.path):
-            raise IsADirectoryError(errno.EISDIR, "is a folder", os.fspath(path))
+            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
         self.partial, self.journal = f"{self.path}.partial", f"{self.path}.journal"
         self.shape, self.dtype, self._kind = shape, dtype, kind
         self.transposed = kind == "mat"
@@ -127,6 +128,13 @@ class OutputFile:
                 raw.write(text)
         return offset
 
+    def frame(self, offset: int) -> int:
+        """zlib.crc32 of what the partial file has before its elements and after them."""
+        with open(self.partial, "rb") as file:
+            before = zlib.crc32(file.read(offset))
+            file.seek(offset + math.prod(self.shape) * self.dtype.itemsize)
+            return zlib.crc32(file.read(), before)
+
     def open(self, offset: int, opened: ExitStack) -> Raw:
         """The elements of the partial file, to be written and read."""
         stored = self.stored if math.prod(self.shape) else (0, 0)
@@ -177,7 +185,7 @@ Output = OutputFile | OutputArray
 def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs: dict[str, tuple[Any, Matrix]]) -> Output:
     """Check everything about the output before anything is changed; inputs by name: what was given, and the matrix."""
     output: Output
-    if isinstance(given, str | os.PathLike):
+    if isinstance(given, str | bytes | os.PathLike):
         output = OutputFile(given, shape, dtype)
     elif isinstance(given, np.ndarray) or hasattr(given, "read_direct"):
         output = OutputArray(given, shape, dtype)

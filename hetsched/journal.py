@@ -13,8 +13,8 @@ from typing import Any
 class Journal:
     """The open journal of one output, locked against other processes.
 
-    The first line says what is computed, each further one that a tile is done and the checksum of its bytes. Every line ends
-    with its own checksum, so that one that was cut short does not count.
+    The first line is empty braces, the second one says what is computed, each further one that a tile is done and the checksum
+    of its bytes. Every line ends with its own checksum, so that one that was cut short does not count.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class Journal:
     ------
     BlockingIOError
         If another process has it.
+    FileExistsError
+        If a file of that name is not a journal.
     """
 
     def __init__(self, path: str, output: str) -> None:
@@ -36,6 +38,9 @@ class Journal:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 own = os.fstat(self._file)
                 if os.path.exists(path) and os.path.samestat(own, os.stat(path)):
+                    if own.st_size and not self._ours():
+                        os.close(self._file)
+                        raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", path)
                     return
             except BlockingIOError:
                 os.close(self._file)
@@ -44,21 +49,32 @@ class Journal:
                 pass
             os.close(self._file)  # the process that had it has just removed it
 
+    def _ours(self) -> bool:
+        """Whether the first line is ours, or cut short."""
+        first, end, _ = os.pread(self._file, len(_FIRST) + 1, 0).partition(b"\n")
+        return first + end == _FIRST if end else _FIRST.startswith(first)
+
     def read(self) -> tuple[dict[str, Any] | None, dict[int, int]]:
         """The header, if there is one, and the checksums of the tiles done."""
         with open(self.path, "rb") as file:
             content = file.read()
-        if content and not content.endswith(b"\n"):
+        if len(content) > len(_FIRST) and not content.endswith(b"\n"):
             os.write(self._file, b"\n")  # ends a line that was cut short
         lines = [line for raw in content.split(b"\n")[:-1] if (line := _checked(raw)) is not None]
-        if not lines or not lines[0].startswith(b"{"):
+        headers = [line for line in lines if line.startswith(b"{")]
+        if not headers:
             return None, {}
-        tiles = (line.split() for line in lines[1:])
-        return json.loads(lines[0]), {int(tile): int(checksum) for tile, checksum in tiles}
+        tiles = (line.split() for line in lines if not line.startswith(b"{"))
+        return json.loads(headers[-1]), {int(tile): int(checksum) for tile, checksum in tiles}
 
-    def start(self, header: dict[str, Any]) -> None:
-        """Forget what is there and write the header."""
+    def start(self) -> None:
+        """Forget what is there; what is then found beside the output is ours."""
         os.ftruncate(self._file, 0)
+        self._append(b"{}")
+        os.fsync(self._file)
+
+    def describe(self, header: dict[str, Any]) -> None:
+        """Say what is computed."""
         self._append(json.dumps(header, sort_keys=True).encode())
         os.fsync(self._file)
 
@@ -67,9 +83,9 @@ class Journal:
         self._append(b"%d %d" % (tile, checksum))
 
     def _append(self, line: bytes) -> None:
-        line = b"%s %08x\n" % (line, zlib.crc32(line))
-        written = os.write(self._file, line)
-        if written < len(line):  # a full disk; the rest would say so
+        whole = _line(line)
+        written = os.write(self._file, whole)
+        if written < len(whole):  # a full disk; the rest would say so
             os.ftruncate(self._file, os.fstat(self._file).st_size - written)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
 
@@ -79,6 +95,13 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def _line(content: bytes) -> bytes:
+    return b"%s %08x\n" % (content, zlib.crc32(content))
+
+
+_FIRST = _line(b"{}")
 
 
 def _checked(raw: bytes) -> bytes | None:

@@ -27,6 +27,8 @@ from .pool import Pool, Progress
 from .shared import shared_pool
 
 _SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
+#: Seconds between two reports of progress where updates are too short to report it themselves.
+_BEAT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,7 @@ def plan_files(
         If the memory is too little; the message says how much is needed.
     """
     with ExitStack() as opened:
-        return _Job(a, b, out, memory, dtype, pool or shared_pool(), opened).plan
+        return _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened).plan
 
 
 def matmul_files(
@@ -136,8 +138,10 @@ def matmul_files(
     >>> np.load("C.npy")[0, 0], done.bytes_written, done.plan.peak <= 8 * 2**20
     (np.float64(300.0), 1600000, True)
     """
+    if not (callable(progress) or progress is None or isinstance(progress, bool)):
+        raise TypeError(f"progress must be a function, True or False, got {progress!r}")
     with ExitStack() as opened:
-        job = _Job(a, b, out, memory, dtype, pool or shared_pool(), opened)
+        job = _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened)
         if progress is True:
             from .cli import ProgressBar
 
@@ -163,6 +167,8 @@ class _Job:
     ) -> None:
         allowed = parse_memory(memory)
         self.pool = pool
+        if not isinstance(pool, Pool):
+            raise TypeError(f"pool must be a Pool, got {type(pool).__name__}")
         if pool._emulate:
             raise ValueError("pool is emulated; products of files run on real cores")
         self.a, self.b = open_matrix("A", a, allowed, opened), open_matrix("B", b, allowed, opened)
@@ -185,6 +191,7 @@ class _Job:
     def run(self, alpha: complex, progress: Progress | None) -> FilesProduct:
         start = time.perf_counter()
         alpha = scalar("alpha", alpha, self.dtype)
+        self.pool._live()  # not closed
         if not isinstance(self.out, OutputFile):
             return self._multiply(alpha, progress, self.out, None, set(), start)
         for matrix in (self.a, self.b):
@@ -219,18 +226,19 @@ class _Job:
 
     def _begin(self, journal: Journal, alpha: complex) -> Raw:
         assert isinstance(self.out, OutputFile)
-        journal.start({})
         with suppress(FileNotFoundError):
             os.unlink(self.out.partial)
+        journal.start()
+        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
         try:
             offset = self.out.create()
+            made = {"offset": offset, "frame": self.out.frame(offset)}
+            journal.describe({"product": self._product(alpha), "tiling": tiling, **made})
+            return self.out.open(offset, self._opened)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(self.out.partial)
             raise
-        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
-        journal.start({"product": self._product(alpha), "tiling": tiling, "offset": offset})
-        return self.out.open(offset, self._opened)
 
     def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
         """What an earlier call left of the same product, or None."""
@@ -249,6 +257,8 @@ class _Job:
             )
         try:
             target = self.out.open(header["offset"], self._opened)
+            if self.out.frame(header["offset"]) != header["frame"]:
+                return None
         except ValueError:  # cut short
             return None
         self.plan = plan
@@ -282,12 +292,16 @@ class _Job:
         before = whole - left if order else whole
         if progress is not None and done:
             progress(before / whole)
+        told = time.monotonic()
         with run:
             for update, c in run.updates():
                 part = areas[update.tile] / self.plan.grid[2]
                 poll = _engine.Poll(None if progress is None else _share(progress, before / whole, part / whole))
                 self.pool._accumulate(update.a, update.b, c, alpha, update.chunk > 0, poll)
                 before += part
+                if progress is not None and (now := time.monotonic()) - told >= _BEAT:
+                    progress(min(1.0, before / whole))
+                    told = now
         if progress is not None:
             progress(1.0)
         for name, matrix in (("A", self.a), ("B", self.b)):
@@ -311,9 +325,12 @@ def _share(progress: Progress, start: float, part: float) -> Progress:
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype in which is computed."""
     if given is not None:
-        dtype = np.dtype(given).newbyteorder("=")
+        try:
+            dtype = np.dtype(given).newbyteorder("=")
+        except TypeError:
+            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {given!r}") from None
         if dtype not in _engine.DTYPES:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {np.dtype(given)}")
+            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {dtype}")
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")

@@ -446,7 +446,7 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
     if links is None:
         star = ": the Platform is a star" if isinstance(given, Platform) else ""
         raise TypeError(f"links must be given{star}")
-    if np.ndim(links) == 0:
+    if np.isscalar(links):
         number = _check.number("links", links, low=0.0)
         return np.broadcast_to(np.float64(number), (p, p))
     return _link_matrix(links, p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -219,15 +220,15 @@ def plan_product(
         _check.integer("t", t, low=1, high=most),
     )
     times, costs, memory = _star_of(platform, shape)
-    if method not in (*METHODS, "best"):
+    if not isinstance(method, str) or method not in (*METHODS, "best"):
         raise ValueError(f"method must be one of best, {', '.join(METHODS)}, got {method!r}")
-    if returns not in RETURNS:
+    if not isinstance(returns, str) or returns not in RETURNS:
         raise ValueError(f"returns must be one of {', '.join(RETURNS)}, got {returns!r}")
     if returns != "lazy" and method == "exact":
         raise ValueError(f"returns is not for method='exact', which sends results when that is best, got {returns!r}")
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
-    if variant is not None and variant not in VARIANTS:
+    if variant is not None and (not isinstance(variant, str) or variant not in VARIANTS):
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
     seed = _check.integer("seed", seed, low=0, high=2**64 - 1)
     effort = _check.integer("effort", effort, low=0, high=10**12)
@@ -236,31 +237,37 @@ def plan_product(
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
         )
-    if r * s * t >= 2**63:
-        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {r * s * t}")
+    if (product := math.prod(shape)) >= 2**63:
+        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
     star = _engine.Star(shape, times, costs, memory)
     layout = _TOLEDO if method == "bmm" else _DOUBLE
     messages = _messages(shape, int(memory.max()), layout)
     if messages > _MOST_MESSAGES:
-        raise ValueError(f"r, s, t = {shape} need {messages} messages or more, at most {_MOST_MESSAGES} can be simulated")
+        raise _too_many(shape, f"{messages} messages or more")
     most = _messages(shape, int(memory[memory >= least].min()), layout)
     long = most > _LONG
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
     if method in ("best", "search"):
         chunks, order, makespan = star.search(eager, seed, effort)
+        messages = _log_length(chunks, shape[2])
     if method == "best":
-        trials = {"search": makespan}
+        trials = {"search": (messages > _MOST_MESSAGES, makespan)}
         for name in _worth_trying(most, memory):
-            trials[name] = star.plan(PAPER.index(name), choice, eager, False, long).makespan
+            tried = star.plan(PAPER.index(name), choice, eager, 0, long)
+            trials[name] = (tried.message_count > _MOST_MESSAGES, tried.makespan)
         chosen = min(trials, key=trials.__getitem__)
     number, variants = -1, [0.0] * 8
     if chosen == "search":
+        if messages > _MOST_MESSAGES:
+            raise _too_many(shape, f"{messages} messages")
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     elif chosen == "exact":
         makespan, chunks, log = _exact(star, shape, memory, messages, effort)
     else:
-        result = star.plan(PAPER.index(chosen), choice, eager, True, long)
+        result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+        if result.message_count > _MOST_MESSAGES:
+            raise _too_many(shape, f"{result.message_count} messages")
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
     layout = _TOLEDO if chosen == "bmm" else _DOUBLE
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
@@ -355,6 +362,18 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
     unlimited = min(side * side + 4 * side, 2**53)
     memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
     return platform.cycle_times, platform.link_costs, memory
+
+
+def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
+    return ValueError(f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated")
+
+
+def _log_length(chunks: NDArray[Any], t: int) -> int:
+    """Messages of a plan with these chunks."""
+    held = chunks["held"]
+    length = np.where(held == 0, t, np.where(held == 1, chunks["width"], chunks["height"]))
+    panels = -(-length // chunks["depth"])
+    return int((1 + panels + np.where(held == 0, 1, panels)).sum())
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:

@@ -180,6 +180,9 @@ def bad(case):
             np.save("A.npy", np.full((4, 5), "a"))
         case "long":
             np.save("A.npy", np.ones((4, 5), np.longdouble))
+        case "negative":
+            content = Path("A.npy").read_bytes()
+            Path("A.npy").write_bytes(content.replace(b"(4, 5)", b"(-4,5)"))
         case "junk":
             Path("A.npy").write_text("hello")
         case "number":
@@ -241,6 +244,7 @@ def bad(case):
         ("shapes", ValueError, "A (A.npy) has 5 columns and B (A.npy) has 4 rows"),
         ("short", ValueError, "A (A.npy) is cut short: 288 bytes were expected, it has 200"),
         ("header", ValueError, "A (A.npy) is not a complete .npy file"),
+        ("negative", ValueError, "A (A.npy) is not a complete .npy file: it says that its shape is (-4, 5)"),
         ("objects", TypeError, "A (A.npy) has dtype object"),
         ("text", TypeError, "A (A.npy) has dtype <U1"),
         ("long", TypeError, "give dtype, one of float32, float64"),
@@ -291,6 +295,8 @@ def test_errors_change_nothing(case, error, words):
         ({"dtype": "int32"}, TypeError, "dtype must be one of float32"),
         ({"alpha": "x"}, TypeError, "alpha must be a number"),
         ({"alpha": 1j}, TypeError, "alpha is complex"),
+        ({"progress": 3}, TypeError, "progress must be a function, True or False, got 3"),
+        ({"pool": 3}, TypeError, "pool must be a Pool, got int"),
     ],
 )
 def test_bad_arguments(arguments, error, words):
@@ -302,6 +308,29 @@ def test_bad_arguments(arguments, error, words):
 def test_imaginary_parts_are_not_lost():
     with pytest.raises(TypeError, match="the imaginary parts would be lost"):
         hs.matmul_files(np.ones((2, 2), complex), np.ones((2, 2)), "C.npy", memory=MEMORY, dtype=float)
+
+
+def test_closed_pool():
+    pool = hs.Pool(1)
+    pool.close()
+    with pytest.raises(ValueError, match="the pool is closed"):
+        hs.matmul_files(np.ones((2, 2)), np.ones((2, 2)), "C.npy", memory=MEMORY, pool=pool)
+    assert os.listdir(".") == []
+
+
+class BytesPath:
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return self.path
+
+
+@pytest.mark.parametrize("path", [os.fsencode, Path, lambda name: BytesPath(os.fsencode(name))])
+def test_kinds_of_paths(path):
+    np.save("A.npy", np.ones((4, 5)))
+    hs.matmul_files(path("A.npy"), np.ones((5, 3)), path("C.npy"), memory=MEMORY)
+    np.testing.assert_array_equal(np.load("C.npy"), np.full((4, 3), 5.0))
 
 
 def test_emulated_pool():

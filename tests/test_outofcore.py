@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched import cli, files_plan
+from hetsched import cli, files_plan, outofcore
 from hetsched.files_plan import Problem, Side
 from hetsched.journal import Journal
 
@@ -112,12 +112,15 @@ def test_rounding_and_speeds(quick):
     np.testing.assert_allclose(np.load("C.npy"), A @ B, atol=1e-11)
 
 
-def test_progress(quick):
+def test_progress(quick, monkeypatch):
+    """Also where every update is too short to report anything."""
+    monkeypatch.setattr(outofcore, "_BEAT", 0)
     seen = []
     A, B = np.ones((40, 40)), np.ones((40, 40))
-    hs.matmul_files(A, B, "C.npy", memory=least(A, B) + 5000, progress=seen.append)
+    done = hs.matmul_files(A, B, "C.npy", memory=least(A, B) + 5000, progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+    assert len(seen) > np.prod(done.plan.grid) > 1
     assert hs.matmul_files(A, B, "C.npy", memory="9M", progress=True).tiles == 1
 
 
@@ -317,6 +320,61 @@ def test_damaged_tiles_are_computed_again(pair, monkeypatch):
     finish(memory, want)
 
 
+@pytest.mark.parametrize("out", ["C.npy", "C.h5", "C.mat"])
+@pytest.mark.parametrize("place", [0, 9, 100, -1])
+def test_a_damaged_header_begins_anew(pair, monkeypatch, out, place):
+    """What is not elements would otherwise end up in the output."""
+    want, memory = pair
+    if out != "C.npy":
+        pytest.importorskip("h5py")
+    reporting(monkeypatch)
+    with pytest.raises(Stop):
+        hs.matmul_files("A.npy", "B.npy", out, memory=memory, progress=stop_after(150))
+    content = bytearray(Path(out + ".partial").read_bytes())
+    content[place] ^= 255
+    Path(out + ".partial").write_bytes(content)
+    done = hs.matmul_files("A.npy", "B.npy", out, memory=memory)
+    assert (done.resumed == 0) == (place >= 0)  # the last byte is an element
+    hs.matmul_files(out, np.eye(want.shape[1]), "D.npy", memory="64M")
+    np.testing.assert_array_equal(np.load("D.npy"), want)
+
+
+@pytest.mark.parametrize("content", [b"notes\n", b"notes", b'{"x": 1}', b'{"x": 1}\n', b"{} 99999999\n"])
+def test_a_file_that_is_no_journal_is_kept(pair, content):
+    _, memory = pair
+    Path("C.npy.journal").write_bytes(content)
+    with pytest.raises(FileExistsError, match="no earlier call wrote it") as caught:
+        hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory)
+    assert caught.value.filename.endswith("C.npy.journal")
+    assert Path("C.npy.journal").read_bytes() == content
+    assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy.journal"]
+
+
+@pytest.mark.parametrize("calls", range(1, 9))
+@pytest.mark.parametrize("old", [True, False])
+def test_killed_while_it_begins(pair, monkeypatch, old, calls):
+    """After every step of the preparation there is something that the next call can begin from."""
+    want, memory = pair
+    reporting(monkeypatch)
+    if old:
+        begin(memory, alpha=2)
+    left = [calls]
+    with monkeypatch.context() as killed:
+        for name in ("unlink", "write", "ftruncate", "fsync", "posix_fallocate"):
+            real = getattr(os, name)
+
+            def step(*arguments, real=real):
+                left[0] -= 1
+                if left[0] < 0:  # nothing happens any more
+                    raise Stop
+                return real(*arguments)
+
+            killed.setattr(os, name, step)
+        with pytest.raises(Stop):
+            hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory)
+    finish(memory, want)
+
+
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_a_torn_line_does_not_count(pair, monkeypatch, cut):
     want, memory = pair
@@ -430,7 +488,9 @@ def test_one_writer_at_a_time(pair):
 def test_journal(tmp_path):
     journal = Journal("j", "C")
     assert journal.read() == (None, {})
-    journal.start({"x": 1})
+    journal.start()
+    assert journal.read() == ({}, {})
+    journal.describe({"x": 1})
     journal.add(3, 12345)
     journal.add(4, 0)
     assert journal.read() == ({"x": 1}, {3: 12345, 4: 0})
@@ -439,13 +499,14 @@ def test_journal(tmp_path):
         Path("k").write_bytes(content[:end])
         other = Journal("k", "C")
         header, tiles = other.read()
-        assert header in (None, {"x": 1})
+        assert header in (None, {}, {"x": 1})
         assert set(tiles.items()) <= {(3, 12345), (4, 0)}
         if header:
             other.add(5, zlib.crc32(b""))
             assert other.read()[1][5] == 0
         other.close()
-    journal.start({"y": 2})
+    journal.start()
+    journal.describe({"y": 2})
     assert journal.read() == ({"y": 2}, {})
     journal.close()
 
@@ -562,6 +623,8 @@ def test_command(capsys):
         (["--memory", "8M", "--emulate"], "--emulate is for products in memory"),
         (["--memory", "8M", "--trace", "t.json"], "--trace is for products in memory"),
         (["--memory", "8M", "--method", "rows"], "--method is for products in memory"),
+        (["--memory", ""], "memory must be a number of bytes or a text"),
+        (["--memory", "8M", "--dtype", "double32"], "dtype must be one of float32, float64"),
         (["--dtype", "float32"], "--dtype needs --memory"),
     ],
 )

@@ -405,6 +405,7 @@ GOOD = ([1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], 1.0, 1.0)
         ({1: [[0, NAN], [1, 0]]}, ValueError, r"links\[0\]\[1\] must be finite and not negative, got nan"),
         ({1: [[0, 1], [-1, 0]]}, ValueError, r"links\[1\]\[0\] must be finite and not negative, got -1"),
         ({1: [[0, 1e70], [1, 0]]}, ValueError, r"links\[0\]\[1\] must be 0 or from 2\*\*-200 to 2\*\*200, got 1e\+70"),
+        ({1: [[0, 1], [1]]}, TypeError, "links must be a matrix of real numbers"),
         ({1: -1.0}, ValueError, "links must be at least 0"),
         ({1: 1e-70}, ValueError, r"links\[0\]\[0\] must be 0 or from"),
         ({1: "ab"}, TypeError, "links must be a number"),

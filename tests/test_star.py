@@ -672,6 +672,22 @@ class TestPlan:
         hs.plan_product(1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local")
         assert called == [True, True]
 
+    @pytest.mark.parametrize("method", ["best", "search", "bmm"])
+    def test_a_log_too_long_is_not_kept(self, monkeypatch, method):
+        """Small memory beside a large one: the large one alone would need few messages."""
+        shape, platform = (60, 60, 9), platform_of([1, 2], [1, 1], [3, 4000])
+        found = hs.plan_product(*shape, platform, method, effort=2000)
+        monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages))
+        assert hs.plan_product(*shape, platform, method, effort=2000).makespan == found.makespan
+        monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages) - 1)
+        if method != "best":
+            with pytest.raises(ValueError, match=f"need {len(found.messages)} messages, at most {len(found.messages) - 1} can"):
+                hs.plan_product(*shape, platform, method, effort=2000)
+            return
+        other = hs.plan_product(*shape, platform, method, effort=2000)
+        assert len(other.messages) < len(found.messages)
+        assert other.makespan >= found.makespan
+
     def test_ctrl_c_can_be_looked_for(self, monkeypatch):
         expected = {method: plan_of(SECOND, method).makespan for method in METHODS}
         monkeypatch.setattr(star_module, "_LONG", 0)
@@ -694,6 +710,8 @@ class TestBadInput:
             ({"method": "exact", "s": 10**6}, ValueError, "on 2 workers can need 10000000 messages, at most 1048576 are tried"),
             ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
             ({"seed": -1}, ValueError, r"seed must be in \[0, 18446744073709551615\], got -1"),
+            ({"method": np.array(["het", "hom"])}, ValueError, "method must be one of best, hom"),
+            ({"variant": ["c"], "method": "het"}, ValueError, r"variant must be one of global, .*, got \['c'\]"),
             ({"effort": -1}, ValueError, r"effort must be in \[0, 1000000000000\], got -1"),
             ({"variant": "c", "method": "het"}, ValueError, "variant must be one of global, .*, got 'c'"),
             ({"variant": "global", "method": "hom"}, ValueError, "variant is for method='het', got 'global' with 'hom'"),
@@ -718,3 +736,11 @@ class TestBadInput:
         arguments = {"r": 4, "s": 8, "t": 3, "platform": self.PLATFORM} | changes
         with pytest.raises(error, match=message):
             hs.plan_product(**arguments)
+
+    @pytest.mark.parametrize("number", [np.int8, np.uint8, np.int32, np.float16, float])
+    def test_small_types_do_not_overflow(self, number):
+        plan = hs.plan_product(number(20), number(30), number(10), self.PLATFORM, "het")
+        assert plan.shape == (20, 30, 10)
+        assert plan.makespan == hs.plan_product(20, 30, 10, self.PLATFORM, "het").makespan
+        with pytest.raises(ValueError, match=r"less than 2\^63 block updates, got 9223372036854775808"):
+            hs.plan_product(*[np.int64(2**21)] * 3, self.PLATFORM, "bmm")

@@ -292,6 +292,7 @@ class TestArguments:
             ({"order": "plans"}, ValueError, "order must be one of plan, demand, got 'plans'"),
             ({"plan": hs.distribute(8, [1, 2])}, TypeError, "plan must be a plan of a product"),
             ({"plan": hs.partition([1, 1], shape=(4, 8)), "order": "demand"}, ValueError, "order is for a plan of plan_product"),
+            ({"communication": "parallel"}, ValueError, "communication is for a partition, got 'parallel' with a StarPlan"),
             (
                 {"plan": hs.plan_product(4, 8, 3, hs.Platform.star([1] * 3, memory=[9] * 3))},
                 ValueError,

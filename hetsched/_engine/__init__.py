@@ -322,7 +322,7 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
 
 
 class StarResult(NamedTuple):
-    """Of hs_star_plan; both arrays are empty unless recorded."""
+    """Of hs_star_plan; both arrays are empty where there are more messages than were to be recorded."""
 
     makespan: float
     variant: int
@@ -359,8 +359,8 @@ class Star:
         self._views = _doubles(times), _doubles(costs), _int64s(memory)
         self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
 
-    def plan(self, method: int, variant: int, eager: bool, record: bool, long: bool) -> StarResult:
-        """hs_star_plan; with `record` the chunks and messages too."""
+    def plan(self, method: int, variant: int, eager: bool, most: int, long: bool) -> StarResult:
+        """hs_star_plan; the chunks and messages too if there are at most so many messages."""
         summary = ffi.new("hs_star_summary *")
         sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
         chunks, messages = np.zeros(0, STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
@@ -372,7 +372,7 @@ class Star:
 
         call((ffi.NULL, ffi.NULL))
         result, variants = summary.variant, list(summary.variants)
-        if record:
+        if summary.message_count <= most:
             if variant < 0 and method == lib.HS_STAR_HET:
                 variant = result
             chunks, messages = np.zeros(summary.chunk_count, STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
