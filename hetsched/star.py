@@ -314,7 +314,7 @@ def _exact(
     trials = []
     for name in _worth_trying(messages, memory):
         for eager in (False, True) if name != "bmm" else ():
-            trial = star.plan(PAPER.index(name), -1, eager, False, False)
+            trial = star.plan(PAPER.index(name), -1, eager, 0, False)
             # equal workers in turn may do with less memory than they have
             if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
                 trials.append((trial.makespan, PAPER.index(name), eager))
@@ -322,7 +322,7 @@ def _exact(
     try:
         chunks, served = star.exact(s * parts, effort, known[0])
     except InfeasibleError:
-        result = star.plan(known[1], -1, known[2], True, False)
+        result = star.plan(known[1], -1, known[2], _MOST_MESSAGES, False)
         return result.makespan, result.chunks, result.messages
     except NotImplementedError:
         raise ValueError(f"{failure} need more than effort={effort} messages tried; raise effort or use 'search'") from None
