@@ -550,7 +550,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
 /* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
  * holds, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
  * simulated makespans. Deterministic.
- *   effort    messages to simulate, about (a sixteenth more for each worker); at least one plan is evaluated
+ *   effort    messages to simulate, about (a sixty-fourth more for each worker); at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks). Time O(p) per message; memory O(p + chunks). */
 hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,

@@ -9,7 +9,7 @@
 #include "../core/random.h"
 #include "star.h"
 
-enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32 };
+enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32 };
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
 static int64_t parts_of(int64_t whole, int64_t most) { return (whole + most - 1) / most; }
@@ -41,7 +41,7 @@ static int64_t count_chunks(int32_t p, const hs_star_share *shares)
     return count;
 }
 
-/* About as many. */
+/* About as many; dearer where there are many workers to choose from. */
 static double count_messages(const hs_star *star, const hs_star_share *shares)
 {
     double count = 0.0;
@@ -52,7 +52,7 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
         if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
         else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
     }
-    return count * (1 + star->p / 16);
+    return count * (1 + star->p / 64);
 }
 
 /* Where part k of `count` equal ones begins. */
@@ -204,7 +204,7 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
     x->effort -= count + x->star->p;
     if (*makespan >= limit) return HS_OK;
     status = hs__port_serve(&x->port, order, 0, NULL);
-    x->effort -= x->port.message_count * (1 + x->star->p / 16);
+    x->effort -= x->port.message_count * (1 + x->star->p / 64);
     *makespan = x->port.ahead > 0.0 && x->port.now + x->port.ahead >= limit ? INFINITY : x->port.now;
     return status;
 }
@@ -455,33 +455,110 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
     return evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
 }
 
+static void end_search(search *x, draft *d)
+{
+    free(d->choice), free(d->by_cost), free(d->columns), free(d->cost), free(x->workers), free(x->chunks);
+    hs__port_close(&x->port);
+}
+
+static hs_status begin_search(const hs_star *star, int32_t eager, const int *cancel, search *x, draft *d)
+{
+    const size_t p = (size_t)star->p;
+    hs_status status = hs__port_open(&x->port, star, star->p, eager, cancel);
+    if (status) return status;
+    *d = (draft){.choice = malloc(p * sizeof *d->choice), .by_cost = malloc(p * sizeof *d->by_cost), .columns = malloc(p * sizeof *d->columns),
+                 .cost = malloc(p * sizeof *d->cost)};
+    x->workers = malloc(p * sizeof *x->workers);
+    if (!d->choice || !d->by_cost || !d->columns || !d->cost || !x->workers) {
+        end_search(x, d);
+        return HS_ERROR_MEMORY;
+    }
+    for (int32_t i = 0; i < star->p; i++) {
+        x->port.desk[i].link_cost = star->link_costs[i];
+        x->port.desk[i].cycle_time = star->cycle_times[i];
+    }
+    return HS_OK;
+}
+
+static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, plan *best)
+{
+    search x = {.effort = effort, .panels = INT32_MAX, .random = seed};
+    draft d;
+    hs_status status = begin_search(star, eager, cancel, &x, &d);
+    if (status) return status;
+    hs_star_share *work = malloc(2 * (size_t)star->p * sizeof *work);
+    plan now = {.shares = work}, trial = {.shares = work + star->p};
+    status = work ? run(&x, star, &d, &now, &trial, best) : HS_ERROR_MEMORY;
+    free(work);
+    end_search(&x, &d);
+    return status;
+}
+
+/* The workers that take part in some draft, then the cheapest for the port: 2 MANY, or twice those. chosen: ascending. */
+static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *chosen, int32_t *count)
+{
+    const hs_star faces[] = {*star, transpose(star)};
+    search x = {.panels = INT32_MAX};
+    draft d;
+    hs_status status = begin_search(star, 0, cancel, &x, &d);
+    if (status) return status;
+    int32_t wanted = 0;
+    memset(chosen, 0, (size_t)star->p * sizeof *chosen);
+    for (int32_t by_rows = 0; by_rows < 2 && !status; by_rows++) {
+        face(&x, &faces[by_rows]);
+        for (int32_t held = ANY; held <= HS_STAR_HOLD_B && !status; held++) {
+            make_draft(&x, held, &d);
+            for (int32_t i = 0; i < star->p; i++)
+                if (d.columns[i] > 0.0 && !chosen[i]) chosen[i] = 1, wanted++;
+            if (cancel && *(const volatile int *)cancel) status = HS_ERROR_CANCELLED;
+        }
+    }
+    int32_t extra = wanted > 2 * MANY - wanted ? wanted : 2 * MANY - wanted;
+    for (int32_t k = 0; k < star->p && extra; k++) {
+        const int32_t i = d.by_cost[k];
+        if (!chosen[i] && x.workers[i].count) chosen[i] = 1, extra--;
+    }
+    *count = 0;
+    for (int32_t i = 0; i < star->p; i++)
+        if (chosen[i]) chosen[(*count)++] = i;
+    end_search(&x, &d);
+    return status;
+}
+
+/* Of very many workers most can take no part: moves among those would be wasted. */
+static hs_status search_some(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, plan *best)
+{
+    int32_t *chosen = malloc((size_t)star->p * sizeof *chosen), count = 0;
+    if (!chosen) return HS_ERROR_MEMORY;
+    hs_status status = choose_some(star, cancel, chosen, &count);
+    double *times = malloc(2 * (size_t)star->p * sizeof *times), *costs = times + star->p;
+    int64_t *memory = malloc((size_t)star->p * sizeof *memory);
+    plan some = {.shares = malloc((size_t)star->p * sizeof *some.shares)};
+    if (!status && !(times && memory && some.shares)) status = HS_ERROR_MEMORY;
+    if (!status) {
+        for (int32_t k = 0; k < count; k++)
+            times[k] = star->cycle_times[chosen[k]], costs[k] = star->link_costs[chosen[k]], memory[k] = star->memory[chosen[k]];
+        const hs_star smaller = {star->r, star->s, star->t, count, times, costs, memory};
+        status = search_all(&smaller, eager, seed, effort, cancel, &some);
+    }
+    if (!status) {
+        memset(best->shares, 0, (size_t)star->p * sizeof *best->shares);
+        for (int32_t k = 0; k < count; k++) best->shares[chosen[k]] = some.shares[k];
+        best->by_rows = some.by_rows, best->order = some.order, best->makespan = some.makespan;
+    }
+    free(chosen), free(times), free(memory), free(some.shares);
+    return status;
+}
+
 hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
                          hs_star_share *shares, int32_t *order, double *makespan)
 {
     if (!hs__star_valid(star) || effort < 0) return HS_ERROR_VALUE;
-    const int32_t p = star->p;
     int32_t able = 0;
-    for (int32_t i = 0; i < p; i++) able += star->memory[i] >= 3;
+    for (int32_t i = 0; i < star->p; i++) able += star->memory[i] >= 3;
     if (!able) return HS_ERROR_INFEASIBLE;
-    search x = {.effort = effort, .panels = INT32_MAX, .random = seed};
-    hs_status status = hs__port_open(&x.port, star, p, eager, cancel);
-    if (status) return status;
-    draft d = {.choice = malloc((size_t)p * sizeof *d.choice), .by_cost = malloc((size_t)p * sizeof *d.by_cost),
-               .columns = malloc((size_t)p * sizeof *d.columns), .cost = malloc((size_t)p * sizeof *d.cost)};
-    hs_star_share *work = malloc(2 * (size_t)p * sizeof *work);
-    x.workers = malloc((size_t)p * sizeof *x.workers);
-    if (d.choice && d.by_cost && d.columns && d.cost && work && x.workers) {
-        plan now = {.shares = work}, trial = {.shares = work + p}, best = {.shares = shares};
-        for (int32_t i = 0; i < p; i++) {
-            x.port.desk[i].link_cost = star->link_costs[i];
-            x.port.desk[i].cycle_time = star->cycle_times[i];
-        }
-        status = run(&x, star, &d, &now, &trial, &best);
-        if (!status) *by_rows = best.by_rows, *order = best.order, *makespan = best.makespan;
-    } else {
-        status = HS_ERROR_MEMORY;
-    }
-    free(d.choice), free(d.by_cost), free(d.columns), free(d.cost), free(work), free(x.workers), free(x.chunks);
-    hs__port_close(&x.port);
+    plan best = {.shares = shares};
+    const hs_status status = (star->p > MANY ? search_some : search_all)(star, eager, seed, effort, cancel, &best);
+    if (!status) *by_rows = best.by_rows, *order = best.order, *makespan = best.makespan;
     return status;
 }
