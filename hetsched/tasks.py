@@ -47,7 +47,7 @@ class _TaskPlan(Plan):
         arrivals = [0.0, *_arrivals(self.send, self.send_order).tolist()]
         for slot, i in enumerate(order):
             start = arrivals[slot + 1]
-            if start > arrivals[slot]:
+            if _of(self.send, i):
                 steps.append(Step(i, "transfer", arrivals[slot], start, "out"))
             count = int(self.counts[i])
             ends[i] = _settled(start + count * float(self.cycle_times[i]), self.makespan)
