@@ -5,6 +5,7 @@ from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
+from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -27,6 +28,7 @@ __all__ = [
     "Cuboids",
     "Distribution",
     "DistributionStack",
+    "DivisibleLoad",
     "EmulationWarning",
     "InfeasibleError",
     "LuPattern",
@@ -50,6 +52,7 @@ __all__ = [
     "datasets",
     "distribute",
     "distribute_profile",
+    "divisible_load",
     "lu_pattern",
     "matmul",
     "max_tasks",

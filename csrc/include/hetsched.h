@@ -185,6 +185,31 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
  *   total           out */
 hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, int32_t *tubes, int64_t *total);
 
+/* A load that can be divided at will, handed out over one bus, with results that come back: all messages out come first, all back
+ * last. For given orders shares and makespan are a linear program: for each worker, the messages out up to its own, its work and
+ * the messages back from its own on fit into the makespan, and so do all messages. Beaumont, Marchal, Robert, HiPC 2005.
+ * Common parameters
+ *   cycle_times      [p] time per unit of load, > 0, finite
+ *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity */
+
+/* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
+ * for p <= 5, which are (p!)^2 programs, and for more workers a search by moves from those given, with random restarts.
+ *   work                       programs that may be solved in the search; p <= 5 takes as many as it needs
+ *   enough                     a lower bound at which the search ends; 0 for none
+ *   send_order, receive_order  [p] in and out, in the order of time; workers may have nothing to do
+ *   shares                     [p] out, of a load of 1
+ *   makespan                   out, for a load of 1, when everything starts as early as the orders allow
+ *   optimal                    out: 1 if all pairs of orders were tried, or a makespan of `enough` was found among them
+ * The simplex method on p + 1 rows, in floating point: each program takes about O(p^3). Memory O(p^2). */
+hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends, const double *receives, int64_t work,
+                              uint64_t seed, double enough, int32_t *send_order, int32_t *receive_order, double *shares,
+                              double *makespan, int *optimal);
+
+/* No plan for a load of 1 takes less. The largest of four relaxations: messages back, or messages out, wait for nobody (then the
+ * cheapest links first are optimal); the bus carries all messages, and no worker does more than it would alone; each worker's
+ * constraint times its share, added up. O(p^2). */
+hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, double *bound);
+
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
 /* A partition is a floorplan: who lies where, in postfix notation. An entry >= 0 is a worker; an operator takes the results

@@ -87,20 +87,36 @@ static void random_instances(void)
     }
 }
 
+/* The least that comes before a position, and no more positions than messages that fit into the bound. */
+static void positions(void)
+{
+    const double times[3] = {1, 1, 1}, sends[3] = {5, 1, 3}, receives[3] = {2, 7, 4}, equal[3] = {20, 20, 20};
+    const int64_t first[3][3] = {{5, 6, 9}, {1, 4, 9}, {3, 4, 9}}, last[3][3] = {{2, 6, 13}, {7, 9, 13}, {4, 6, 13}};
+    int64_t weights[27];
+    CHECK(hs_task_positions(100, 3, times, sends, receives, 3, weights) == HS_OK);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) CHECK(weights[(i * 3 + j) * 3 + k] == 100 - first[i][j] - last[i][k]);
+    /* a task fits into 119 - 3 * 20 - 20, but three slaves' messages last 120 */
+    CHECK(hs_task_positions(119, 3, (const double[]){39, 39, 39}, equal, equal, 3, weights) == HS_OK);
+    CHECK(weights[2 * 3] == 0 && weights[2] == 0 && weights[1 * 3] == 1);
+}
+
 static void more_slaves_than_are_proven(void)
 {
     enum { MANY = 40 };
     double times[MANY], sends[MANY], receives[MANY];
     int32_t q, out[MANY], in[MANY];
-    int64_t counts[MANY], found[2] = {0};
+    int64_t counts[MANY], found[3] = {0};
+    const int64_t work[3] = {0, 100000, 10000000}; /* nothing, a descent, restarts */
     int optimal = 1;
     for (int i = 0; i < MANY; i++) times[i] = 1 + check_random(20), sends[i] = 1 + check_random(9), receives[i] = 1 + check_random(9);
-    for (int k = 0; k < 2; k++) { /* more work, more tasks */
-        CHECK(hs_task_links(300, MANY, times, sends, receives, k ? 1000000 : 0, 1, &q, out, in, &optimal) == HS_OK && !optimal);
+    for (int k = 0; k < 3; k++) {
+        CHECK(hs_task_links(300, MANY, times, sends, receives, work[k], 1, &q, out, in, &optimal) == HS_OK && !optimal);
         CHECK(hs_task_orders(300, MANY, times, sends, receives, q, out, in, counts) == HS_OK);
         for (int i = 0; i < MANY; i++) found[k] += counts[i];
     }
-    CHECK(found[1] > found[0]);
+    CHECK(found[2] > found[1] && found[1] > found[0]);
 }
 
 static void times_are_exact(void)
@@ -113,6 +129,13 @@ static void times_are_exact(void)
     CHECK(hs_task_orders(1, 1, &third, &least, NULL, 1, &order, &order, &count) == HS_OK && count == 3); /* 1 / 3 is rounded down */
     CHECK(hs_task_orders(1, 1, (const double[]){0.5}, &least, &least, 1, &order, &order, &count) == HS_OK && count == 1);
     CHECK(hs_task_orders(1e15, 1, (const double[]){1}, (const double[]){0.5}, NULL, 1, &order, &order, &count) == HS_OK && count == 999999999999999);
+    CHECK(hs_task_orders(1e300, 1, (const double[]){5e299}, &least, NULL, 1, &order, &order, &count) == HS_OK && count == 1);
+    for (int round = 0; round < 3000; round++) {
+        int64_t bound = ((int64_t)check_random(1u << 30) << 23) + check_random(1u << 23) + 1, cycle = 1 + check_random(7), send = check_random(5);
+        double t = (double)cycle, s = (double)send;
+        if (send <= bound)
+            CHECK(hs_task_orders((double)bound, 1, &t, &s, NULL, 1, &order, &order, &count) == HS_OK && count == (bound - send) / cycle);
+    }
     CHECK(hs_task_orders(1, 1, (const double[]){1e308}, &zero, NULL, 1, &order, &order, &count) == HS_OK && count == 0);
 }
 
@@ -143,6 +166,7 @@ static void refusals(void)
     CHECK(hs_assign_axial(2, weights, out, in, &total) == HS_ERROR_VALUE);
     weights[3] = (INT64_C(1) << 58) + 1;
     CHECK(hs_assign_axial(2, weights, out, in, &total) == HS_ERROR_VALUE);
+    weights[3] = 0;
     CHECK(hs_assign_axial(0, weights, out, in, &total) == HS_ERROR_VALUE && hs_assign_axial(13, weights, out, in, &total) == HS_ERROR_VALUE);
     CHECK(q == -7 && out[0] == -7 && in[1] == -7 && counts[0] == -7 && total == -7 && optimal == -7);
 }
@@ -166,6 +190,7 @@ static void scarce(void)
 int main(void)
 {
     random_instances();
+    positions();
     more_slaves_than_are_proven();
     times_are_exact();
     refusals();

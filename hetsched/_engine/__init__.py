@@ -493,6 +493,26 @@ def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray
     return columns, tubes, total[0]
 
 
+def divisible_orders(
+    times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64], out: NDArray[np.int32],
+    back: NDArray[np.int32], work: int, enough: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, bool]:  # fmt: skip
+    """Send order, receive order, shares, makespan and whether they are optimal, of hs_divisible_orders."""
+    p = len(times)
+    orders, shares = (out.copy(), back.copy()), np.empty(p)
+    makespan, optimal = ffi.new("double *"), ffi.new("int *")
+    given = p, _doubles(times), _doubles(sends), _doubles(receives), work, 1, enough, *map(_int32s, orders)
+    check_status(lib.hs_divisible_orders(*given, _doubles(shares), makespan, optimal))
+    return *orders, shares, makespan[0], bool(optimal[0])
+
+
+def divisible_bound(times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]) -> float:
+    """hs_divisible_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_divisible_bound(len(times), _doubles(times), _doubles(sends), _doubles(receives), bound))
+    return bound[0]  # type: ignore[no-any-return]
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
