@@ -6,7 +6,8 @@ from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cuboids import Cuboids, cuboids
 from .divisible import DivisibleLoad, divisible_load
-from .errors import EmulationWarning, InfeasibleError
+from .errors import EmulationWarning, InfeasibleError, TaskError
+from .farm import map_tasks
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
 from .platform import Platform, Worker
@@ -43,6 +44,7 @@ __all__ = [
     "ProfileDistribution",
     "StarPlan",
     "Stencil",
+    "TaskError",
     "Trace",
     "Wavefront",
     "Worker",
@@ -54,6 +56,7 @@ __all__ = [
     "distribute_profile",
     "divisible_load",
     "lu_pattern",
+    "map_tasks",
     "matmul",
     "max_tasks",
     "min_time",

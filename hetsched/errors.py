@@ -1,5 +1,7 @@
 """Exceptions and warnings of the package, beside the built-in ValueError, TypeError and MemoryError."""
 
+from __future__ import annotations
+
 
 class InfeasibleError(ValueError):
     """No plan exists for the input."""
@@ -7,3 +9,20 @@ class InfeasibleError(ValueError):
 
 class EmulationWarning(RuntimeWarning):
     """The host could not keep up with the emulated platform, so a measured time is too long."""
+
+
+class TaskError(RuntimeError):
+    """A task of `map_tasks` failed; what it raised is the cause.
+
+    Attributes
+    ----------
+    index : int
+        Of the task.
+    """
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+    def __reduce__(self) -> tuple[type[TaskError], tuple[str, int]]:
+        return type(self), (str(self), self.index)

@@ -108,7 +108,7 @@ static void more_slaves_than_are_proven(void)
     double times[MANY], sends[MANY], receives[MANY];
     int32_t q, out[MANY], in[MANY];
     int64_t counts[MANY], found[3] = {0};
-    const int64_t work[3] = {0, 100000, 10000000}; /* nothing, a descent, restarts */
+    const int64_t work[3] = {0, 1000000, 10000000}; /* nothing, a descent, restarts */
     int optimal = 1;
     for (int i = 0; i < MANY; i++) times[i] = 1 + check_random(20), sends[i] = 1 + check_random(9), receives[i] = 1 + check_random(9);
     for (int k = 0; k < 3; k++) {
