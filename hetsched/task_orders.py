@@ -48,13 +48,6 @@ def part(message: Message, chosen: NDArray[np.int64]) -> Message:
     return np.ascontiguousarray(message[chosen]) if isinstance(message, np.ndarray) else message
 
 
-def exact(p: int, send: Message, receive: Message) -> bool:
-    """Whether `solve` proves its answer for p slaves with messages both ways or links of their own."""
-    if not isinstance(send, np.ndarray) and not isinstance(receive, np.ndarray):
-        return p <= _AXIAL
-    return p <= (_BOTH if np.any(send) and np.any(receive) else _FORWARD)
-
-
 def solve(
     bound: float, times: NDArray[np.float64], send: Message, receive: Message, method: str, wanted: int | None = None
 ) -> Found:
@@ -225,14 +218,16 @@ def _by_slots(
     weights = np.zeros((p, p, p), np.int64)
     for k in range(slots):
         weights[:, :slots, k] = _masked(bound, times, send, receive, slots, np.full(p, k + 1, np.int32))
-    if p <= _AXIAL:
-        columns, tubes, total = _engine.assign_axial(weights)
-        return Found("exact", weights[np.arange(p), columns, tubes], columns + 1, tubes + 1, total)
-    top, columns, tubes = priced(weights, found.tasks, wanted)
-    counts = weights[np.arange(p), columns, tubes]
-    if counts.sum() > found.tasks:
-        found = Found("prices", counts, columns + 1, tubes + 1, top)
-    return found._replace(bound=min(found.bound, top))
+    if p > _AXIAL // 2:
+        top, columns, tubes = priced(weights, found.tasks, wanted)
+        counts = weights[np.arange(p), columns, tubes]
+        if counts.sum() > found.tasks:
+            found = Found("prices", counts, columns + 1, tubes + 1, top)
+        found = found._replace(bound=min(found.bound, top))
+        if p > _AXIAL or found.tasks == found.bound or _decided(found, wanted):
+            return found
+    columns, tubes, total = _engine.assign_axial(weights)
+    return Found("exact", weights[np.arange(p), columns, tubes], columns + 1, tubes + 1, total)
 
 
 def priced(weights: NDArray[np.int64], known: int, wanted: int | None = None) -> tuple[int, Slots, Slots]:

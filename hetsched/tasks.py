@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check
 from .allocate import distribute
 from .plan import Plan, Step, names_of
-from .task_orders import Found, Message, exact, nothing, solve, total, upper_bound
+from .task_orders import Found, Message, nothing, solve, total, upper_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,8 +218,8 @@ def min_time(
     Notes
     -----
     Bisection over the doubles, with `max_tasks` (Beaumont et al. 2001, section 4.1): the makespan is the least double that
-    suffices. Where `max_tasks` is exact, that is the optimum, rounded up; elsewhere the lower bound is found in the same way
-    from the upper bound on the tasks.
+    suffices. Where `max_tasks` is exact, that is the optimum, rounded up; the lower bound is the longest time that its upper
+    bound on the tasks rules out.
 
     Examples
     --------
@@ -243,9 +243,16 @@ def min_time(
     if wanted:
         bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
         if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
-            makespan = _first_double(bound, high, lambda T: solve(T, times, out, back, "best", wanted).tasks >= wanted)
-            if exact(int(np.isfinite(times).sum()), out, back):
-                bound = makespan
+            too_short = [0.0]
+
+            def enough(T: float) -> bool:
+                found = solve(T, times, out, back, "best", wanted)
+                if found.bound < wanted:
+                    too_short.append(T)
+                return found.tasks >= wanted
+
+            makespan = _first_double(bound, high, enough)
+            bound = max(bound, math.nextafter(max(too_short), math.inf))
         found = solve(makespan, times, out, back, "best", wanted)
     counts = _trimmed(found, times, out, wanted)
     parts = _parts(found, times, out, back, counts, makespan)

@@ -129,8 +129,10 @@ def test_failures_that_cannot_be_sent():
 
 
 SLEEPERS = """
-import os, sys, time
+import os, signal, sys, time
 import hetsched as hs
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell started pytest in the background
 
 def sleep(path):
     with open(os.path.join(path, str(os.getpid())), "w"):
@@ -159,15 +161,18 @@ def test_no_process_is_left_behind(method, order, kill, tmp_path):
     (tmp_path / "pids").mkdir()
     command = [sys.executable, str(script), str(tmp_path / "pids"), method, order]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
-        deadline = time.monotonic() + 60
-        while len(pids := os.listdir(tmp_path / "pids")) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(pids) == 2
-        if kill == "SIGINT":
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-        else:
+        try:
+            deadline = time.monotonic() + 60
+            while len(pids := os.listdir(tmp_path / "pids")) < 2 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert len(pids) == 2
+            if kill == "SIGINT":
+                os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+            else:
+                process.kill()
+            _, errors = process.communicate(timeout=60)
+        finally:
             process.kill()
-        _, errors = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGINT, 1, -signal.SIGKILL)
     if kill == "SIGINT":
         assert errors.decode().strip().endswith("KeyboardInterrupt")
