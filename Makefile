@@ -34,10 +34,11 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_profile.py
 	$(BIN)/python benchmarks/bench_wavefront.py
 	$(BIN)/python benchmarks/bench_partition.py
+	$(BIN)/python benchmarks/bench_tasks.py
 
 lint: $(VENV)/installed-test
-	$(BIN)/ruff check hetsched tests benchmarks
-	$(BIN)/ruff format --check hetsched tests benchmarks
+	$(BIN)/ruff check hetsched tests benchmarks examples
+	$(BIN)/ruff format --check hetsched tests benchmarks examples
 	$(BIN)/mypy
 
 wheel: $(VENV)/installed-demo
