@@ -253,6 +253,8 @@ def min_time(
 
             makespan = _first_double(bound, high, enough)
             bound = max(bound, math.nextafter(max(too_short), math.inf))
+            if bound < makespan:
+                bound = _first_double(bound, makespan, lambda T: solve(T, times, out, back, "best", wanted).bound >= wanted)
         found = solve(makespan, times, out, back, "best", wanted)
     counts = _trimmed(found, times, out, wanted)
     parts = _parts(found, times, out, back, counts, makespan)

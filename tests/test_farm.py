@@ -114,7 +114,7 @@ def test_pieces():
 @pytest.mark.parametrize("order", ["plan", "demand"])
 def test_a_failing_task_is_named(order):
     with pytest.raises(hs.TaskError, match="task 7 failed: KeyError: 'seven'") as caught:
-        hs.map_tasks(fails_at_seven, range(20), 2, order=order)
+        hs.map_tasks(fails_at_seven, range(400), 2, order=order)  # in the middle of a piece
     assert caught.value.index == 7
     assert isinstance(caught.value.__cause__, KeyError)
     assert "fails_at_seven" in caught.value.__cause__.__notes__[0]  # where it was raised

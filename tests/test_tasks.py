@@ -198,15 +198,26 @@ def test_searches_and_bounds_of_many_slaves(T, times, sends, receives, equal):
         assert weights[np.arange(p), columns, tubes].sum() <= best
 
 
+def test_prices():
+    """The bound is exact for any weights, and close; nothing overflows."""
+    rng = np.random.default_rng(4)
+    for largest in (3, 1000, 2**52):
+        for p in (1, 2, 5):
+            weights = rng.integers(0, largest, (p, p, p))
+            total = task_orders._engine.assign_axial(weights)[2]
+            bound, columns, tubes = task_orders.priced(weights, 0)
+            assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
+
+
 def test_more_slaves_than_are_proven():
     rng = np.random.default_rng(2)
     times, sends, receives = rng.uniform(1, 20, 24), rng.uniform(0, 2, 24), rng.uniform(0, 2, 24)
     for send, receive, gap in (
         (1.0, 0.7, 0.01),
         (sends, 0.0, 0.1),
-        (sends, receives, 0.1),
-        (0.0, receives, 0.1),
         (1.0, receives, 0.1),
+        (0.0, receives, 0.1),
+        (sends, receives, 0.1),
     ):
         T = 30 + 1.5 * float(np.broadcast_to(send, 24).sum() + np.broadcast_to(receive, 24).sum())
         plan = hs.max_tasks(T, times, send, receive)
@@ -216,6 +227,7 @@ def test_more_slaves_than_are_proven():
         assert plan.counts.tolist() == hs.max_tasks(T, times, send, receive).counts.tolist()
     least = hs.min_time(plan.tasks, times, send, receive)
     assert least.lower_bound <= least.makespan <= T * 1.05
+    assert hs.max_tasks(least.lower_bound * (1 - 1e-12), times, send, receive).upper_bound < plan.tasks
     check_schedule(least, least.makespan)
 
 
