@@ -37,10 +37,11 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_star_run.py
 	$(BIN)/python benchmarks/bench_partition.py
 	$(BIN)/python benchmarks/bench_ring.py
+	$(BIN)/python benchmarks/bench_tasks.py
 
 lint: $(VENV)/installed-test
-	$(BIN)/ruff check hetsched tests benchmarks
-	$(BIN)/ruff format --check hetsched tests benchmarks
+	$(BIN)/ruff check hetsched tests benchmarks examples
+	$(BIN)/ruff format --check hetsched tests benchmarks examples
 	$(BIN)/mypy
 
 wheel: $(VENV)/installed-demo

@@ -6,7 +6,9 @@ from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cpus import Cache, Cpu
 from .cuboids import Cuboids, cuboids
-from .errors import EmulationWarning, InfeasibleError
+from .divisible import DivisibleLoad, divisible_load
+from .errors import EmulationWarning, InfeasibleError, TaskError
+from .farm import map_tasks
 from .files_plan import FilesPlan
 from .lu import LuPlan, plan_lu
 from .outofcore import FilesProduct, matmul_files, plan_files
@@ -36,6 +38,7 @@ __all__ = [
     "Cuboids",
     "Distribution",
     "DistributionStack",
+    "DivisibleLoad",
     "EmulationWarning",
     "FilesPlan",
     "FilesProduct",
@@ -56,6 +59,7 @@ __all__ = [
     "StarPlan",
     "Stencil",
     "Topology",
+    "TaskError",
     "Trace",
     "Wavefront",
     "Worker",
@@ -69,6 +73,9 @@ __all__ = [
     "lu_factor",
     "lu_pattern",
     "lu_solve",
+    "divisible_load",
+    "lu_pattern",
+    "map_tasks",
     "matmul",
     "matmul_files",
     "max_tasks",

@@ -1,5 +1,7 @@
 """Exceptions and warnings of the package, beside the built-in ValueError, TypeError and MemoryError."""
 
+from __future__ import annotations
+
 
 class InfeasibleError(ValueError):
     """No plan exists for the input."""
@@ -11,3 +13,20 @@ class EmulationWarning(RuntimeWarning):
 
 class LinAlgWarning(RuntimeWarning):
     """A matrix is singular; said in this form only where SciPy, which has a warning of this name, is not installed."""
+
+
+class TaskError(RuntimeError):
+    """A task of `map_tasks` failed; what it raised is the cause.
+
+    Attributes
+    ----------
+    index : int
+        Of the task.
+    """
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+    def __reduce__(self) -> tuple[type[TaskError], tuple[str, int]]:
+        return type(self), (str(self), self.index)

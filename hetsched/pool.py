@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Literal, overload
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine, star_run
 from .errors import EmulationWarning
+from .farm import map_tasks
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
@@ -615,6 +616,29 @@ class Pool:
         if not trace or plan is None:
             return x.lu, x.piv
         return (x.lu, x.piv), trace_of(plan, result, self._emulate, self._time_scale)
+
+    def map_tasks(
+        self,
+        function: Callable[[Any], Any],
+        tasks: Iterable[Any],
+        *,
+        order: str = "plan",
+        cycle_times: ArrayLike | None = None,
+        send: float = 0.0,
+        start_method: str | None = None,
+        progress: bool | Progress = False,
+        trace: bool = False,
+    ) -> Any:
+        """`hs.map_tasks` with a process for each worker of this pool, its platform's names and relative speeds.
+
+        The threads of the pool have no part in it: a Python function needs processes to use several cores.
+        """
+        if self._emulate:
+            raise ValueError("tasks in Python run at the speed of this machine: use a Pool without emulate=True")
+        options: dict[str, Any] = dict(
+            order=order, cycle_times=cycle_times, send=send, start_method=start_method, progress=progress, trace=trace
+        )
+        return map_tasks(function, tasks, self._platform if cycle_times is None and self._platform else self._size, **options)
 
     def _require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
         """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,

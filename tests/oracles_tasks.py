@@ -28,3 +28,19 @@ def least_time(tasks: int, times: Sequence[float], send: float) -> Fraction:
         {j * Fraction(send) + k * Fraction(t) for j in range(1, len(times) + 1) for t in times for k in range(1, tasks + 1)}
     )
     return next(c for c in candidates if most_tasks(c, times, send) >= tasks) if tasks else Fraction(0)
+
+
+def most_tasks_linked(T: float, times: Sequence[float], sends: Sequence[float], receives: Sequence[float]) -> int:
+    """The most tasks with a message time for each slave: all subsets, all orders out, all orders back."""
+    bound, t, s, r = Fraction(T), *([Fraction(x) for x in values] for values in (times, sends, receives))
+    best = 0
+    for q in range(1, len(t) + 1):
+        for out in permutations(range(len(t)), q):
+            if sum(s[i] + r[i] for i in out) > bound:
+                continue
+            for back in permutations(out) if any(receives) else [out]:
+                left = {i: bound - sum(s[j] for j in out[: d + 1]) for d, i in enumerate(out)}
+                for d, i in enumerate(back):
+                    left[i] -= sum(r[j] for j in back[: d + 1])
+                best = max(best, sum(max(0, left[i] // t[i]) for i in out))
+    return best

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_tasks import least_time, most_tasks
+from oracles_tasks import least_time, most_tasks, most_tasks_linked
 
 import hetsched as hs
+from hetsched import task_orders
 
 INF = math.inf
 small = st.integers(1, 9).map(float)
@@ -32,13 +33,15 @@ def check_schedule(plan, limit):
         if count == 0:
             assert own == []
             continue
-        assert [s.kind for s in own] == ["transfer"] * bool(plan.send) + ["compute"] + ["transfer"] * bool(plan.receive)
+        out, back = (float(np.broadcast_to(m, len(plan.counts))[i]) for m in (plan.send, plan.receive))
+        assert [s.kind for s in own] == ["transfer"] * bool(out) + ["compute"] + ["transfer"] * bool(back)
+        assert [s.end - s.start for s in own if s.kind == "transfer"] == pytest.approx([m for m in (out, back) if m], abs=slack)
         assert all(a.end <= b.start + slack for a, b in zip(own, own[1:], strict=False))
-        compute = own[bool(plan.send)]
+        compute = own[bool(out)]
         assert compute.end - compute.start == pytest.approx(count * plan.cycle_times[i])
     served = set(np.flatnonzero(plan.counts).tolist())
     assert sorted(plan.send_order.tolist()) == sorted(served)
-    assert sorted(plan.receive_order.tolist()) == (sorted(served) if plan.receive else [])
+    assert sorted(plan.receive_order.tolist()) == (sorted(served) if np.any(plan.receive) else [])
     assert hs.simulate(plan).makespan == plan.makespan
     assert json.loads(json.dumps(plan.to_dict()))["counts"] == plan.counts.tolist()
 
@@ -112,8 +115,7 @@ def test_messages_back(T, times, send, receive):
         assert plan.tasks <= best <= plan.upper_bound
         assert plan.optimal == (plan.tasks == plan.upper_bound)
         check_schedule(plan, T * (1 + 1e-12))
-    if receive:
-        assert hs.max_tasks(T, times, send, receive).tasks >= hs.max_tasks(T, times, send, receive, "paper").tasks
+        assert method != "best" or plan.optimal
 
 
 @settings(deadline=None, max_examples=60)
@@ -130,9 +132,117 @@ def test_time_with_messages_back(tasks, times, send, receive):
     plan = hs.min_time(tasks, times, send, receive)
     assert plan.counts.sum() == tasks
     assert plan.lower_bound <= plan.makespan
+    assert plan.optimal
     assert tasks == 0 or most_tasks(plan.makespan * (1 + 1e-12), times, send, receive) >= tasks
     assert most_tasks(plan.lower_bound * (1 - 1e-12), times, send, receive) < tasks or tasks == 0
     check_schedule(plan, plan.makespan)
+
+
+link = st.lists(st.one_of(st.integers(0, 12).map(lambda x: x / 4), st.sampled_from([0.1, 0.3, 1e-18])), min_size=4, max_size=4)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    T=st.floats(0.5, 40), times=st.lists(real, min_size=1, max_size=4), sends=link, receives=st.one_of(link, st.just([0.0] * 4))
+)
+def test_links_of_their_own(T, times, sends, receives):
+    p = len(times)
+    sends, receives = sends[:p], receives[:p]
+    best = most_tasks_linked(T, times, sends, receives)
+    for out, back in ((sends, receives), (receives, sends)):  # the same backwards in time
+        plan = hs.max_tasks(T, times, out, back)
+        assert plan.tasks == plan.upper_bound == best
+        assert plan.optimal
+        check_schedule(plan, T * (1 + 1e-12))
+        fastest = hs.max_tasks(T, times, out, back, "fastest")
+        assert fastest.tasks <= best <= fastest.upper_bound
+        check_schedule(fastest, T * (1 + 1e-12))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    tasks=st.integers(0, 12),
+    times=st.lists(real, min_size=1, max_size=4),
+    sends=link,
+    receives=st.one_of(link, st.just([0.0] * 4)),
+)
+def test_time_with_links_of_their_own(tasks, times, sends, receives):
+    p = len(times)
+    plan = hs.min_time(tasks, times, sends[:p], receives[:p])
+    assert plan.counts.sum() == tasks
+    assert plan.optimal
+    check_schedule(plan, plan.makespan)
+    if tasks:
+        assert most_tasks_linked(plan.makespan * (1 + 1e-12), times, sends[:p], receives[:p]) >= tasks
+        assert most_tasks_linked(plan.makespan * (1 - 1e-12), times, sends[:p], receives[:p]) < tasks
+
+
+@settings(deadline=None, max_examples=60)
+@given(T=st.floats(5, 60), times=st.lists(real, min_size=3, max_size=4), sends=link, receives=link, equal=st.booleans())
+def test_searches_and_bounds_of_many_slaves(T, times, sends, receives, equal):
+    """What serves more slaves than are proven, on few of them: search <= optimum <= bounds."""
+    p = len(times)
+    if equal:
+        sends, receives = [0.3] * p, [0.7] * p
+    else:
+        sends, receives = sends[:p], receives[:p]
+    best = most_tasks_linked(T, times, sends, receives)
+    t, s, r = (np.array(x) for x in (times, sends, receives))
+    assert best <= task_orders.upper_bound(T, t, s, r)
+    assert best <= task_orders._fractional_bound(T, t, (s, r))
+    weights = task_orders._engine.task_positions(T, t, s, r, p)
+    bound, columns, tubes = task_orders.priced(weights, 0)
+    assert best <= bound
+    assert sorted(columns) == sorted(tubes) == list(range(p))
+    if equal:
+        assert weights[np.arange(p), columns, tubes].sum() <= best
+
+
+def test_prices():
+    """The bound is exact for any weights, and close; nothing overflows."""
+    rng = np.random.default_rng(4)
+    for largest in (3, 1000, 2**52):
+        for p in (1, 2, 5):
+            weights = rng.integers(0, largest, (p, p, p))
+            total = task_orders._engine.assign_axial(weights)[2]
+            bound, columns, tubes = task_orders.priced(weights, 0)
+            assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
+
+
+def test_more_slaves_than_are_proven():
+    rng = np.random.default_rng(2)
+    times, sends, receives = rng.uniform(1, 20, 24), rng.uniform(0, 2, 24), rng.uniform(0, 2, 24)
+    for send, receive, gap in (
+        (1.0, 0.7, 0.01),
+        (sends, 0.0, 0.1),
+        (1.0, receives, 0.1),
+        (0.0, receives, 0.1),
+        (sends, receives, 0.1),
+    ):
+        T = 30 + 1.5 * float(np.broadcast_to(send, 24).sum() + np.broadcast_to(receive, 24).sum())
+        plan = hs.max_tasks(T, times, send, receive)
+        assert plan.gap <= gap
+        check_schedule(plan, T * (1 + 1e-12))
+        assert plan.tasks > hs.max_tasks(T, times, send, receive, "fastest").tasks
+        assert plan.counts.tolist() == hs.max_tasks(T, times, send, receive).counts.tolist()
+    least = hs.min_time(plan.tasks, times, send, receive)
+    assert least.lower_bound <= least.makespan <= T * 1.05
+    assert hs.max_tasks(least.lower_bound * (1 - 1e-12), times, send, receive).upper_bound < plan.tasks
+    check_schedule(least, least.makespan)
+
+
+def test_large_counts_with_messages_back():
+    """1e15 tasks are counted one by one; slaves that are equal but for a task lose it in the right order."""
+    for p, send, receive in ((2, 1.0, 2.0), (3, 0.5, 0.25)):
+        times = 1.0 + np.arange(p) / 4
+        assert hs.max_tasks(1e15, times, send, receive).tasks == most_tasks(1e15, times, send, receive)
+    plan = hs.max_tasks(1e15, 1.0 + np.arange(14) / 4, 0.5, 0.25)
+    assert plan.upper_bound - plan.tasks <= 1
+    assert (
+        hs.max_tasks(1e15, [1.0, 3.0], [0.5, 1.5]).tasks
+        == 10**15 - 1 + (10**15 - 2) // 3
+        == most_tasks_linked(1e15, [1.0, 3.0], [0.5, 1.5], [0, 0])
+    )
 
 
 def test_many_workers_and_large_counts():
@@ -183,6 +293,15 @@ def test_plot():
         (lambda: hs.max_tasks(1, []), ValueError, "cycle_times is empty"),
         (lambda: hs.max_tasks(1, [1], -1), ValueError, "send must be at least 0"),
         (lambda: hs.max_tasks(1, [1], 0, INF), ValueError, "receive must be finite"),
+        (
+            lambda: hs.max_tasks(1, [1, 1], [0.1]),
+            ValueError,
+            "send must be a number or have 2 entries, one for each slave, got 1",
+        ),
+        (lambda: hs.max_tasks(1, [1, 1], 0, [0.1, -1]), ValueError, r"receive\[1\] must be finite and not negative, got -1"),
+        (lambda: hs.max_tasks(1, [1, 1], [0.1, INF]), ValueError, r"send\[1\] must be finite"),
+        (lambda: hs.min_time(1, [1, 1], ["a", "b"]), TypeError, "send must be a sequence of real numbers"),
+        (lambda: hs.max_tasks(1, [1, 1], [0.1, 0.2], 1, "paper"), ValueError, "method 'paper' is for equal messages"),
         (lambda: hs.max_tasks(1, [1], method="x"), ValueError, "method must be one of best, paper, fastest, got 'x'"),
         (lambda: hs.max_tasks(1e300, [1]), ValueError, r"T must be at most 2\*\*53 times"),
         (lambda: hs.min_time(-1, [1]), ValueError, "tasks must be in"),

@@ -539,6 +539,71 @@ _LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8")
 LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
 
 
+def _links(sends: NDArray[np.float64], receives: NDArray[np.float64] | None) -> tuple[Any, Any]:
+    return _doubles(sends), _or_null(receives, _doubles)
+
+
+def task_orders(
+    bound: float, times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64] | None,
+    send_order: NDArray[np.int32], receive_order: NDArray[np.int32],
+) -> NDArray[np.int64]:  # fmt: skip
+    """Counts of hs_task_orders."""
+    counts, q = np.empty(len(times), np.int64), len(send_order)
+    orders = _int32s(send_order), _int32s(receive_order)
+    check_status(lib.hs_task_orders(bound, len(times), _doubles(times), *_links(sends, receives), q, *orders, _int64s(counts)))
+    return counts
+
+
+def task_links(
+    bound: float, times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64] | None, work: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], bool]:
+    """Send order, receive order and whether they are optimal, of hs_task_links."""
+    p = len(times)
+    out, back = np.empty(p, np.int32), np.empty(p, np.int32)
+    enrolled, optimal = ffi.new("int32_t *"), ffi.new("int *")
+    given = bound, p, _doubles(times), *_links(sends, receives), work, 1
+    check_status(lib.hs_task_links(*given, enrolled, _int32s(out), _int32s(back), optimal))
+    return out[: enrolled[0]].copy(), back[: enrolled[0]].copy(), bool(optimal[0])
+
+
+def task_positions(
+    bound: float, times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64] | None, depth: int
+) -> NDArray[np.int64]:
+    """(p, p, depth) weights of hs_task_positions."""
+    p = len(times)
+    weights = np.empty((p, p, depth), np.int64)
+    check_status(lib.hs_task_positions(bound, p, _doubles(times), *_links(sends, receives), depth, _int64s(weights.reshape(-1))))
+    return weights
+
+
+def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Columns, tubes and total of hs_assign_axial."""
+    p = len(weights)
+    columns, tubes, total = np.empty(p, np.int32), np.empty(p, np.int32), ffi.new("int64_t *")
+    check_status(lib.hs_assign_axial(p, _int64s(weights.reshape(-1)), _int32s(columns), _int32s(tubes), total))
+    return columns, tubes, total[0]
+
+
+def divisible_orders(
+    times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64], out: NDArray[np.int32],
+    back: NDArray[np.int32], work: int, enough: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, bool]:  # fmt: skip
+    """Send order, receive order, shares, makespan and whether they are optimal, of hs_divisible_orders."""
+    p = len(times)
+    orders, shares = (out.copy(), back.copy()), np.empty(p)
+    makespan, optimal = ffi.new("double *"), ffi.new("int *")
+    given = p, _doubles(times), _doubles(sends), _doubles(receives), work, 1, enough, *map(_int32s, orders)
+    check_status(lib.hs_divisible_orders(*given, _doubles(shares), makespan, optimal))
+    return *orders, shares, makespan[0], bool(optimal[0])
+
+
+def divisible_bound(times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]) -> float:
+    """hs_divisible_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_divisible_bound(len(times), _doubles(times), _doubles(sends), _doubles(receives), bound))
+    return bound[0]  # type: ignore[no-any-return]
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]

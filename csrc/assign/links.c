@@ -1,0 +1,440 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/random.h"
+#include "hetsched.h"
+
+/* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are exact, messages exact or rounded
+ * up in the last place. What is later than the bound is never added to, so nothing overflows. */
+__extension__ typedef __int128 wide;
+
+enum { MOST_FORWARD = 18, MOST_BOTH = 8, WINDOW = 32 };
+
+typedef struct {
+    int32_t p;
+    wide bound;
+    wide *cycle, *send, *back; /* [p] each, in one block that starts at cycle */
+    double *inverse;           /* [p] 1 / cycle */
+    bool returns;
+} bus;
+
+static wide fixed(double time, int exponent)
+{
+    double scaled = ceil(fmin(ldexp(time, 120 - exponent), 0x1p121));
+    return time > 0.0 && scaled == 0.0 ? 1 : (wide)scaled;
+}
+
+static hs_status load(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, bus *x)
+{
+    if (!(bound > 0.0) || isinf(bound) || p < 1) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || bound / cycle_times[i] > 0x1p53) return HS_ERROR_VALUE;
+        if (!(sends[i] >= 0.0) || isinf(sends[i])) return HS_ERROR_VALUE;
+        if (receives && (!(receives[i] >= 0.0) || isinf(receives[i]))) return HS_ERROR_VALUE;
+    }
+    int exponent;
+    frexp(bound, &exponent);
+    *x = (bus){.p = p, .bound = fixed(bound, exponent), .returns = receives};
+    x->cycle = malloc((size_t)p * (3 * sizeof *x->cycle + sizeof *x->inverse));
+    if (!x->cycle) return HS_ERROR_MEMORY;
+    x->send = x->cycle + p, x->back = x->send + p, x->inverse = (double *)(x->back + p);
+    for (int32_t i = 0; i < p; i++) {
+        x->cycle[i] = fixed(cycle_times[i], exponent), x->send[i] = fixed(sends[i], exponent);
+        x->back[i] = receives ? fixed(receives[i], exponent) : 0;
+        x->inverse[i] = 1.0 / (double)x->cycle[i];
+    }
+    return HS_OK;
+}
+
+/* The tasks of slave i in what messages leave of the bound; 0 if they leave nothing. */
+static int64_t tasks_in(const bus *x, int32_t i, wide messages)
+{
+    wide left = x->bound - messages;
+    if (left < x->cycle[i]) return 0;
+    double quotient = (double)left * x->inverse[i], whole = floor(quotient);
+    if (whole < 0x1p30 && quotient - whole > 0x1p-10 && quotient - whole < 1 - 0x1p-10) return (int64_t)whole;
+    return (int64_t)(left / x->cycle[i]);
+}
+
+/* ---- orders that are given ---- */
+
+/* ends[i] = bound - when slave i starts to answer, or the sum of all if ends is NULL; more than the bound, if they are too long. */
+static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *ends)
+{
+    wide sum = 0;
+    for (int32_t d = 0; d < q; d++) {
+        sum += x->back[from_last[d]];
+        if (sum > x->bound) break;
+        if (ends) ends[from_last[d]] = sum;
+    }
+    return sum;
+}
+
+static bool is_order(int32_t p, int32_t q, const int32_t *order, char *seen)
+{
+    memset(seen, 0, (size_t)p);
+    for (int32_t d = 0; d < q; d++) {
+        if (order[d] < 0 || order[d] >= p || seen[order[d]]) return false;
+        seen[order[d]] = 1;
+    }
+    return true;
+}
+
+hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, int32_t q,
+                         const int32_t *send_order, const int32_t *receive_order, int64_t *counts)
+{
+    bus x;
+    if (q < 0 || q > p) return HS_ERROR_VALUE;
+    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    if (status != HS_OK) return status;
+    wide *ends = calloc((size_t)p, sizeof *ends);
+    int32_t *from_last = malloc((size_t)p * sizeof *from_last);
+    char *seen = malloc(2 * (size_t)p);
+    status = ends && from_last && seen ? HS_OK : HS_ERROR_MEMORY;
+    if (status == HS_OK && (!is_order(p, q, send_order, seen) || (receives && !is_order(p, q, receive_order, seen + p)) ||
+                            (receives && memcmp(seen, seen + p, (size_t)p) != 0)))
+        status = HS_ERROR_VALUE;
+    if (status == HS_OK && receives) {
+        for (int32_t d = 0; d < q; d++) from_last[d] = receive_order[q - 1 - d];
+        if (answers(&x, q, from_last, ends) > x.bound) status = HS_ERROR_INFEASIBLE;
+    }
+    if (status == HS_OK) {
+        wide sent = 0, all = receives && q ? ends[from_last[q - 1]] : 0;
+        for (int32_t d = 0; d < q && sent + all <= x.bound; d++) sent += x.send[send_order[d]];
+        if (sent + all > x.bound) status = HS_ERROR_INFEASIBLE;
+    }
+    if (status == HS_OK) {
+        wide sent = 0;
+        memset(counts, 0, (size_t)p * sizeof *counts);
+        for (int32_t d = 0; d < q; d++) {
+            int32_t i = send_order[d];
+            sent += x.send[i];
+            counts[i] = tasks_in(&x, i, sent + ends[i]);
+        }
+    }
+    free(x.cycle), free(ends), free(from_last), free(seen);
+    return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const wide x = *(const wide *)a, y = *(const wide *)b;
+    return (x > y) - (x < y);
+}
+
+/* least[j] = the sum of slave i's own message and of the j shortest of the others; sorted are all of them. */
+static void first_ends(const bus *x, const wide *message, const wide *sorted, int32_t i, wide *least)
+{
+    wide sum = message[i];
+    bool passed = false;
+    for (int32_t j = 0, d = 0; j < x->p; j++) {
+        least[j] = sum;
+        if (d < x->p && !passed && sorted[d] == message[i]) passed = true, d++;
+        if (d < x->p && sum <= x->bound) sum += sorted[d];
+        d++;
+    }
+}
+
+hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
+                            int32_t depth, int64_t *weights)
+{
+    bus x;
+    if (depth < 1 || depth > p) return HS_ERROR_VALUE;
+    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    if (status != HS_OK) return status;
+    wide *work = malloc(4 * (size_t)p * sizeof *work);
+    if (!work) return free(x.cycle), HS_ERROR_MEMORY;
+    wide *sorted[2] = {work, work + p}, *least[2] = {work + 2 * p, work + 3 * p};
+    memcpy(sorted[0], x.send, (size_t)p * sizeof *work);
+    memcpy(sorted[1], x.back, (size_t)p * sizeof *work);
+    qsort(sorted[0], (size_t)p, sizeof *work, ascending);
+    qsort(sorted[1], (size_t)p, sizeof *work, ascending);
+    int32_t served = 0;
+    for (wide sum = 0; served < p && (sum += sorted[0][served] + sorted[1][served]) <= x.bound; served++) {}
+    for (int32_t i = 0; i < p; i++) {
+        first_ends(&x, x.send, sorted[0], i, least[0]);
+        first_ends(&x, x.back, sorted[1], i, least[1]);
+        for (int32_t j = 0; j < p; j++)
+            for (int32_t k = 0; k < depth; k++)
+                weights[((size_t)i * (size_t)p + (size_t)j) * (size_t)depth + (size_t)k] =
+                    j < served && k < served ? tasks_in(&x, i, least[0][j] + least[1][k]) : 0;
+    }
+    free(x.cycle), free(work);
+    return HS_OK;
+}
+
+/* ---- search ---- */
+
+/* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the opposite one; the others follow. */
+typedef struct {
+    int32_t q, *send, *back;
+    int64_t tasks;
+    double real; /* the same without rounding: a slope where the tasks are a plateau */
+} solution;
+
+typedef struct {
+    const bus *x;
+    wide *ends;
+    int64_t work; /* that is left, in slaves looked at */
+} searcher;
+
+static bool assess(searcher *s, solution *y)
+{
+    const bus *x = s->x;
+    s->work -= y->q;
+    y->tasks = -1, y->real = -INFINITY;
+    wide all = answers(x, y->q, y->back, s->ends), sent = 0;
+    if (all > x->bound) return false;
+    int64_t tasks = 0;
+    double real = 0.0;
+    for (int32_t d = 0; d < y->q; d++) {
+        int32_t i = y->send[d];
+        sent += x->send[i];
+        if (sent + all > x->bound) return false;
+        tasks += tasks_in(x, i, sent + s->ends[i]);
+        real += (double)(x->bound - sent - s->ends[i]) * x->inverse[i];
+    }
+    y->tasks = tasks, y->real = real;
+    return true;
+}
+
+static bool better(const solution *a, const solution *b)
+{
+    if (a->tasks != b->tasks) return a->tasks > b->tasks;
+    return a->real > b->real + 1e-12 * fabs(b->real);
+}
+
+/* What stands at `from` moves to `to`, those between by one place. */
+static void shift(int32_t *order, int32_t from, int32_t to)
+{
+    int32_t moved = order[from];
+    if (from < to) memmove(order + from, order + from + 1, (size_t)(to - from) * sizeof *order);
+    else memmove(order + to + 1, order + to, (size_t)(from - to) * sizeof *order);
+    order[to] = moved;
+}
+
+static int32_t place_of(const int32_t *order, int32_t i)
+{
+    int32_t d = 0;
+    while (order[d] != i) d++;
+    return d;
+}
+
+/* Whether y is better than it was before a change; if not, its value is restored and the caller undoes the change. */
+static bool gains(searcher *s, solution *y)
+{
+    const solution old = *y;
+    if (assess(s, y) && better(y, &old)) return true;
+    y->tasks = old.tasks, y->real = old.real;
+    return false;
+}
+
+static bool move_within(searcher *s, solution *y, int32_t *order)
+{
+    bool improved = false;
+    for (int32_t a = 0; a < y->q; a++) {
+        int32_t first = a > WINDOW ? a - WINDOW : 0, last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
+        for (int32_t b = first; b <= last && s->work > 0; b++) {
+            if (a == b) continue;
+            shift(order, a, b);
+            if (gains(s, y)) improved = true;
+            else shift(order, b, a);
+        }
+    }
+    return improved;
+}
+
+static bool leave(searcher *s, solution *y)
+{
+    bool improved = false;
+    for (int32_t a = 0; a < y->q && s->work > 0; a++) {
+        int32_t b = place_of(y->back, y->send[a]), end = s->x->p - 1;
+        shift(y->send, a, end), shift(y->back, b, end);
+        y->q--;
+        if (gains(s, y)) {
+            improved = true, a--;
+            continue;
+        }
+        y->q++;
+        shift(y->send, end, a), shift(y->back, end, b);
+    }
+    return improved;
+}
+
+/* Where slave i would come among those that answer, the shortest messages of the fastest last. */
+static int32_t place_by_rule(const solution *y, const bus *x, int32_t i)
+{
+    int32_t d = 0;
+    while (d < y->q && (double)x->back[y->back[d]] * (double)x->cycle[y->back[d]] < (double)x->back[i] * (double)x->cycle[i]) d++;
+    return d;
+}
+
+static bool join(searcher *s, solution *y)
+{
+    const bus *x = s->x;
+    bool improved = false;
+    for (int32_t from = y->q; from < x->p; from++) {
+        int32_t i = y->send[from], other = place_of(y->back, i);
+        int32_t low = x->returns && y->q > MOST_BOTH ? place_by_rule(y, x, i) : 0, high = x->returns && y->q <= MOST_BOTH ? y->q : low;
+        bool in = false;
+        for (int32_t c = low; c <= high && !in; c++)
+            for (int32_t b = y->q; b >= 0 && !in && s->work > 0; b--) {
+                shift(y->send, from, b), shift(y->back, other, c);
+                y->q++;
+                if (gains(s, y)) {
+                    improved = in = true;
+                    continue;
+                }
+                y->q--;
+                shift(y->send, b, from), shift(y->back, c, other);
+            }
+    }
+    return improved;
+}
+
+static void descend(searcher *s, solution *y)
+{
+    bool improved = true;
+    while (improved && s->work > 0) {
+        improved = join(s, y);
+        improved |= leave(s, y);
+        improved |= move_within(s, y, y->send);
+        if (s->x->returns) improved |= move_within(s, y, y->back);
+    }
+}
+
+static void copy(solution *to, const solution *from, int32_t p)
+{
+    memcpy(to->send, from->send, (size_t)p * sizeof *to->send);
+    memcpy(to->back, from->back, (size_t)p * sizeof *to->back);
+    to->q = from->q, to->tasks = from->tasks, to->real = from->real;
+}
+
+/* ---- exact ---- */
+
+typedef struct {
+    const bus *x;
+    solution *best;
+    int32_t chosen[MOST_FORWARD];
+    wide ends[MOST_FORWARD];  /* of the chosen */
+    int64_t *most;            /* [2^p] of each set of the chosen */
+    wide *sent;               /* [2^p] */
+} exact;
+
+/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them, all answers together last `all`.
+ * Dynamic programming over the sets of those served first. */
+static void order_sends(exact *e, int32_t q, wide all)
+{
+    const bus *x = e->x;
+    e->most[0] = 0, e->sent[0] = 0;
+    int32_t found = 0;
+    for (int32_t set = 1; set < 1 << q; set++) {
+        int32_t low = 0;
+        while (!(set >> low & 1)) low++;
+        wide sent = e->sent[set & (set - 1)] + x->send[e->chosen[low]];
+        int64_t most = 0;
+        for (int32_t d = low; d < q; d++)
+            if (set >> d & 1) {
+                int64_t tasks = e->most[set & ~(1 << d)] + tasks_in(x, e->chosen[d], sent + e->ends[d]);
+                if (tasks > most) most = tasks;
+            }
+        e->sent[set] = sent, e->most[set] = most;
+        if (most > e->most[found] && sent + all <= x->bound) found = set;
+    }
+    solution *y = e->best;
+    if (e->most[found] <= y->tasks) return;
+    y->tasks = e->most[found], y->q = 0;
+    for (int32_t d = 0; d < q; d++)
+        if (found >> d & 1) y->back[y->q++] = e->chosen[d];
+    for (int32_t set = found, place = y->q; set;) {
+        int32_t d = 0;
+        while (!(set >> d & 1) || e->most[set & ~(1 << d)] + tasks_in(x, e->chosen[d], e->sent[set] + e->ends[d]) != e->most[set]) d++;
+        y->send[--place] = e->chosen[d];
+        set &= ~(1 << d);
+    }
+}
+
+/* All orders of answers, from the last one on: those chosen have the last q, each of the others one before or none. */
+static void extend(exact *e, int32_t q, wide all)
+{
+    const bus *x = e->x;
+    int64_t chosen = 0, others = 0;
+    int32_t in = 0;
+    for (int32_t d = 0; d < q; d++) {
+        chosen += tasks_in(x, e->chosen[d], x->send[e->chosen[d]] + e->ends[d]);
+        in |= 1 << e->chosen[d];
+    }
+    for (int32_t i = 0; i < x->p; i++)
+        if (!(in >> i & 1)) others += tasks_in(x, i, x->send[i] + all + x->back[i]);
+    if (chosen > e->best->tasks) order_sends(e, q, all);
+    for (int32_t i = 0; i < x->p && chosen + others > e->best->tasks; i++) {
+        wide end = all + x->back[i];
+        if (in >> i & 1 || end > x->bound) continue;
+        e->chosen[q] = i, e->ends[q] = end;
+        extend(e, q + 1, end);
+    }
+}
+
+static hs_status prove(const bus *x, solution *best, int *optimal)
+{
+    *optimal = 0;
+    if (x->p > (x->returns ? MOST_BOTH : MOST_FORWARD)) return HS_OK;
+    size_t sets = (size_t)1 << x->p;
+    exact e = {.x = x, .best = best, .most = malloc(sets * sizeof(int64_t)), .sent = malloc(sets * sizeof(wide))};
+    hs_status status = e.most && e.sent ? HS_OK : HS_ERROR_MEMORY;
+    if (status == HS_OK) {
+        *optimal = 1;
+        for (int32_t i = 0; i < x->p; i++) e.chosen[i] = i;
+        if (x->returns) extend(&e, 0, 0);
+        else order_sends(&e, x->p, 0);
+    }
+    free(e.most), free(e.sent);
+    return status;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return x[0] != y[0] ? (x[0] > y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
+                        int64_t work, uint64_t seed, int32_t *enrolled, int32_t *send_order, int32_t *receive_order, int *optimal)
+{
+    bus x;
+    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    if (status != HS_OK) return status;
+    int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
+    wide *ends = calloc((size_t)p, sizeof *ends);
+    double *keys = malloc(2 * (size_t)p * sizeof *keys);
+    status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
+    if (status == HS_OK) {
+        searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p};
+        solution best = {.send = orders, .back = orders + p}, now = {.send = orders + 2 * p, .back = orders + 3 * p};
+        for (int32_t i = 0; i < p; i++) keys[2 * i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i], keys[2 * i + 1] = i;
+        qsort(keys, (size_t)p, 2 * sizeof *keys, by_key);
+        for (int32_t i = 0; i < p; i++) best.send[i] = best.back[i] = (int32_t)keys[2 * i + 1];
+        descend(&s, &best);
+        while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {
+            copy(&now, &best, p);
+            for (int32_t kick = 0; kick < 3; kick++) {
+                int32_t *order = x.returns && hs__random_below(&seed, 2) ? now.back : now.send;
+                int32_t from = (int32_t)hs__random_below(&seed, now.q);
+                shift(order, from, (int32_t)hs__random_below(&seed, now.q));
+            }
+            if (!assess(&s, &now)) continue;
+            descend(&s, &now);
+            if (better(&now, &best)) copy(&best, &now, p);
+        }
+        status = prove(&x, &best, optimal);
+        if (status == HS_OK) {
+            *enrolled = best.q;
+            for (int32_t d = 0; d < best.q; d++) send_order[d] = best.send[d], receive_order[d] = best.back[best.q - 1 - d];
+        }
+    }
+    free(x.cycle), free(orders), free(ends), free(keys);
+    return status;
+}
