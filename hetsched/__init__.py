@@ -1,5 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
 from .assignment import Assignment, assign
@@ -8,7 +10,6 @@ from .cpus import Cache, Cpu
 from .cuboids import Cuboids, cuboids
 from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError, TaskError
-from .farm import map_tasks
 from .files_plan import FilesPlan
 from .lu import LuPlan, plan_lu
 from .outofcore import FilesProduct, matmul_files, plan_files
@@ -30,6 +31,19 @@ from .trace import Trace
 from .wavefront import Wavefront, wavefront
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .farm import map_tasks
+
+
+def __getattr__(name: str) -> Any:
+    """What needs multiprocessing is imported when it is asked for."""
+    if name == "map_tasks":
+        from .farm import map_tasks
+
+        return map_tasks
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Assignment",

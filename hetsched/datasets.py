@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import cache
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from .platform import Platform
 _UPDATE = 0.76e-3  # 1.35 GFLOP/s
 _BLOCK = 5.12e-3  # 10 MB/s: the "10 Mbps" in print does not go with the run times in print
 _BUFFERS = {256: 5242, 512: 10485, 1024: 20971}  # blocks in so many MB
+_SEED = 2008
 _SIZES = (800, 1000, 1200, 1400, 1600)
 
 
@@ -56,9 +58,9 @@ def ppopp2008(name: str) -> Platform:
     >>> round(hs.plan_product(100, 800, 100, platform, "het").makespan)
     2086
     """
-    if name not in _PLATFORMS:
-        raise ValueError(f"name must be one of {', '.join(_PLATFORMS)}, got {name!r}")
-    return _PLATFORMS[name]
+    if name not in _platforms(_SEED):
+        raise ValueError(f"name must be one of {', '.join(_platforms(_SEED))}, got {name!r}")
+    return _platforms(_SEED)[name]
 
 
 def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
@@ -71,9 +73,10 @@ def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
     (29, ('memory', (100, 800, 100)))
     """
     columns = {"memory": _SIZES, "links": _SIZES, "speeds": _SIZES, "real2007": (4000,), "real2006": (4000,)}
-    return tuple((name, (100, s, 100)) for name in _PLATFORMS for s in columns.get(name, (1000,)))
+    return tuple((name, (100, s, 100)) for name in _platforms(_SEED) for s in columns.get(name, (1000,)))
 
 
+@cache
 def _platforms(seed: int) -> dict[str, Platform]:
     """By name, with the random ones of this seed."""
     small, middle, large = _BUFFERS.values()
@@ -95,9 +98,6 @@ def _platforms(seed: int) -> dict[str, Platform]:
         name: Platform.star([_UPDATE * w for w, _, _ in own], [_BLOCK * c for _, c, _ in own], [m for *_, m in own])
         for name, own in rows.items()
     }
-
-
-_PLATFORMS = _platforms(2008)
 
 
 # Renard, Robert, Vivien, "Static Load-Balancing Techniques for Iterative Computations on Heterogeneous Clusters", HiPC 2003,

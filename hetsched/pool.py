@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine, star_run
 from .errors import EmulationWarning
-from .farm import map_tasks
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
@@ -633,6 +632,8 @@ class Pool:
 
         The threads of the pool have no part in it: a Python function needs processes to use several cores.
         """
+        from .farm import map_tasks
+
         if self._emulate:
             raise ValueError("tasks in Python run at the speed of this machine: use a Pool without emulate=True")
         options: dict[str, Any] = dict(
