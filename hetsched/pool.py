@@ -317,9 +317,9 @@ class Pool:
         x = operands(A, B, C, alpha, beta)
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+        if isinstance(plan, StarPlan | ProductPlan) and communication != "once":
+            raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
         if isinstance(plan, StarPlan):
-            if communication != "once":
-                raise ValueError(f"communication is for a partition, got {communication!r} with a StarPlan")
             record = self._run_star(threads, plan, x, order, progress, trace)
             return (x.result, record) if trace else x.result
         if order != "plan":

@@ -139,3 +139,11 @@ def test_auto_takes_the_fastest():
 def test_bad_communication():
     with pytest.raises(ValueError, match="communication must be one of once, sequential, parallel, got 'none'"):
         plan_of(platform([1], [1]), (4, 4, 4), communication="none")
+
+
+def test_communication_of_a_plan_that_has_its_own():
+    platform = hs.Platform.star([2, 3], link_costs=[0.1, 0.1])
+    with hs.Pool(platform, emulate=True) as pool:
+        plan = pool.plan(6, 6, 6, block=2, communication="parallel")
+        with pytest.raises(ValueError, match="communication is for a partition, got 'parallel' with a ProductPlan"):
+            pool.run(plan, np.ones((6, 6)), np.ones((6, 6)), communication="parallel")
