@@ -713,12 +713,7 @@ def _rate(dtype: np.dtype[Any]) -> float:
     c = np.empty_like(a)
     flops = _engine.flops_per_update(dtype) * n**3
     one = _engine.Threads(1, None)
-    times: list[float] = []
-    for _ in range(8):
-        start = _engine.clock()
-        _engine.gemm(one, a, a, c, 1.0, 0.0, None, None)
-        times.append(_engine.clock() - start)
-    return flops / sorted(times)[2]
+    return flops / _engine.seconds(lambda: _engine.gemm(one, a, a, c, 1.0, 0.0, None, None))
 
 
 @cache

@@ -368,12 +368,19 @@ def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
     return ValueError(f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated")
 
 
+def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
+    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers."""
+    h, v = chunks["height"], chunks["width"]
+    depth, zero = np.full_like(h, t), np.zeros_like(h)
+    table = np.array([[h * v, h + v, zero, depth], [h * t, h + t, h, v], [v * t, v + t, v, h]])
+    return tuple(np.take_along_axis(table[:, i], chunks["held"][None], 0)[0] for i in range(4))
+
+
 def _log_length(chunks: NDArray[Any], t: int) -> int:
     """Messages of a plan with these chunks."""
-    held = chunks["held"]
-    length = np.where(held == 0, t, np.where(held == 1, chunks["width"], chunks["height"]))
+    _, _, back, length = forms(chunks, t)
     panels = -(-length // chunks["depth"])
-    return int((1 + panels + np.where(held == 0, 1, panels)).sum())
+    return int((1 + panels + np.where(back == 0, 1, panels)).sum())
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:

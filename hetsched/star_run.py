@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _engine
 from .operands import Operands
-from .star import StarPlan
+from .star import StarPlan, forms
 from .trace import Trace
 
 ORDERS = ("plan", "demand")
@@ -140,19 +140,10 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
     return q
 
 
-def _layers(plan: StarPlan, chunk: NDArray[Any]) -> tuple[NDArray[np.int64], ...]:
-    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers."""
-    r_s_t, h, v, held = plan.shape, chunk["height"], chunk["width"], chunk["held"]
-    t = np.full_like(h, r_s_t[2])
-    zero = np.zeros_like(h)
-    table = np.array([[h * v, h + v, zero, t], [h * t, h + t, h, v], [v * t, v + t, v, h]])
-    return tuple(np.take_along_axis(table[:, i], held[None], 0)[0] for i in range(4))
-
-
 def _room(plan: StarPlan) -> NDArray[np.int64]:
     """Blocks of memory that each chunk takes."""
     chunk = plan.chunks
-    held, come, _, length = _layers(plan, chunk)
+    held, come, _, length = forms(chunk, plan.shape[2])
     room: NDArray[np.int64] = held + chunk["buffers"] * np.minimum(chunk["depth"], length) * come
     return room
 
@@ -163,7 +154,7 @@ def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
     What comes counts from the start of its message on; what only came until it is used, the rest until its result has left.
     """
     chunk = plan.chunks[messages["chunk"]]
-    held, come, back, length = _layers(plan, chunk)
+    held, come, back, length = forms(chunk, plan.shape[2])
     deep = np.minimum(chunk["depth"], length - messages["depth"])
     load, panel, result = (messages["kind"] == kind for kind in range(3))
     passing = back > 0
@@ -186,21 +177,12 @@ def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> flo
     """Flops per second of one core that adds products of panels to a chunk, measured in a few milliseconds."""
     a, b, c = np.ones((height, depth), dtype), np.ones((depth, width), dtype), np.zeros((height, width), dtype)
     one = _engine.Threads(1, None)
-    times = []
-    for _ in range(8):
-        start = _engine.clock()
-        _engine.gemm(one, a, b, c, 1.0, 1.0, None, None)
-        times.append(_engine.clock() - start)
-    return _engine.flops_per_update(dtype) * height * width * depth / sorted(times)[2]
+    flops = _engine.flops_per_update(dtype) * height * width * depth
+    return flops / _engine.seconds(lambda: _engine.gemm(one, a, b, c, 1.0, 1.0, None, None))
 
 
 @cache
 def copy_rate() -> float:
     """Bytes per second that one core copies, measured once per process in a few milliseconds."""
     source, target = np.ones(_COPIED // 8), np.zeros(_COPIED // 8)
-    times = []
-    for _ in range(8):
-        start = _engine.clock()
-        target[:] = source
-        times.append(_engine.clock() - start)
-    return _COPIED / sorted(times)[2]
+    return _COPIED / _engine.seconds(lambda: np.copyto(target, source))

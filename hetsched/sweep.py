@@ -188,9 +188,4 @@ def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
     taps = np.frombuffer(used, bool).reshape(3, 3)
     stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)
     image = np.ones((n, n), dtype)
-    times = []
-    for _ in range(8):
-        start = _engine.clock()
-        _engine.sweep_once(image, stencil.weights, RULES.index(rule))
-        times.append(_engine.clock() - start)
-    return stencil.flops * n * n / sorted(times)[2]
+    return stencil.flops * n * n / _engine.seconds(lambda: _engine.sweep_once(image, stencil.weights, RULES.index(rule)))

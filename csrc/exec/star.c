@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../star/star.h"
 #include "gang.h"
 #include "member.h"
 #include "pool.h"
@@ -61,15 +62,10 @@ typedef struct {
 
 static int64_t area(const piece *x) { return x->height * x->width; }
 
-static int64_t layers(const job *j, const hs_star_chunk *chunk)
-{
-    return chunk->held == A ? chunk->width : chunk->held == B ? chunk->height : j->x->star->t;
-}
-
 /* What a panel of the chunk, that of layer `first`, multiplies. What is held begins the arena; each buffer holds a panel's two. */
 static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
 {
-    const int64_t length = layers(j, chunk), most = chunk->depth < length ? chunk->depth : length;
+    const int64_t length = hs__star_passage(j->x->star->t, chunk).length, most = chunk->depth < length ? chunk->depth : length;
     const int64_t deep = most < length - first ? most : length - first, t = j->x->star->t;
     const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
     const int64_t col = chunk->col + (chunk->held == A ? first : 0), width = chunk->held == A ? deep : chunk->width;
@@ -89,10 +85,8 @@ static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piec
 /* Blocks of the arena that the chunk takes. */
 static int64_t room(const job *j, const hs_star_chunk *chunk)
 {
-    piece x[OPERANDS];
-    locate(j, chunk, 0, x);
-    const int64_t held = area(&x[chunk->held]);
-    return held + chunk->buffers * (area(&x[A]) + area(&x[B]) + area(&x[C]) - held);
+    const hs__passage form = hs__star_passage(j->x->star->t, chunk);
+    return form.held + chunk->buffers * (chunk->depth < form.length ? chunk->depth : form.length) * form.in;
 }
 
 static int64_t extent(int64_t first, int64_t count, int64_t block, int64_t size)

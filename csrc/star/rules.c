@@ -19,14 +19,6 @@ int64_t hs_star_side(int64_t memory, int32_t layout)
 
 static double square(int64_t x) { return (double)x * (double)x; }
 
-static void seat(hs__port *port, const hs_star *star, int32_t i, int64_t side)
-{
-    port->desk[i].link_cost = star->link_costs[i];
-    port->desk[i].cycle_time = star->cycle_times[i];
-    port->desk[i].side = side;
-    port->desk[i].depth = 1;
-}
-
 /* What a method writes. */
 typedef struct output {
     hs_star_summary *summary;
@@ -44,8 +36,8 @@ static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t ea
     if (status) return status;
     port.buffers = toledo ? 1 : 2;
     for (int32_t i = 0; i < star->p; i++) {
-        seat(&port, star, i, sides[i]);
-        if (toledo && sides[i]) port.desk[i].depth = sides[i];
+        port.desk[i].side = sides[i];
+        port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
     }
     port.columns = out->columns;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
@@ -281,7 +273,6 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     hs__port port;
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (!status) {
-        for (int32_t i = 0; i < star->p; i++) seat(&port, star, i, x->sides[i]);
         port.messages = out->messages;
         status = hs__port_list(&port, count, chunks);
         if (!status) status = hs__port_serve(&port, HS_STAR_PANELS, x->length, x->served);

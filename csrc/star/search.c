@@ -19,10 +19,9 @@ static int64_t parts_of(int64_t whole, int64_t most) { return (whole + most - 1)
 /* Whether the largest chunk of a share fits. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
-    const double h = (double)parts_of(star->r, share->rows), v = (double)parts_of(share->columns, share->panels), t = (double)star->t;
-    const double held = share->held == HS_STAR_HOLD_C ? h * v : share->held == HS_STAR_HOLD_A ? h * t : v * t;
-    const double layer = share->held == HS_STAR_HOLD_C ? h + v : share->held == HS_STAR_HOLD_A ? h + t : v + t;
-    return held + share->buffers * layer <= (double)star->memory[i];
+    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = parts_of(star->r, share->rows),
+                                   .width = parts_of(share->columns, share->panels), .depth = 1};
+    return hs__star_fits(star->t, &largest, star->memory[i]);
 }
 
 static int valid_share(const hs_star *star, int32_t i, const hs_star_share *share)
@@ -68,8 +67,8 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
             const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
             *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
                                         .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
-            const int64_t layers = x->held == HS_STAR_HOLD_C ? star->t : x->held == HS_STAR_HOLD_A ? chunks->width : chunks->height;
-            chunks++->depth = parts_of(layers, panels);
+            chunks->depth = parts_of(hs__star_passage(star->t, chunks).length, panels);
+            chunks++;
         }
     }
 }
@@ -472,10 +471,6 @@ static hs_status begin_search(const hs_star *star, int32_t eager, const int *can
     if (!d->choice || !d->by_cost || !d->columns || !d->cost || !x->workers) {
         end_search(x, d);
         return HS_ERROR_MEMORY;
-    }
-    for (int32_t i = 0; i < star->p; i++) {
-        x->port.desk[i].link_cost = star->link_costs[i];
-        x->port.desk[i].cycle_time = star->cycle_times[i];
     }
     return HS_OK;
 }

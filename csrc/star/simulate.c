@@ -84,7 +84,8 @@ hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t 
     port->desk = calloc((size_t)p, sizeof *port->desk);
     const int opened = heap_open(&port->results, p) & heap_open(&port->demand, p);
     if (port->desk && opened) {
-        for (int32_t i = 0; i < p; i++) port->desk[i].chunk = -1;
+        for (int32_t i = 0; i < p; i++)
+            port->desk[i] = (hs__desk){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .chunk = -1};
         return HS_OK;
     }
     hs__port_close(port);
@@ -97,24 +98,13 @@ void hs__port_close(hs__port *port)
     heap_close(&port->results), heap_close(&port->demand);
 }
 
-/* Of the dimension along which panels are cut. */
-static int64_t layers(int64_t t, const hs_star_chunk *chunk)
-{
-    return chunk->held == HS_STAR_HOLD_A ? chunk->width : chunk->held == HS_STAR_HOLD_B ? chunk->height : t;
-}
-
-/* A chunk as the messages see it. */
 static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
 {
-    const double h = (double)chunk->height, v = (double)chunk->width, t = (double)port->t;
-    desk->length = layers(port->t, chunk);
+    const hs__passage form = hs__star_passage(port->t, chunk);
+    desk->held = (double)form.held, desk->in = (double)form.in, desk->out = (double)form.out;
+    desk->length = form.length;
     desk->deep = chunk->depth;
     desk->buffers = chunk->buffers;
-    switch (chunk->held) {
-    case HS_STAR_HOLD_A: desk->held = h * t, desk->in = h + t, desk->out = h, desk->work = h * t; break;
-    case HS_STAR_HOLD_B: desk->held = v * t, desk->in = v + t, desk->out = v, desk->work = v * t; break;
-    default: desk->held = h * v, desk->in = h + v, desk->out = 0.0, desk->work = h * v;
-    }
 }
 
 hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
@@ -138,7 +128,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         desk->chunk = k;
         spread(port, desk, &chunks[k]);
         desk->panels += 1 + (desk->length - 1) / desk->deep;
-        desk->rest += desk->work * (double)desk->length * desk->cycle_time;
+        desk->rest += desk->held * (double)desk->length * desk->cycle_time;
         port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + (desk->in + desk->out) * (double)desk->length) * desk->link_cost;
     }
     return HS_OK;
@@ -209,7 +199,7 @@ static int serve(hs__port *port, int32_t i)
         message.depth = desk->sent;
         message.end = message.start + (double)depth * desk->in * desk->link_cost;
         message.compute_start = fmax(message.end, desk->last);
-        message.compute_end = message.compute_start + desk->work * (double)depth * desk->cycle_time;
+        message.compute_end = message.compute_start + desk->held * (double)depth * desk->cycle_time;
         desk->before = desk->last;
         desk->last = message.compute_end;
         desk->sent += depth;
@@ -392,10 +382,7 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
         if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
         if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < 1 || x->buffers > 2) return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
-        const int64_t length = layers(star->t, x), panel = x->depth < length ? x->depth : length, h = x->height, v = x->width, t = star->t;
-        const int64_t held = x->held == HS_STAR_HOLD_C ? h * v : x->held == HS_STAR_HOLD_A ? h * t : v * t;
-        const int64_t layer = x->held == HS_STAR_HOLD_C ? h + v : x->held == HS_STAR_HOLD_A ? h + t : v + t;
-        if (held > star->memory[x->worker] || panel > (star->memory[x->worker] - held) / (x->buffers * layer)) return 0; /* all exact */
+        if (!hs__star_fits(star->t, x, star->memory[x->worker])) return 0;
     }
     return 1;
 }
@@ -412,10 +399,6 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     hs__port port;
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
-    for (int32_t i = 0; i < star->p; i++) {
-        port.desk[i].link_cost = star->link_costs[i];
-        port.desk[i].cycle_time = star->cycle_times[i];
-    }
     port.messages = messages;
     status = hs__port_list(&port, count, chunks);
     if (!status) status = hs__port_serve(&port, order, length, served);

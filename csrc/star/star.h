@@ -16,8 +16,8 @@ typedef struct hs__desk {
     int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
     int64_t panels;           /* left in a list */
     double rest;              /* computing time left in a list */
-    double held;              /* of the chunk in work: blocks that stay with the worker; */
-    double in, out, work;     /* of a layer: blocks to and from the worker, block updates; no blocks from it: C is held */
+    double held;              /* of the chunk in work: blocks that stay with the worker, and updates of a layer; */
+    double in, out;           /* blocks of a layer to and from the worker; none from it: C is held */
     int64_t length, deep;     /* layers; of a panel */
     int64_t sent, returned;   /* layers */
     int32_t buffers, full;    /* panels; not free yet where panels have results */
@@ -52,7 +52,7 @@ typedef struct hs__port {
     const int *cancel;
 } hs__port;
 
-/* p idle desks on which link_cost, cycle_time, side and depth are still to be set. */
+/* Desks of the first p workers, idle, on which side and depth are still to be set where columns are dealt. */
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel);
 void hs__port_close(hs__port *port);
 
@@ -61,6 +61,29 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
 
 /* Serves until all is done, hs_star_order. A list of workers that does not fit is HS_ERROR_VALUE. */
 hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served);
+
+/* A chunk as its messages see it. Every layer takes as many updates as blocks are held. */
+typedef struct hs__passage {
+    int64_t held, in, out, length; /* blocks that stay with the worker; of a layer, to and from it; layers */
+} hs__passage;
+
+static inline hs__passage hs__star_passage(int64_t t, const hs_star_chunk *chunk)
+{
+    const int64_t h = chunk->height, v = chunk->width;
+    switch (chunk->held) {
+    case HS_STAR_HOLD_A: return (hs__passage){h * t, h + t, h, v};
+    case HS_STAR_HOLD_B: return (hs__passage){v * t, v + t, v, h};
+    default: return (hs__passage){h * v, h + v, 0, t};
+    }
+}
+
+/* Whether a chunk and its panels fit, in whole numbers; each of its numbers is in range. */
+static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t memory)
+{
+    const hs__passage x = hs__star_passage(t, chunk);
+    const int64_t panel = chunk->depth < x.length ? chunk->depth : x.length;
+    return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
+}
 
 /* Whether the numbers are in the range that the header asks for. */
 int hs__star_valid(const hs_star *star);
