@@ -19,7 +19,8 @@ from .operands import Array, Operands, operands
 from .partition import Partition
 from .plan import relative_speeds
 from .platform import Platform
-from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
+from .product import COMMUNICATION, UNIT, ProductPlan, Task, in_shared_layers
+from .product_methods import plan_matmul, plan_of_partition
 from .simulate import simulate
 from .star import StarPlan
 from .sweep import Kernel, Stencil, checked, stencil_rate
@@ -159,14 +160,18 @@ class Pool:
         method : str
             "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
-            the link costs as weights. "auto": the one with the smallest predicted makespan.
+            the link costs as weights. "layers": each worker gets columns of A and rows of B, and the m x n layers that come of it
+            are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
+            smallest predicted makespan.
         block : int
             Cuts are at multiples of it.
-        communication : {"once", "sequential", "parallel"}
-            "once": every worker gets all its operands, then computes; one port serves the workers one after another. The
-            others are the outer-product algorithm (section 3.1): step by step a pivot column of A and a pivot row of B, `block`
-            wide, go to the workers, and each updates its zone. A worker that computes does not receive. "sequential": one
-            transfer at a time; "parallel": the workers receive at the same time.
+        communication : str
+            "once", or "sccs": every worker gets all its operands, then computes; one port serves the workers one after another.
+            "pccs": the same, all at the same time. "scss", "pcss": the work on operands starts with their transfer, and does not
+            end before it (sequential or parallel communication, consecutive or simultaneous start, in the words of the paper on
+            layers). "sequential" and "parallel" are the outer-product algorithm (section 3.1): step by step a pivot column of A
+            and a pivot row of B, `block` wide, go to the workers, one after another or at the same time, and each updates its
+            zone. A worker that computes does not receive.
 
         Returns
         -------
@@ -176,7 +181,10 @@ class Pool:
         Notes
         -----
         On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
-        take over from those that are late.
+        take over from those that are late. Where C is small and the inner dimension long it has shared layers.
+
+        The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold of
+        them comes over its own link, at one flop per addition (two for complex numbers) by its cycle-time.
         """
         m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
         kind = np.dtype(dtype)
@@ -184,9 +192,11 @@ class Pool:
             raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
         platform = self._platform or _equal_workers(self._size, kind)
         shared = not self._emulate and method == "auto" and communication == "once"
-        if shared:
-            method = "columns" if n >= m else "rows"
         flops = _engine.flops_per_update(kind)
+        if shared:
+            if layers := _engine.gemm_boxes((m, n, k), self._size, self._shares):
+                return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, kind.itemsize, flops, True))
+            method = "columns" if n >= m else "rows"
         return plan_matmul(
             m,
             n,
@@ -372,22 +382,27 @@ class Pool:
         beta: complex,
         progress: Progress | None,
     ) -> Trace:
-        pace = receive = None
+        pace = receive = sum_receive = None
+        layers = plan.layers
         if self._emulate:
             self._require_capacity(self.platform.speeds, _rate(c.dtype), str(c.dtype))
             pace = self.platform.cycle_times * self._time_scale / UNIT
             if plan.link_costs.any():
                 receive = plan.receive * self._time_scale
+                sum_receive = None if layers is None else layers.receive * self._time_scale
         m, n, k = plan.shape
+        tiles = plan.shared and layers is None
         result = _engine.run_product(
             threads, a, b, c, alpha, beta,
-            workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if plan.shared else plan.boxes.tolist(),
+            workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
             cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
+            layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
+            overlap=COMMUNICATION[plan.communication][2],
             poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size + 4 * len(plan.boxes),
         )  # fmt: skip
-        labels = ["shared tiles"] if plan.shared else plan.box_labels
+        labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
         steps = [
-            (worker, kind, start, end, plan.transfer_label(box) if kind == "transfer" else labels[box])
+            (worker, kind, start, end, labels[box] if kind == "compute" else plan.transfer_label(box + worker * (box == len(plan.boxes))))
             for worker, kind, start, end, box in result.events
         ]
         trace = Trace.from_steps(

@@ -1,4 +1,4 @@
-"""Plans for a matrix product C = A B: which worker computes which part of C."""
+"""A plan for a matrix product C = A B, and what it takes: which worker computes which part of the iteration space, and when."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from . import _check
 from .allocate import distribute
-from .errors import InfeasibleError
-from .floorplan import METHODS as PARTITIONS
 from .floorplan import areas_of, zones
-from .partition import Partition, partition
 from .plan import Plan, Step, proven
 
 if TYPE_CHECKING:
@@ -22,17 +19,35 @@ if TYPE_CHECKING:
 
     from .platform import Platform
 
-#: Beside those of `partition`: block columns, block rows, `partition` into columns, whichever is fastest.
-METHODS = ("auto", "columns", "rows", "rectangles", *(name for name in PARTITIONS if name not in ("columns", "rows")))
-
-#: How operands reach the workers.
-COMMUNICATION = ("once", "sequential", "parallel")
-
-#: Workers up to which "auto" also looks for the best partition.
-_FEW = 64
-
 #: Flops in a unit of work and bytes in a unit of data: cycle-times are seconds per gigaflop, link costs seconds per gigabyte.
 UNIT = 1e9
+
+
+#: How operands reach the workers: in steps, or all before the work; one after another, or at the same time; and whether the work
+#: on them starts with the transfer.
+COMMUNICATION = {
+    "once": (False, False, False),
+    "sequential": (True, False, False),
+    "parallel": (True, True, False),
+    "scss": (False, False, True),
+    "sccs": (False, False, False),
+    "pccs": (False, True, False),
+    "pcss": (False, True, True),
+}
+
+
+class LayerSum(NamedTuple):
+    """The sum of layers, when all boxes are done: each worker has some rows of C, and gets what others hold of them.
+
+    rows: (p + 1,) int64, worker i's are rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that it gets, over its own link. receive: (p, 2)
+    start and end of that, from the end of the last box. flops: (p,) additions. start: the end of the last box.
+    """
+
+    rows: NDArray[np.int64]
+    sent: NDArray[np.float64]
+    receive: NDArray[np.float64]
+    flops: NDArray[np.float64]
+    start: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -55,8 +70,11 @@ class ProductPlan(Plan):
         Bytes of A and B that each box waits for.
     receive : (b, 2) float64 array
         Start and end of that transfer.
-    communication : {"once", "sequential", "parallel"}
-        When the operands are sent.
+    communication : str
+        How the operands are sent; see `Pool.plan`.
+    layers : LayerSum or None
+        None: the boxes of a worker add up in C. Else C has several boxes above each other, each worker's boxes, with the same rows and
+        columns of C, add up in a layer of its own, and the layers are summed in the end.
     cycle_times, link_costs : (p,) float64 array
         Per gigaflop and per gigabyte.
     names : tuple of str
@@ -70,6 +88,7 @@ class ProductPlan(Plan):
     sent: NDArray[np.float64]
     receive: NDArray[np.float64]
     communication: str
+    layers: LayerSum | None
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
     names: tuple[str, ...]
@@ -88,6 +107,7 @@ class ProductPlan(Plan):
 
     def steps(self) -> list[Step]:
         steps = []
+        overlap = COMMUNICATION[self.communication][2]
         ready = [0.0] * len(self.names)
         volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
         rate = self.flops.sum() / max(volumes.sum(), 1.0) / UNIT
@@ -96,159 +116,84 @@ class ProductPlan(Plan):
             start, end = self.receive[box].tolist()
             if end > start:
                 steps.append(Step(worker, "transfer", start, end, self.transfer_label(box)))
-            begin = max(ready[worker], end)
+            begin = max(ready[worker], start if overlap else end)
             ready[worker] = begin + durations[box]
             steps.append(Step(worker, "compute", begin, ready[worker], self.box_labels[box]))
+            ready[worker] = max(ready[worker], end)
+        if self.layers is not None:
+            steps += self._sum_steps(overlap)
+        return steps
+
+    def _sum_steps(self, overlap: bool) -> list[Step]:
+        assert self.layers is not None
+        steps = []
+        for worker, (start, end) in enumerate((self.layers.start + self.layers.receive).tolist()):
+            if end > start:
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(len(self.boxes) + worker)))
+            begin = start if overlap else end
+            duration = float(self.layers.flops[worker] * self.cycle_times[worker] / UNIT)
+            if self.layers.rows[worker + 1] > self.layers.rows[worker]:
+                steps.append(Step(worker, "compute", begin, begin + duration, "sum"))
         return steps
 
     def transfer_label(self, box: int) -> str:
-        """What a box waits for, in words."""
-        return f"{self.sent[box] / 1e6:.4g} MB"
+        """What a box waits for, in words; the sum of worker i counts as box len(boxes) + i."""
+        more = box - len(self.boxes)
+        sent = self.sent[box] if self.layers is None or more < 0 else self.layers.sent[more]
+        return f"{sent / 1e6:.4g} MB"
 
     @cached_property
     def box_labels(self) -> list[str]:
         """Each box in words."""
+        if self.layers is not None:
+            return [f"{h} x {w} x {k} at ({r}, {c}, {d})" for _, r, c, d, h, w, k in self.boxes.tolist()]
         return [f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist()]
 
     def plot(self, ax: Axes | None = None) -> Axes:
+        if self.layers is not None:
+            from .plot_cuboids import plot_layers
+
+            return plot_layers(self, ax)
         from .plot import plot_boxes
 
         rects = [(i, r, c, h, w) for i, r, c, depth, h, w, _ in self.boxes.tolist() if depth == 0]
         return plot_boxes(self.shape[:2], rects, self.names, ax)
 
 
-def plan_matmul(
-    m: int,
-    n: int,
-    k: int,
-    platform: Platform,
-    *,
-    method: str = "auto",
-    block: int = 1,
-    communication: str = "once",
-    itemsize: int = 8,
-    flops_per_update: float = 2.0,
-    shared: bool = False,
-) -> ProductPlan:
-    """Plan C = A B, A m x k, B k x n, for a star platform.
-
-    Parameters
-    ----------
-    m, n, k : int
-        Sizes in elements, >= 0.
-    platform : Platform
-        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte.
-    method, block, communication :
-        See `Pool.plan`.
-    itemsize, flops_per_update :
-        Bytes of an element; flops of one multiply-add (8 for complex).
-    shared : bool
-        See ProductPlan.
-
-    Returns
-    -------
-    ProductPlan
-        Its lower bound is the work divided perfectly over the speeds.
-    """
-    m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
-    block = _check.integer("block", block, low=1)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
-    task = Task((m, n, k), platform, k if communication == "once" else block, communication, itemsize, flops_per_update, shared)
-    plans = []
-    for name in _candidates(platform) if method == "auto" else (method,):
-        try:
-            pieces = _pieces(name, -(-m // block), -(-n // block), platform)
-        except InfeasibleError:  # fewer blocks than workers: slices do, or there is nothing to divide
-            if method != "auto":
-                raise
-            continue
-        plans.append(_with_times(name, _in_elements(pieces, block), task))
-    return min(plans, key=lambda plan: plan.makespan)
-
-
-def _candidates(platform: Platform) -> tuple[str, ...]:
-    return METHODS[1:4] + (("best", "contiguous") if platform.link_costs.any() and len(platform) <= _FEW else ())
-
-
-def plan_of_partition(
-    given: Partition, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float, communication: str
-) -> ProductPlan:
-    """The product over the zones of a partition of C's elements or blocks."""
-    if given.shape is None:
-        raise ValueError("plan is a partition of the unit square: give partition() a shape")
-    if len(given.areas) != len(platform):
-        raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
-    if communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
-    rows, cols = given.shape
-    block = -(-m // rows)
-    if -(-m // block) != rows or -(-n // block) != cols:
-        raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
-    width = k if communication == "once" else block
-    task = Task((m, n, k), platform, width, communication, itemsize, flops_per_update, False)
-    return _with_times(given.method, _in_elements(given.pieces, block), task)
-
-
-def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
-    elements: NDArray[np.int64] = pieces.astype(np.int64) * np.array([1, block, block, block, block])
-    return elements
-
-
-def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    plan = distribute(along if across else 0, platform)
-    return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
-
-
-def _columns(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    start, width, height = _slices(cols, rows, platform)
-    return np.stack((np.arange(len(platform)), np.zeros_like(start), start, height, width), axis=1)
-
-
-def _rows(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    start, height, width = _slices(rows, cols, platform)
-    return np.stack((np.arange(len(platform)), start, np.zeros_like(start), height, width), axis=1)
-
-
-def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    if method == "columns":
-        return _columns(rows, cols, platform)
-    if method == "rows":
-        return _rows(rows, cols, platform)
-    if rows * cols < len(platform):
-        raise InfeasibleError(f"{rows} x {cols} blocks are fewer than the {len(platform)} workers of the platform")
-    if method == "rectangles":
-        return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
-    costs = platform.link_costs
-    found = partition(platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None)
-    return found.pieces.astype(np.int64)
-
-
 class Task(NamedTuple):
-    """A product to plan: m, n, k; the width of a step's pivots; how they are sent; sizes of an element and an update."""
+    """A product to plan: m, n, k; the side of a block; how operands are sent; sizes of an element and an update."""
 
     shape: tuple[int, int, int]
     platform: Platform
-    step: int
+    block: int
     communication: str
     itemsize: int
     flops_per_update: float
     shared: bool
 
+    @property
+    def step(self) -> int:
+        """The width of a step's pivots."""
+        return self.block if COMMUNICATION[self.communication][0] else self.shape[2]
 
-def _with_times(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
+    @property
+    def unit_layer(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Each worker's time for `block` columns of A and rows of B, and for their transfer."""
+        m, n, _ = self.shape
+        work, sent = self.flops_per_update * m * n, self.itemsize * (m + n)
+        return tuple(self.block * x / UNIT for x in (work * self.platform.cycle_times, sent * self.platform.link_costs))  # type: ignore[return-value]
+
+
+def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
+    """The plan of (worker, row, col, height, width) zones of C, in elements; they may stick out of it."""
     m, n, k = task.shape
-    platform, p = task.platform, len(task.platform)
+    p = len(task.platform)
     worker, row, col = pieces[:, 0], pieces[:, 1], pieces[:, 2]
-    height = np.clip(m - row, 0, pieces[:, 3])  # the last blocks may stick out
+    height = np.clip(m - row, 0, pieces[:, 3])
     width = np.clip(n - col, 0, pieces[:, 4])
     inside = (height > 0) & (width > 0)
     own = np.stack((worker, row, col, height, width), axis=1)[inside]
     own = own[np.argsort(own[:, 0], kind="stable")]
-    areas = areas_of(own, p)
-    times, costs = platform.cycle_times, platform.link_costs
 
     depths = np.arange(0, max(k, 1), max(task.step, 1))
     lengths = np.minimum(max(task.step, 1), k - depths)
@@ -257,25 +202,85 @@ def _with_times(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPl
     boxes[:, :, 3], boxes[:, :, 6] = depths[:, None], lengths[:, None]
     first = np.diff(own[:, 0], prepend=-1) > 0  # a worker's first box of a step waits for the transfer
     sent = task.itemsize * lengths[:, None] * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
-    work = task.flops_per_update * lengths[:, None] * np.where(first, areas[own[:, 0]], 0.0)
+    scope = f"slices into block {method}" if method in ("columns", "rows") and not task.platform.link_costs.any() else ""
+    return _with_times(method, scope, boxes, first, sent, task, None)
+
+
+def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
+    """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in the order of the port, in elements;
+    together they are the iteration space, or more of it than there is."""
+    m, n, k = task.shape
+    platform, p = task.platform, len(task.platform)
+    boxes = given.copy()
+    boxes[:, 4:] = np.clip((m, n, k) - boxes[:, 1:4], 0, boxes[:, 4:])
+    boxes = boxes[(boxes[:, 4:] > 0).all(axis=1)]
+    worker, row, _, _, height, width, length = boxes.T
+    sent = task.itemsize * length * (height + width).astype(np.float64)
+    layered = bool((boxes[:, 3] > 0).any())
+    layers = None
+    if layered:
+        speeds = np.zeros(p)
+        speeds[worker] = platform.speeds[worker]
+        rows = np.concatenate(([0], np.cumsum(distribute(m, speeds=speeds).counts)))
+        top, low = rows[:-1, None], rows[1:, None]
+        held = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None) * width  # of a worker's rows, in each box
+        own = worker == np.arange(p)[:, None]
+        bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1).astype(np.float64)
+        added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+        sends, adds = bytes_sent * platform.link_costs / UNIT, added * platform.cycle_times / UNIT
+        receive, makespan = _schedule(np.arange(p), np.ones(p, bool), sends[None], adds[None], p, task.communication)
+        layers = LayerSum(_check.frozen(rows), _check.frozen(bytes_sent), _check.frozen(receive[0]), _check.frozen(added), makespan)
+    return _with_times(method, "", boxes[None], np.ones(len(boxes), bool), sent[None], task, layers)
+
+
+def in_shared_layers(boxes: list[tuple[int, ...]], task: Task) -> ProductPlan:
+    """Layers of the whole of C, whose (worker, depth, length) boxes early workers take over. Nothing is sent."""
+    m, n, _ = task.shape
+    p = len(task.platform)
+    given = np.array([(worker, 0, 0, depth, m, n, length) for worker, depth, length in boxes], np.int64)
+    rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
+    added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+    none, last = np.zeros((p, 2)), float((added * task.platform.cycle_times).max() / UNIT)
+    layers = LayerSum(_check.frozen(rows), _check.frozen(np.zeros(p)), _check.frozen(none), _check.frozen(added), last)
+    first = np.diff(given[:, 0], prepend=-1) > 0
+    return _with_times("layers", "", given[None], first, np.zeros((1, len(given))), task, layers)
+
+
+def _with_times(
+    method: str,
+    scope: str,
+    boxes: NDArray[np.int64],
+    first: NDArray[np.bool_],
+    sent: NDArray[np.float64],
+    task: Task,
+    layers: LayerSum | None,
+) -> ProductPlan:
+    """boxes (steps, b, 7): in each step first[b] those that wait for sent[step, b] bytes. layers.start is yet how long the sum takes."""
+    platform, p = task.platform, len(task.platform)
+    times, costs = platform.cycle_times, platform.link_costs
+    worker = boxes[0, :, 0] if len(boxes) else np.zeros(0, np.int64)
+    flops = task.flops_per_update * np.prod(boxes[:, :, 4:].astype(np.float64), axis=2)
     receive, makespan = _schedule(
-        own[:, 0], first, sent * costs[own[:, 0]] / UNIT, work * times[own[:, 0]] / UNIT, p, task.communication == "parallel"
+        worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication
     )
-    flops = task.flops_per_update * k * areas
-    bound = float(flops.sum() / platform.speeds.sum() / UNIT)
+    if layers is not None:
+        layers, makespan = layers._replace(start=makespan), makespan + layers.start
+    total = np.bincount(worker, flops.sum(axis=0), p)
+    bound = float(total.sum() / platform.speeds.sum() / UNIT)
     return ProductPlan(
         method=method,
         lower_bound=min(bound, makespan),
         optimal=proven(makespan, bound),
-        scope=f"slices into block {method}" if method in ("columns", "rows") and not costs.any() else "",
+        scope=scope,
         shape=task.shape,
         boxes=_check.frozen(boxes.reshape(-1, 7)),
         shared=task.shared,
         makespan=makespan,
-        flops=_check.frozen(flops),
+        flops=_check.frozen(total.astype(np.float64)),
         sent=_check.frozen(sent.reshape(-1)),
         receive=_check.frozen(receive.reshape(-1, 2)),
         communication=task.communication,
+        layers=layers,
         cycle_times=_check.frozen(times),
         link_costs=_check.frozen(costs),
         names=platform.names,
@@ -288,18 +293,19 @@ def _schedule(
     transfers: NDArray[np.float64],
     updates: NDArray[np.float64],
     p: int,
-    parallel: bool,
+    communication: str,
 ) -> tuple[NDArray[np.float64], float]:
     """Start and end of the transfer of each box (steps, boxes), and the makespan. Workers are served in order, step by step."""
+    _, parallel, overlap = COMMUNICATION[communication]
     receive = np.zeros((*transfers.shape, 2))
     ready, port = [0.0] * p, 0.0
-    order = [(box, worker) for box, worker in enumerate(workers.tolist()) if first[box]]
+    order = list(zip(range(len(workers)), workers.tolist(), first.tolist(), strict=True))
     for step, (transfer, update) in enumerate(zip(transfers.tolist(), updates.tolist(), strict=True)):
-        for box, worker in order:
+        for box, worker, waits in order:
             start = end = ready[worker]
-            if transfer[box] > 0:
+            if waits and transfer[box] > 0:
                 start = start if parallel else max(port, start)
                 port = end = start + transfer[box]
             receive[step, box] = start, end
-            ready[worker] = end + update[box]
+            ready[worker] = max((start if overlap else end) + update[box], end)
     return receive, max(ready)

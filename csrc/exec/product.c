@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gang.h"
+#include "layer.h"
 #include "member.h"
 #include "pool.h"
 
@@ -12,6 +13,8 @@ typedef struct {
     hs__course course;
     hs_pool *pool;
     hs__gang *gang; /* [box_count] */
+    hs__layers layers;
+    int32_t *taken; /* atomic, [box_count]: boxes of a cooperative layered run that a worker has taken; else NULL */
     int32_t workers;
 } job;
 
@@ -37,9 +40,34 @@ static void after_tile(void *context, double flops, double tile_start)
 static void await_operands(hs__member *self, const double transfer[2])
 {
     if (!(transfer[1] > transfer[0])) return;
+    const double from = transfer[!self->course->run->overlap];
+    hs__sleep_until(self, from);
+    self->deadline = fmax(self->deadline, from);
+}
+
+/* A transfer that the work on it may have overtaken. */
+static void end_transfer(hs__member *self, const double transfer[2])
+{
+    if (!(transfer[1] > transfer[0])) return;
     hs__sleep_until(self, transfer[1]);
-    hs__record(self, HS_TRANSFER, transfer[0], transfer[1]);
     self->deadline = fmax(self->deadline, transfer[1]);
+    hs__record(self, HS_TRANSFER, transfer[0], transfer[1]);
+}
+
+/* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
+static int32_t next_box(job *j, int32_t worker, int32_t *at)
+{
+    const hs_run *run = j->course.run;
+    const int32_t count = run->box_count;
+    for (; *at < (j->taken ? 2 * count : count); ++*at) {
+        const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
+        if (j->gang[box].panel_count == 0) continue;
+        if ((!run->cooperative || j->taken) && *at < count && run->boxes[box].worker != worker) continue;
+        if (j->taken && __atomic_exchange_n(&j->taken[box], 1, __ATOMIC_RELAXED)) continue;
+        ++*at;
+        return box;
+    }
+    return -1;
 }
 
 static void work(void *context, int32_t worker, int is_caller)
@@ -47,20 +75,26 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     hs_run *run = j->course.run;
     hs__member self = hs__member_start(&j->course, worker, is_caller);
-    const int polls = is_caller && run->poll;
+    const int polls = is_caller && run->poll, shares = run->cooperative && !run->layered;
     const hs__member_hooks hooks = {.tile = run->events || run->pace || polls ? after_tile : NULL,
                                     .idle = polls ? poll_while_waiting : NULL,
                                     .context = &self};
 
-    for (int32_t box = 0; box < run->box_count && !hs__cancelled(&j->course); box++) {
-        if (!run->cooperative && run->boxes[box].worker != worker) continue;
-        if (j->gang[box].panel_count == 0) continue;
+    int32_t at = 0;
+    for (int32_t box; !hs__cancelled(&j->course) && (box = next_box(j, worker, &at)) >= 0;) {
+        hs__gang *gang = &j->gang[box];
         self.box = box;
         if (run->receive) await_operands(&self, run->receive + 2 * (size_t)box);
         void *block = hs__pool_scratch(j->pool, j->workers + worker, 0); /* sized before the run */
-        hs__gang_work(&j->gang[box], run->cooperative ? worker : 0, block, &hooks);
-        if (run->cooperative && box + 1 < run->box_count) hs__gang_wait(&j->gang[box], &hooks);
+        if (run->layered) {
+            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->pool, worker, 0);
+            hs__layer_receive(&j->layers, worker, gang);
+        }
+        hs__gang_work(gang, shares ? worker : 0, block, &hooks);
+        if (run->receive) end_transfer(&self, run->receive + 2 * (size_t)box);
+        if (shares && box + 1 < run->box_count) hs__gang_wait(gang, &hooks);
     }
+    if (run->layered) hs__layers_sum(&j->layers, &self, hs__pool_spins(j->pool));
     hs__member_end(&self);
 }
 
@@ -80,6 +114,7 @@ static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
     }
+    if (run->layered && !hs__layers_valid(p, run, workers)) return HS_ERROR_VALUE;
     return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
 }
 
@@ -100,24 +135,33 @@ static hs_status prepare(job *j, const hs_product *product)
 {
     const hs__kernel *kernel = hs__kernel_current();
     hs_run *run = j->course.run;
-    const int32_t p = j->workers, members = run->cooperative ? p : 1;
+    const int32_t p = j->workers, members = run->cooperative && !run->layered ? p : 1;
+    if (run->layered) {
+        hs_status status = hs__layers_open(&j->layers, product, run, p);
+        if (status) return status;
+        if (run->cooperative && !(j->taken = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j->taken))) return HS_ERROR_MEMORY;
+    }
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
         hs__gang *gang = &j->gang[i];
         if (run->boxes[i].length == 0 || (product->alpha[0] == 0.0 && product->alpha[1] == 0.0)) {
-            scale_box(product, &run->boxes[i]);
+            if (!run->layered) scale_box(product, &run->boxes[i]);
             continue;
         }
-        if (!hs__panel_product_init(&x, kernel, product, &run->boxes[i], members)) continue;
-        hs_status status = hs__gang_init(gang, &x, members, run->cooperative ? run->speeds : NULL);
+        const int32_t owner = run->boxes[i].worker;
+        const hs_product layer = run->layered ? hs__layer_product(&j->layers, owner) : *product;
+        if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
+        hs_status status = hs__gang_init(gang, &x, members, members > 1 ? run->speeds : NULL);
         if (status) return status;
         gang->cancel = &j->course.cancel, gang->work_done = &j->course.done;
         j->course.total += hs__gang_tiles(gang);
 
-        int32_t owner = run->boxes[i].worker;
-        if (!hs__pool_scratch(j->pool, run->cooperative ? 0 : owner, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
-        for (int32_t w = 0; w < p; w++)
-            if ((run->cooperative || w == owner) && !hs__pool_scratch(j->pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
+        for (int32_t w = 0; w < p; w++) {
+            if (!run->cooperative && w != owner) continue;
+            const int packs = members == 1 || w == 0; /* in a gang all use one panel */
+            if (packs && !hs__pool_scratch(j->pool, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
+            if (!hs__pool_scratch(j->pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
+        }
     }
     for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now */
         hs__gang *gang = &j->gang[i];
@@ -153,14 +197,46 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     }
     hs__pool_unlock(pool);
     for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);
-    free(j.gang);
+    hs__layers_close(&j.layers);
+    free(j.gang), free(j.taken);
     return status;
+}
+
+int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
+{
+    enum { SHORTEST = 256, EACH = 8 };
+    /* The layers stay below a twentieth of the operands, and their sum below what meeting at each panel takes. */
+    const double layers = (double)p * (double)m * (double)n, operands = (double)k * ((double)m + (double)n);
+    if (p < 2 || layers * 20.0 > operands || k / SHORTEST < p) return 0;
+    const int64_t most = k / SHORTEST;
+    const int32_t count = most < EACH * (int64_t)p ? (int32_t)most : EACH * p;
+    double total = 0.0, sum = 0.0;
+    for (int32_t w = 0; w < p; w++) total += speeds ? speeds[w] : 1.0;
+    for (int32_t w = 0, i = 0; w < p; w++) {
+        sum += speeds ? speeds[w] : 1.0;
+        for (; i < count && (w + 1 == p || (i + 0.5) * total < sum * count); i++) {
+            if (i >= capacity) continue;
+            const int64_t from = k / count * i + k % count * i / count, to = k / count * (i + 1) + k % count * (i + 1) / count;
+            boxes[i] = (hs_box){.worker = w, .depth = from, .height = m, .width = n, .length = to - from};
+        }
+    }
+    return count;
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
     if (!product) return HS_ERROR_VALUE;
-    hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
+    const int64_t m = product->m, n = product->n, k = product->k;
+    hs_box whole = {.height = m, .width = n, .length = k}, *boxes = NULL;
     hs_run run = {.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds, .poll = poll, .poll_context = context};
-    return hs_run_product(pool, product, &run);
+    const int32_t p = pool ? hs__pool_size(pool) : 0, count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
+    if (count > 0) {
+        boxes = malloc((size_t)count * sizeof *boxes);
+        if (!boxes) return HS_ERROR_MEMORY;
+        hs_gemm_boxes(m, n, k, p, speeds, boxes, count);
+        run.boxes = boxes, run.box_count = count, run.layered = 1;
+    }
+    const hs_status status = hs_run_product(pool, product, &run);
+    free(boxes);
+    return status;
 }

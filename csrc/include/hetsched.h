@@ -711,7 +711,7 @@ typedef enum hs_event_kind { HS_COMPUTE = 0, HS_TRANSFER = 1 } hs_event_kind;
 typedef struct hs_event {
     int32_t worker;
     int32_t kind; /* hs_event_kind */
-    int32_t box;  /* index of the box worked on */
+    int32_t box;  /* index of the box worked on; box_count: the sum of layers */
     double start, end; /* seconds from the start of the run */
 } hs_event;
 
@@ -721,9 +721,16 @@ typedef int (*hs_poll_function)(void *context, double fraction);
 
 /* How a product is run.
  *   boxes       [box_count] tile C; each worker does its own in the order given. A box with depth > 0 adds to what the
- *               boxes before it left, the first one of a C region has depth 0.
+ *               boxes before it left, the first one of a C region has depth 0. Layered: they tile the iteration space in any order,
+ *               all of one worker with the same rows and columns of C.
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
  *               each worker does its own boxes, alone.
+ *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
+ *               Then cooperative asks for boxes of the whole of C, and early workers take boxes over
+ *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
+ *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
+ *               the last box; or NULL
+ *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it
  *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
  *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
@@ -735,6 +742,10 @@ typedef struct hs_run {
     const hs_box *boxes;
     int32_t box_count;
     int32_t cooperative;
+    int32_t layered;
+    const int64_t *sum_rows;
+    const double *sum_receive;
+    int32_t overlap;
     const double *speeds;
     const double *pace;
     const double *receive;
@@ -747,11 +758,17 @@ typedef struct hs_run {
 } hs_run;
 
 /* Runs the product on the pool; event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
- * block of A per worker, a few MiB, kept by the pool. Complexity: 2 m n k flops (8 m n k complex). */
+ * block of A per worker, a few MiB, kept by the pool; layered a copy of each worker's part of C, not kept. Complexity: 2 m n k flops
+ * (8 m n k complex), layered an addition per element of a layer more. */
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
 
-/* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL). */
+/* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
+ * C is small and the inner dimension long. */
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
+
+/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not.
+ * Layers pay where there is little to share but the inner dimension: workers then meet once instead of at every panel. */
+int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */
 double hs_flops_per_update(int32_t dtype);

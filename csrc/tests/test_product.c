@@ -8,8 +8,9 @@
 #include "hetsched.h"
 #include "matrices.h"
 
+/* By the boxes and speeds of a run; NULL: by hs_gemm. */
 static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,
-                     const hs_box *boxes, int32_t box_count, int cooperative, const double *speeds)
+                     const hs_run *plan)
 {
     matrix a = make(dtype, m, k, layouts & 3), b = make(dtype, k, n, layouts >> 2 & 3), c = make(dtype, m, n, layouts >> 4 & 3);
     void *expected = malloc((size_t)c.elements * size_of[dtype]);
@@ -28,10 +29,10 @@ static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, 
                           .b = b.origin, .b_row_stride = b.row_stride, .b_col_stride = b.col_stride, .c = c.origin,
                           .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
                           .beta = {creal(beta), cimag(beta)}};
-    hs_run run = {.boxes = boxes, .box_count = box_count, .cooperative = cooperative, .speeds = speeds};
-    hs_box whole = {.height = m, .width = n, .length = k};
-    if (!boxes) run.boxes = &whole, run.box_count = 1, run.cooperative = 1;
-    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    if (plan) {
+        hs_run run = *plan;
+        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    } else CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
     int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
     for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     CHECK(wrong == 0);
@@ -46,7 +47,7 @@ static void products(hs_pool *pool)
             for (int layouts = 0; layouts < 64; layouts += 5) {
                 double complex alpha = layouts % 2 ? 1 : -2, beta = layouts % 3 ? layouts % 3 : 0;
                 if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
-                one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts, alpha, beta, NULL, 0, 1, NULL);
+                one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts, alpha, beta, NULL);
             }
 }
 
@@ -54,7 +55,7 @@ static void unequal_shares(hs_pool *pool)
 {
     const double speeds[] = {1.0, 0.0, 5.5};
     hs_box whole = {.height = 130, .width = 77, .length = 40};
-    one_case(pool, HS_FLOAT64, 130, 77, 40, 0, 1, 1, &whole, 1, 1, speeds);
+    one_case(pool, HS_FLOAT64, 130, 77, 40, 0, 1, 1, &(hs_run){.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds});
 }
 
 static void own_boxes(hs_pool *pool)
@@ -67,7 +68,7 @@ static void own_boxes(hs_pool *pool)
         {.worker = 2, .row = 0, .col = 30, .height = 64, .width = 11, .length = 60},
     };
     for (int dtype = 0; dtype < 4; dtype++)
-        for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, boxes, 4, 0, NULL);
+        for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, &(hs_run){.boxes = boxes, .box_count = 4});
 }
 
 static void shared_boxes(hs_pool *pool)
@@ -80,7 +81,108 @@ static void shared_boxes(hs_pool *pool)
         {.col = 70, .height = 90, .width = 9, .length = 600},
     };
     const double speeds[] = {1.0, 3.0, 0.5};
-    for (int round = 0; round < 10; round++) one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, boxes, 4, 1, round % 2 ? speeds : NULL);
+    for (int round = 0; round < 10; round++) {
+        const hs_run run = {.boxes = boxes, .box_count = 4, .cooperative = 1, .speeds = round % 2 ? speeds : NULL};
+        one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, &run);
+    }
+}
+
+static void layered_boxes(hs_pool *pool)
+{
+    /* Worker 1 begins in the middle and has two boxes; worker 0 has the first of the depth, over a part of C; worker 2 the rest. */
+    const hs_box boxes[] = {
+        {.worker = 1, .row = 0, .col = 0, .depth = 100, .height = 37, .width = 29, .length = 30},
+        {.worker = 0, .row = 0, .col = 0, .height = 20, .width = 29, .length = 100},
+        {.worker = 1, .row = 0, .col = 0, .depth = 130, .height = 37, .width = 29, .length = 70},
+        {.worker = 2, .row = 20, .col = 0, .height = 17, .width = 29, .length = 100},
+    };
+    const int64_t rows[] = {0, 5, 5, 37};
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (int layouts = 0; layouts < 64; layouts += 3) {
+            const hs_run run = {.boxes = boxes, .box_count = 4, .layered = 1, .sum_rows = layouts % 2 ? rows : NULL};
+            double complex alpha = layouts % 4 ? 2 : 1, beta = layouts % 5;
+            if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
+            one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &run);
+        }
+    one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3, &(hs_run){.boxes = boxes, .box_count = 4, .layered = 1}); /* alpha 0: nothing to sum */
+}
+
+static void layers_of_the_whole(hs_pool *pool)
+{
+    const double speeds[] = {1.0, 3.0, 0.5};
+    enum { K = 3000 };
+    hs_box boxes[64];
+    const int32_t count = hs_gemm_boxes(9, 14, K, 3, speeds, boxes, 64);
+    CHECK(count >= 3 && count <= 64);
+    int64_t next = 0, share[3] = {0};
+    for (int32_t i = 0; i < count; i++) {
+        CHECK(boxes[i].depth == next && boxes[i].length > 0 && boxes[i].height == 9 && boxes[i].width == 14 && !boxes[i].row && !boxes[i].col);
+        next += boxes[i].length, share[boxes[i].worker] += boxes[i].length;
+    }
+    CHECK(next == K && share[1] > share[0] && share[0] >= share[2]);
+    for (int dtype = 0; dtype < 4; dtype++) {
+        const hs_run run = {.boxes = boxes, .box_count = count, .cooperative = 1, .layered = 1};
+        for (int layouts = 0; layouts < 64; layouts += 9) {
+            one_case(pool, dtype, 9, 14, K, layouts, 1, 2, &run);
+            one_case(pool, dtype, 9, 14, K, layouts, 1, 0, NULL);
+        }
+    }
+    one_case(pool, HS_FLOAT64, 512, 1, 16 * 1024, 0, 1, 0, NULL); /* a line of 4096 bytes is spread */
+    CHECK(hs_gemm_boxes(9, 14, 700, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(9, 14, K, 1, NULL, NULL, 0) == 0);
+    CHECK(hs_gemm_boxes(900, 1400, K, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(0, 0, 0, 3, NULL, NULL, 0) == 0);
+}
+
+static void layered_times(hs_pool *pool)
+{
+    enum { N = 16 };
+    static double x[N * N], c[N * N];
+    /* 0.05 s for a layer of 8, 0.1 s of transfer before it or beside it; the sum: 256 additions at 1/16 and 1/8 of that, after a transfer. */
+    const double pace[] = {0.05 / (2 * N * N * 8), 0.05 / (2 * N * N * 8), 1};
+    const hs_box boxes[] = {{.worker = 0, .height = N, .width = N, .length = 8}, {.worker = 1, .depth = 8, .height = N, .width = N, .length = 8}};
+    const double receive[] = {0, 0.1, 0.1, 0.2}, sum_receive[] = {0, 0.02, 0.02, 0.06, 0, 0};
+    const int64_t rows[] = {0, 4, N, N};
+    hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = x, .a_row_stride = N, .a_col_stride = 1, .b = x, .b_row_stride = N,
+                          .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    for (int overlap = 0; overlap < 2; overlap++) {
+        double finish[3], late[3];
+        hs_event events[32];
+        hs_run run = {.boxes = boxes, .box_count = 2, .layered = 1, .sum_rows = rows, .sum_receive = sum_receive, .overlap = overlap, .pace = pace,
+                      .receive = receive, .events = events, .event_capacity = 32, .finish = finish, .late = late};
+        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+        const double computed = overlap ? 0.2 : 0.25, unit = 0.05 / (2 * N * N * 8) * N;
+        const double ends[] = {computed + (overlap ? 0.02 : 0.02 + 4 * unit), computed + (overlap ? 0.06 : 0.06 + 12 * unit), computed};
+        for (int w = 0; w < 3; w++) CHECK(finish[w] >= ends[w] && finish[w] - late[w] < ends[w] + 1e-9);
+        int sums = 0, transfers = 0;
+        for (int32_t i = 0; i < run.event_count; i++) {
+            const hs_event *e = &events[i];
+            transfers += e->kind == HS_TRANSFER;
+            if (e->box == 2 && e->kind == HS_COMPUTE) sums += 1, CHECK(e->start >= computed - 1e-9 && e->worker < 2);
+        }
+        CHECK(sums == 2 && transfers == 4);
+    }
+}
+
+static void refused_layers(hs_pool *pool)
+{
+    double x[64] = {0};
+    hs_product product = {.dtype = HS_FLOAT64, .m = 8, .n = 8, .k = 8, .a = x, .a_row_stride = 8, .a_col_stride = 1, .b = x, .b_row_stride = 8,
+                          .b_col_stride = 1, .c = x, .c_row_stride = 8, .c_col_stride = 1, .alpha = {1}};
+    hs_box boxes[] = {{.height = 8, .width = 8, .length = 4}, {.depth = 4, .height = 8, .width = 4, .length = 4}};
+    hs_run run = {.boxes = boxes, .box_count = 2, .layered = 1};
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* one worker, two parts of C */
+    boxes[1].worker = 1, boxes[1].col = 4, run.cooperative = 1;
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole */
+    boxes[1].col = 0, boxes[1].width = 8, run.cooperative = 0;
+    const int64_t backwards[] = {0, 9, 8, 8}, early[] = {1, 2, 3, 8}, short_of[] = {0, 2, 3, 7}, *rows[] = {backwards, early, short_of};
+    for (int i = 0; i < 3; i++) {
+        run.sum_rows = rows[i];
+        CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    }
+    const double never[] = {0, INFINITY, 0, 0, 0, 0};
+    run.sum_rows = NULL, run.sum_receive = never;
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    run.sum_receive = NULL, boxes[0].worker = 3, run.cooperative = 1;
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
 }
 
 static int run_again(void *context, double fraction)
@@ -107,11 +209,11 @@ static void calling_from_the_poll_function(hs_pool *pool)
 static void empty(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++) {
-        one_case(pool, dtype, 3, 4, 0, 0, 1, 2, NULL, 0, 1, NULL); /* k = 0: C is scaled */
-        one_case(pool, dtype, 3, 4, 0, 0, 1, 0, NULL, 0, 1, NULL); /* or cleared */
-        one_case(pool, dtype, 3, 4, 5, 0, 0, 2, NULL, 0, 1, NULL); /* alpha = 0 */
-        one_case(pool, dtype, 0, 4, 5, 0, 1, 2, NULL, 0, 1, NULL);
-        one_case(pool, dtype, 3, 0, 5, 0, 1, 2, NULL, 0, 1, NULL);
+        one_case(pool, dtype, 3, 4, 0, 0, 1, 2, NULL); /* k = 0: C is scaled */
+        one_case(pool, dtype, 3, 4, 0, 0, 1, 0, NULL); /* or cleared */
+        one_case(pool, dtype, 3, 4, 5, 0, 0, 2, NULL); /* alpha = 0 */
+        one_case(pool, dtype, 0, 4, 5, 0, 1, 2, NULL);
+        one_case(pool, dtype, 3, 0, 5, 0, 1, 2, NULL);
     }
 }
 
@@ -186,7 +288,7 @@ static void cancelling(hs_pool *pool)
     hs_run run = {.boxes = &box, .box_count = 1, .pace = pace, .poll = stop_after, .poll_context = &calls};
     CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
-    one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL, 0, 1, NULL); /* the pool is as good as new */
+    one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL); /* the pool is as good as new */
 }
 
 static void errors(hs_pool *pool)
@@ -229,6 +331,10 @@ int main(void)
     unequal_shares(pool);
     own_boxes(pool);
     shared_boxes(pool);
+    layered_boxes(pool);
+    layers_of_the_whole(pool);
+    layered_times(pool);
+    refused_layers(pool);
     calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);

@@ -799,6 +799,17 @@ def gemm(
         _raise(status, poll)
 
 
+def gemm_boxes(
+    sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None
+) -> list[tuple[int, int, int]]:
+    """(worker, depth, length) of hs_gemm_boxes: none where hs_gemm is not layered."""
+    shares = _or_null(speeds, _doubles)
+    count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
+    boxes = ffi.new("hs_box[]", count)
+    lib.hs_gemm_boxes(*sizes, workers, shares, boxes, count)
+    return [(box.worker, box.depth, box.length) for box in boxes]
+
+
 def run_product(
     threads: Threads,
     a: NDArray[Any],
@@ -813,16 +824,22 @@ def run_product(
     speeds: NDArray[np.float64] | None,
     pace: NDArray[np.float64] | None,
     receive: NDArray[np.float64] | None,
+    layered: bool,
+    sum_rows: NDArray[np.int64] | None,
+    sum_receive: NDArray[np.float64] | None,
+    overlap: bool,
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
     """hs_run_product with everything recorded."""
     product, alive = _product(a, b, c, alpha, beta)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
-    inputs = {"speeds": speeds, "pace": pace, "receive": receive}
+    inputs = {"speeds": speeds, "pace": pace, "receive": receive, "sum_receive": sum_receive}
     recorder = _Recorder(workers, inputs, poll, event_capacity)
     run = recorder.run
     run.boxes, run.box_count, run.cooperative = box_array, len(boxes), cooperative
+    rows = _or_null(sum_rows, _int64s)
+    run.layered, run.sum_rows, run.overlap = layered, rows, overlap
     status = lib.hs_run_product(threads.handle, product, run)
     del alive
     return recorder.result(status)

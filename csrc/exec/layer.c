@@ -1,0 +1,207 @@
+#include "layer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static size_t element_bytes(int32_t dtype) { return (size_t)4 << ((dtype & 1) + (dtype >> 1)); }
+
+/* The first box of each worker, whose part of C is that of all its boxes; NULL without any. */
+static const hs_box *box_of(const hs_run *run, int32_t worker)
+{
+    for (int32_t i = 0; i < run->box_count; i++)
+        if (run->cooperative || run->boxes[i].worker == worker) return &run->boxes[i];
+    return NULL;
+}
+
+int hs__layers_valid(const hs_product *p, const hs_run *run, int32_t workers)
+{
+    for (int32_t i = 0; i < run->box_count; i++) {
+        const hs_box *b = &run->boxes[i];
+        if (b->worker < 0 || b->worker >= workers) return 0;
+        const hs_box whole = {.height = p->m, .width = p->n}, *like = run->cooperative ? &whole : box_of(run, b->worker);
+        if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
+    }
+    const int64_t *rows = run->sum_rows;
+    if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
+    for (int32_t w = 0; w < workers; w++) {
+        if (rows && rows[w] > rows[w + 1]) return 0;
+        const double *at = run->sum_receive ? run->sum_receive + 2 * (size_t)w : NULL;
+        if (at && !(at[0] >= 0.0 && at[1] >= at[0] && isfinite(at[1]))) return 0;
+    }
+    return 1;
+}
+
+/* Rows side by side where C has them so, with a stride that spreads them over the cache. */
+static void lay_out(hs__layer *layer, const hs_product *p)
+{
+    enum { SPREAD = 4096, LINE = 64 };
+    const size_t element = element_bytes(p->dtype);
+    const int by_columns = p->c_row_stride == 1 && p->c_col_stride != 1;
+    int64_t line = by_columns ? layer->height : layer->width;
+    if ((size_t)line * element % SPREAD == 0) line += (int64_t)(LINE / element);
+    layer->row_stride = by_columns ? 1 : line;
+    layer->col_stride = by_columns ? line : 1;
+}
+
+hs_status hs__layers_open(hs__layers *layers, const hs_product *product, const hs_run *run, int32_t workers)
+{
+    enum { PAGE = 4096 };
+    *layers = (hs__layers){.product = product, .run = run, .workers = workers};
+    layers->of = calloc((size_t)workers, sizeof *layers->of);
+    layers->bells = hs__bells_open(workers);
+    if (!layers->of || !layers->bells) goto no_memory;
+    size_t total = 0;
+    for (int pass = 0; pass < 2; pass++) { /* the sizes, then the places */
+        char *next = layers->memory;
+        for (int32_t w = 0; w < workers; w++) {
+            const hs_box *b = box_of(run, w);
+            if (!b) continue;
+            hs__layer *layer = &layers->of[w];
+            *layer = (hs__layer){.data = next, .row = b->row, .col = b->col, .height = b->height, .width = b->width};
+            lay_out(layer, product);
+            size_t bytes;
+            const int64_t lines = layer->row_stride == 1 ? b->width : b->height, line = layer->row_stride * layer->col_stride;
+            if (__builtin_mul_overflow((size_t)lines * element_bytes(product->dtype), (size_t)line, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
+            bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+            if (pass) next += bytes;
+            else if (__builtin_add_overflow(total, bytes, &total)) goto no_memory;
+        }
+        if (pass == 0 && posix_memalign(&layers->memory, PAGE, total ? total : PAGE)) {
+            layers->memory = NULL;
+            goto no_memory;
+        }
+    }
+    return HS_OK;
+no_memory:
+    hs__layers_close(layers);
+    return HS_ERROR_MEMORY;
+}
+
+void hs__layers_close(hs__layers *layers)
+{
+    hs__bells_close(layers->bells, layers->workers);
+    free(layers->of), free(layers->memory);
+    *layers = (hs__layers){.workers = 0};
+}
+
+hs_product hs__layer_product(const hs__layers *layers, int32_t worker)
+{
+    hs_product like = *layers->product;
+    like.c_row_stride = layers->of[worker].row_stride, like.c_col_stride = layers->of[worker].col_stride;
+    return like;
+}
+
+void hs__layer_receive(hs__layers *layers, int32_t worker, hs__gang *gang)
+{
+    hs__layer *layer = &layers->of[worker];
+    gang->x.c = layer->data;
+    gang->x.beta[0] = layer->begun, gang->x.beta[1] = 0.0;
+    layer->begun = 1;
+}
+
+/* ---- the sum -------------------------------------------------------------------------------------------------- */
+
+/* y[i] += x[i], or = */
+#define ADD(NAME, REAL)                                                                                                                    \
+    static void NAME(int64_t count, int64_t stride, const REAL *restrict x, REAL *restrict y)                                              \
+    {                                                                                                                                      \
+        if (stride == 1)                                                                                                                   \
+            for (int64_t i = 0; i < count; i++) y[i] += x[i];                                                                              \
+        else                                                                                                                               \
+            for (int64_t i = 0; i < count; i++) y[i * stride] += x[i];                                                                     \
+    }
+ADD(add_float, float)
+ADD(add_double, double)
+
+/* The part of a layer in rows first .. end - 1, onto C. Returns its elements. */
+static double add_layer(const hs_product *p, const hs__layer *layer, int64_t first, int64_t end)
+{
+    const int complex = p->dtype >> 1;
+    const size_t element = element_bytes(p->dtype);
+    const int64_t from = larger(first, layer->row), to = smaller(end, layer->row + layer->height);
+    if (!layer->begun || from >= to) return 0.0;
+    const int by_columns = layer->row_stride == 1;
+    const int64_t lines = by_columns ? layer->width : to - from, length = by_columns ? to - from : layer->width;
+    const int64_t line_stride = by_columns ? layer->col_stride : layer->row_stride;
+    const int64_t c_line = by_columns ? p->c_col_stride : p->c_row_stride, c_along = by_columns ? p->c_row_stride : p->c_col_stride;
+    const char *x = layer->data + (ptrdiff_t)element * (from - layer->row) * layer->row_stride;
+    char *c = (char *)p->c + (ptrdiff_t)element * (from * p->c_row_stride + layer->col * p->c_col_stride);
+    const int joined = complex && c_along == 1; /* real and imaginary parts side by side in both */
+    for (int64_t i = 0; i < lines; i++, x += (ptrdiff_t)element * line_stride, c += (ptrdiff_t)element * c_line) {
+        if (!complex || joined) {
+            if (p->dtype & 1) add_double(length << complex, c_along, (const double *)x, (double *)c);
+            else add_float(length << complex, c_along, (const float *)x, (float *)c);
+            continue;
+        }
+        for (int64_t j = 0; j < length; j++) {
+            char *to_c = c + (ptrdiff_t)element * j * c_along;
+            const char *from_x = x + (ptrdiff_t)element * j;
+            if (p->dtype & 1) add_double(2, 1, (const double *)from_x, (double *)to_c);
+            else add_float(2, 1, (const float *)from_x, (float *)to_c);
+        }
+    }
+    return (double)(to - from) * (double)layer->width;
+}
+
+/* In bands that stay in the cache while the layers come. Returns the flops: one for each number added to another. */
+static double sum_rows(const hs__layers *layers, int64_t first, int64_t end)
+{
+    const hs_product *p = layers->product;
+    double added = -(double)(end - first) * (double)p->n; /* the first layer of an element is only copied */
+    hs__scale(p->dtype, end - first, p->n, p->c, first * p->c_row_stride, p->c_row_stride, p->c_col_stride, p->beta);
+    for (int32_t w = 0; w < layers->workers; w++) added += add_layer(p, &layers->of[w], first, end);
+    return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
+}
+
+static int all_arrived(const void *what)
+{
+    const hs__layers *layers = what;
+    return __atomic_load_n(&layers->arrived, __ATOMIC_SEQ_CST) == layers->workers;
+}
+
+void hs__layers_sum(hs__layers *layers, hs__member *self, int spin)
+{
+    enum { BAND = 1 << 15 };
+    const hs_run *run = layers->run;
+    const hs_product *p = layers->product;
+    const int32_t workers = layers->workers;
+    layers->of[self->worker].deadline = self->deadline;
+    if (__atomic_add_fetch(&layers->arrived, 1, __ATOMIC_SEQ_CST) == workers)
+        for (int32_t w = 0; w < workers; w++) hs__ring(&layers->bells[w]);
+    hs__await(self, &layers->bells[self->worker], spin, all_arrived, layers);
+    if (hs__cancelled(self->course) || p->m == 0) return;
+
+    self->box = run->box_count;
+    const int64_t band = larger(1, BAND / (int64_t)(element_bytes(p->dtype) * (size_t)larger(p->n, 1)));
+    if (run->pace)
+        for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, layers->of[w].deadline);
+    double start = run->pace ? self->deadline : hs__since_start(self->course), transfer_end = start;
+    if (run->sum_receive) {
+        const double *at = run->sum_receive + 2 * (size_t)self->worker;
+        if (at[1] > at[0]) {
+            hs__record(self, HS_TRANSFER, start + at[0], start + at[1]);
+            transfer_end = start + at[1];
+            self->deadline = start = start + at[!run->overlap];
+            hs__sleep_until(self, start);
+        }
+    }
+    int64_t next = run->sum_rows ? run->sum_rows[self->worker] : 0;
+    const int64_t end = run->sum_rows ? run->sum_rows[self->worker + 1] : p->m;
+    int worked = 0;
+    while (!hs__cancelled(self->course)) {
+        if (!run->sum_rows) next = __atomic_fetch_add(&layers->next_row, band, __ATOMIC_RELAXED);
+        if (next >= end) break;
+        const double flops = sum_rows(layers, next, smaller(next + band, end));
+        if (run->pace) hs__keep_pace(self, flops);
+        if (self->is_caller) hs__poll(self->course);
+        next += band, worked = 1;
+    }
+    if (run->pace && transfer_end > self->deadline) {
+        self->deadline = transfer_end;
+        hs__sleep_until(self, transfer_end);
+    }
+    if (worked) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
+}

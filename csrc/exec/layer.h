@@ -1,0 +1,43 @@
+/* Layers of a product: what each worker adds up for itself where the inner dimension is cut, and their sum. */
+#ifndef HS_EXEC_LAYER_H
+#define HS_EXEC_LAYER_H
+
+#include "gang.h"
+#include "member.h"
+
+/* One worker's: rows row.. and columns col.. of C. */
+typedef struct hs__layer {
+    char *data;
+    int64_t row, col, height, width, row_stride, col_stride;
+    int32_t begun;   /* it holds something */
+    double deadline; /* when its paced worker ended */
+} hs__layer;
+
+typedef struct hs__layers {
+    const hs_product *product;
+    const hs_run *run;
+    hs__layer *of; /* [workers] */
+    int32_t workers;
+    hs__bell *bells; /* [workers] */
+    void *memory;
+    int32_t arrived;  /* atomic: workers that have ended their boxes */
+    int64_t next_row; /* atomic: of C, not yet taken to be summed */
+} hs__layers;
+
+/* Whether a run's boxes and sums may be layered. */
+int hs__layers_valid(const hs_product *product, const hs_run *run, int32_t workers);
+
+/* Memory for every worker's part of C. Closing what was not opened, all zero, is allowed. */
+hs_status hs__layers_open(hs__layers *layers, const hs_product *product, const hs_run *run, int32_t workers);
+void hs__layers_close(hs__layers *layers);
+
+/* The product with a layer's strides in place of C's, for hs__panel_product_init. */
+hs_product hs__layer_product(const hs__layers *layers, int32_t worker);
+
+/* Lets a gang of one add to a worker's layer. */
+void hs__layer_receive(hs__layers *layers, int32_t worker, hs__gang *gang);
+
+/* When all workers have come here: C <- beta C + the layers, each worker its rows. */
+void hs__layers_sum(hs__layers *layers, hs__member *self, int spin);
+
+#endif
