@@ -8,7 +8,7 @@
 
 #include "layers.h"
 
-enum { MOST_ALL = 20, NARROW = 8, NEAR = 4, STEPS = 26 };
+enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, NEAR = 3, STEPS = 26 };
 static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;
 
 /* least[m - low]: when these many layers, or more, can be ended; low .. high. least does not decrease. */
@@ -256,24 +256,32 @@ static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
     workers[to] = moved;
 }
 
-/* Moves a worker within the order as long as that helps, by the narrow windows. */
+static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
+{
+    const hs__layer_worker kept = workers[a];
+    workers[a] = workers[b], workers[b] = kept;
+}
+
+/* Two workers change places, or one moves to the place of the other, as long as that helps, by the narrow windows. */
 static hs_status improve(solver *s, int32_t q, hs__layer_worker *workers, int64_t work, double *best)
 {
-    const int32_t far = q <= MOST_ALL ? q : NEAR;
+    const int32_t far = q <= MOST_FAR ? q : NEAR;
     for (bool better = true; better;) {
         better = false;
         for (int32_t a = 0; a < q; a++)
-            for (int32_t b = a > far ? a - far : 0; b < q && b <= a + far; b++) {
-                if (a == b || b == a - 1) continue; /* the neighbours change places once */
-                if ((work -= q) < 0) return HS_OK;
-                shift(workers, a, b);
-                around(s, q, workers, NARROW);
-                double time;
-                const hs_status status = fill(s, q, workers, &time);
-                if (status) return status;
-                if (time < *best * (1.0 - 0x1p-45)) better = true, *best = time;
-                else shift(workers, b, a);
-            }
+            for (int32_t b = a + 1; b < q && b <= a + far; b++)
+                for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
+                    if ((work -= q) < 0) return HS_OK;
+                    if (move == 0) exchange(workers, a, b);
+                    else shift(workers, move == 1 ? a : b, move == 1 ? b : a);
+                    around(s, q, workers, NARROW);
+                    double time;
+                    const hs_status status = fill(s, q, workers, &time);
+                    if (status) return status;
+                    if (time < *best * (1.0 - 0x1p-45)) better = true, *best = time;
+                    else if (move == 0) exchange(workers, a, b);
+                    else shift(workers, move == 1 ? b : a, move == 1 ? a : b);
+                }
     }
     return HS_OK;
 }
@@ -376,27 +384,31 @@ static hs_status prove(solver *s, int32_t q, hs__layer_worker *workers, int64_t 
     return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
 }
 
+/* From the better of two orders: as given, and the fastest links first. */
 static hs_status search(solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
 {
     hs__layer_worker *other = malloc((size_t)q * sizeof *other);
     int64_t *layers = malloc((size_t)q * sizeof *layers);
     hs_status status = other && layers ? HS_OK : HS_ERROR_MEMORY;
-    bool proven;
-    double best;
-    hs__layers_sort(q, workers);
-    if (!status) memcpy(s->sorted, workers, (size_t)q * sizeof *workers);
-    if (!status) status = solve(s, q, workers, counts, end, &proven);
+    bool proven = false;
     if (!status) {
         memcpy(other, workers, (size_t)q * sizeof *other);
-        best = *end;
-        status = improve(s, q, other, work, &best);
+        hs__layers_sort(q, other);
+        memcpy(s->sorted, other, (size_t)q * sizeof *other);
+        status = solve(s, q, workers, counts, end, &proven);
     }
-    if (!status && best < *end) {
-        status = solve(s, q, other, layers, &best, &proven);
-        if (!status && best < *end) {
-            memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
-            *end = best;
+    for (int start = 0; start < 2 && !status; start++) {
+        double best = *end;
+        if (start) {
+            memcpy(other, workers, (size_t)q * sizeof *other);
+            status = improve(s, q, other, work, &best);
+            if (status || !(best < *end)) break;
         }
+        bool known;
+        status = solve(s, q, other, layers, &best, &known);
+        if (status || !(best < *end)) continue;
+        memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
+        *end = best;
     }
     *optimal = q == 1 && proven;
     if (!status) status = prove(s, q, workers, counts, end, optimal);
