@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .cuboids import Cuboids
+    from .product import ProductPlan
 
 _NAMES = ("row", "column", "depth")
 _PLANES = ((1, 2), (2, 0), (1, 0))  # across and down of the section through an axis: B, A, C
@@ -44,10 +45,36 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
     ImportError
         Without matplotlib.
     """
-    shape = np.array(cuboids.shape or (1, 1, 1), float)
-    sides = np.maximum(shape / shape.max(), 1 / 3)  # true to the shape, unless that would be too thin to read
     workers = np.flatnonzero(cuboids.boxes[:, 3:].all(axis=1))
-    given = cuboids.boxes[workers].astype(float)
+    names = [cuboids.worker_names[i] for i in workers]
+    title = f"{cuboids.method}, cost {cuboids.cost:.6g}, gap {cuboids.gap:.2%}"
+    return _plot_solid(cuboids.boxes[workers].astype(float), cuboids.shape, names, title, ax)
+
+
+def plot_layers(plan: ProductPlan, ax: Axes | None = None) -> Axes:
+    """The same of the boxes of a product.
+
+    Parameters
+    ----------
+    plan : ProductPlan
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    names = [plan.names[i] for i in plan.boxes[:, 0]]
+    title = f"{plan.method}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}"
+    return _plot_solid(plan.boxes[:, 1:].astype(float), plan.shape, names, title, ax)
+
+
+def _plot_solid(
+    given: NDArray[np.float64], cells: tuple[int, int, int] | None, names: list[str], title: str, ax: Axes | None
+) -> Axes:
+    """(b, 6) boxes that tile a block of cells, or the unit cube."""
+    shape = np.array(cells or (1, 1, 1), float)
+    sides = np.maximum(shape / shape.max(), 1 / 3)  # true to the shape, unless that would be too thin to read
+    shares = 100 * (given[:, 3:] / shape).prod(axis=1)
     low, high = given[:, :3] / shape * sides, (given[:, :3] + given[:, 3:]) / shape * sides
     axis, places = min(((q, _places(low[:, q], high[:, q])) for q in (2, 0, 1)), key=lambda found: len(found[1]))
 
@@ -61,7 +88,7 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, (max(4.0, _INCHES * width), _INCHES * height + 0.4))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
-    heading = _title(ax, f"{cuboids.method}, cost {cuboids.cost:.6g}, gap {cuboids.gap:.2%}")
+    heading = _title(ax, title)
     _settle(ax)
     _narrow(ax, heading)
 
@@ -79,11 +106,11 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
         room = np.array([(x1 - x0) * unit[0], (y0 - y1) * unit[1]])
         _draw_boxes(ax, x0, y0, x1, y1, [colours[i] for i in np.flatnonzero(cut)], room.min(axis=0))
         ax.text(
-            left, top + 0.03, _label(axis, place / sides[axis], cuboids.shape, number == 0),
+            left, top + 0.03, _label(axis, place / sides[axis], cells, number == 0),
             fontsize=_SMALLEST + 1, ha="left", va="bottom",
         )  # fmt: skip
-        for i, worker in enumerate(workers[cut]):
-            name, share = _short(cuboids.worker_names[worker]), f"{100 * cuboids.actual_volumes[worker]:.3g}%"
+        for i, box in enumerate(np.flatnonzero(cut)):
+            name, share = _short(names[box]), f"{shares[box]:.3g}%"
             labels = [(f"{name}\n{share}", 0), (f"{name} {share}", 0), (f"{name} {share}", 90), (name, 0), (name, 90)]
             _fit_text(ax, ((x0[i] + x1[i]) / 2, (y0[i] + y1[i]) / 2), (room[0, i], room[1, i]), labels, "black", sizes)
     return ax

@@ -183,8 +183,8 @@ class Pool:
         On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
         take over from those that are late. Where C is small and the inner dimension long it has shared layers.
 
-        The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold of
-        them comes over its own link, at one flop per addition (two for complex numbers) by its cycle-time.
+        The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
+        of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
         m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
         kind = np.dtype(dtype)
@@ -402,7 +402,7 @@ class Pool:
         )  # fmt: skip
         labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
         steps = [
-            (worker, kind, start, end, labels[box] if kind == "compute" else plan.transfer_label(box + worker * (box == len(plan.boxes))))
+            (worker, kind, start, end, labels[box] if kind == "compute" else plan.transfer_label(box, worker))
             for worker, kind, start, end, box in result.events
         ]
         trace = Trace.from_steps(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
 from .allocate import distribute
-from .floorplan import areas_of, zones
+from .floorplan import zones
 from .plan import Plan, Step, proven
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ COMMUNICATION = {
 class LayerSum(NamedTuple):
     """The sum of layers, when all boxes are done: each worker has some rows of C, and gets what others hold of them.
 
-    rows: (p + 1,) int64, worker i's are rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that it gets, over its own link. receive: (p, 2)
-    start and end of that, from the end of the last box. flops: (p,) additions. start: the end of the last box.
+    rows: (p + 1,) int64, worker i's are rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that it gets, over its own link. receive:
+    (p, 2) start and end of that, from the end of the last box. flops: (p,) additions. start: the end of the last box.
     """
 
     rows: NDArray[np.int64]
@@ -73,8 +73,8 @@ class ProductPlan(Plan):
     communication : str
         How the operands are sent; see `Pool.plan`.
     layers : LayerSum or None
-        None: the boxes of a worker add up in C. Else C has several boxes above each other, each worker's boxes, with the same rows and
-        columns of C, add up in a layer of its own, and the layers are summed in the end.
+        None: the boxes of a worker add up in C. Else C has several boxes above each other: each worker's boxes, with the same
+        rows and columns of C, add up in a layer of its own, and the layers are summed in the end.
     cycle_times, link_costs : (p,) float64 array
         Per gigaflop and per gigabyte.
     names : tuple of str
@@ -101,9 +101,9 @@ class ProductPlan(Plan):
 
     @property
     def received(self) -> NDArray[np.float64]:
-        """(p,) bytes of A and B that each worker gets."""
+        """(p,) bytes of A and B, and for a sum of layers of C, that each worker gets."""
         total: NDArray[np.float64] = np.bincount(self.boxes[:, 0], self.sent, len(self.names)).astype(np.float64)
-        return total
+        return total if self.layers is None else total + self.layers.sent
 
     def steps(self) -> list[Step]:
         steps = []
@@ -115,7 +115,7 @@ class ProductPlan(Plan):
         for box, worker in enumerate(self.boxes[:, 0].tolist()):
             start, end = self.receive[box].tolist()
             if end > start:
-                steps.append(Step(worker, "transfer", start, end, self.transfer_label(box)))
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(box, worker)))
             begin = max(ready[worker], start if overlap else end)
             ready[worker] = begin + durations[box]
             steps.append(Step(worker, "compute", begin, ready[worker], self.box_labels[box]))
@@ -129,17 +129,16 @@ class ProductPlan(Plan):
         steps = []
         for worker, (start, end) in enumerate((self.layers.start + self.layers.receive).tolist()):
             if end > start:
-                steps.append(Step(worker, "transfer", start, end, self.transfer_label(len(self.boxes) + worker)))
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(len(self.boxes), worker)))
             begin = start if overlap else end
             duration = float(self.layers.flops[worker] * self.cycle_times[worker] / UNIT)
             if self.layers.rows[worker + 1] > self.layers.rows[worker]:
                 steps.append(Step(worker, "compute", begin, begin + duration, "sum"))
         return steps
 
-    def transfer_label(self, box: int) -> str:
-        """What a box waits for, in words; the sum of worker i counts as box len(boxes) + i."""
-        more = box - len(self.boxes)
-        sent = self.sent[box] if self.layers is None or more < 0 else self.layers.sent[more]
+    def transfer_label(self, box: int, worker: int) -> str:
+        """What a box, or the sum as box len(boxes), waits for, in words."""
+        sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
         return f"{sent / 1e6:.4g} MB"
 
     @cached_property
@@ -207,8 +206,8 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
 
 
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in the order of the port, in elements;
-    together they are the iteration space, or more of it than there is."""
+    """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in elements, in the order
+    of the port; together they are the iteration space, or more of it than there is."""
     m, n, k = task.shape
     platform, p = task.platform, len(task.platform)
     boxes = given.copy()
@@ -229,11 +228,11 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
         sends, adds = bytes_sent * platform.link_costs / UNIT, added * platform.cycle_times / UNIT
         receive, makespan = _schedule(np.arange(p), np.ones(p, bool), sends[None], adds[None], p, task.communication)
-        layers = LayerSum(_check.frozen(rows), _check.frozen(bytes_sent), _check.frozen(receive[0]), _check.frozen(added), makespan)
+        layers = LayerSum(rows, bytes_sent, receive[0], added, makespan)
     return _with_times(method, "", boxes[None], np.ones(len(boxes), bool), sent[None], task, layers)
 
 
-def in_shared_layers(boxes: list[tuple[int, ...]], task: Task) -> ProductPlan:
+def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPlan:
     """Layers of the whole of C, whose (worker, depth, length) boxes early workers take over. Nothing is sent."""
     m, n, _ = task.shape
     p = len(task.platform)
@@ -241,7 +240,7 @@ def in_shared_layers(boxes: list[tuple[int, ...]], task: Task) -> ProductPlan:
     rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
     added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
     none, last = np.zeros((p, 2)), float((added * task.platform.cycle_times).max() / UNIT)
-    layers = LayerSum(_check.frozen(rows), _check.frozen(np.zeros(p)), _check.frozen(none), _check.frozen(added), last)
+    layers = LayerSum(rows, np.zeros(p), none, added, last)
     first = np.diff(given[:, 0], prepend=-1) > 0
     return _with_times("layers", "", given[None], first, np.zeros((1, len(given))), task, layers)
 
@@ -255,15 +254,15 @@ def _with_times(
     task: Task,
     layers: LayerSum | None,
 ) -> ProductPlan:
-    """boxes (steps, b, 7): in each step first[b] those that wait for sent[step, b] bytes. layers.start is yet how long the sum takes."""
+    """boxes (steps, b, 7): in each step first[b] those that wait for sent[step, b] bytes. layers.start is the sum's duration."""
     platform, p = task.platform, len(task.platform)
     times, costs = platform.cycle_times, platform.link_costs
     worker = boxes[0, :, 0] if len(boxes) else np.zeros(0, np.int64)
     flops = task.flops_per_update * np.prod(boxes[:, :, 4:].astype(np.float64), axis=2)
-    receive, makespan = _schedule(
-        worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication
-    )
+    receive, makespan = _schedule(worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication)
     if layers is not None:
+        for array in layers[:4]:
+            array.setflags(write=False)
         layers, makespan = layers._replace(start=makespan), makespan + layers.start
     total = np.bincount(worker, flops.sum(axis=0), p)
     bound = float(total.sum() / platform.speeds.sum() / UNIT)

@@ -18,12 +18,14 @@ from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_zones
 
 #: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`;
 #: whichever is fastest.
-METHODS = (
-    "auto", "columns", "rows", "rectangles", "layers", "cuboids", *(name for name in PARTITIONS if name not in ("columns", "rows")),
-)  # fmt: skip
+_OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
+METHODS = ("auto", *_OWN, *(name for name in PARTITIONS if name not in _OWN))
 
 #: Workers up to which "auto" also looks for the best partition and the best boxes.
 _FEW = 64
+
+_MOST = 1e80  # times this far apart are as good as infinite
+_LAYER_MODES = ("scss", "sccs", "pccs", "pcss")  # hs_layers_mode
 
 
 def plan_matmul(
@@ -89,7 +91,7 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
     block = task.block
     if name in ("layers", "cuboids"):
         if COMMUNICATION[task.communication][0]:
-            raise ValueError(f"communication {task.communication!r} goes along the inner dimension, which method {name!r} divides")
+            raise ValueError(f"communication {task.communication!r} has steps along the inner dimension, which {name!r} divides")
         if m and n and k:
             return _layers(task) if name == "layers" else _cuboids(task, search)
         name = "columns"  # nothing to divide
@@ -100,10 +102,11 @@ def _layers(task: Task) -> ProductPlan:
     """Each number of workers, those with the least time for a layer and its transfer, divides the layers; their sum decides."""
     m, n, k = task.shape
     block, p = task.block, len(task.platform)
-    compute, send = task.unit_layer
+    compute, send = (np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer)
+    send[send < 1.0 / _MOST] = 0.0
     port = np.argsort(send, kind="stable")  # the best order of messages
     speed = np.argsort(compute + send, kind="stable")
-    mode = LAYER_MODES.index("sccs" if task.communication == "once" else task.communication)
+    mode = _LAYER_MODES.index("sccs" if task.communication == "once" else task.communication)
     plans = []
     for enrolled in range(1, p + 1) if p <= _FEW else (p,):
         time = np.full(p, np.inf)
@@ -175,5 +178,3 @@ def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np
     costs = platform.link_costs
     found = partition(platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None)
     return found.pieces.astype(np.int64)
-
-

@@ -41,10 +41,14 @@ def matmul(
     alpha: complex = 1.0,
     beta: complex = 0.0,
     *,
+    method: str = "auto",
     trace: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """alpha A B + beta out on all cores that this process may use; see `Pool.matmul`.
+
+    method is one of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto" shares tiles of C,
+    or, where C is small and the inner dimension long, layers that are summed in the end.
 
     Examples
     --------
@@ -55,7 +59,7 @@ def matmul(
     pool = _shared
     if pool is None:
         pool = shared_pool()
-    return pool.matmul(A, B, out, alpha, beta, trace=trace, progress=progress)  # type: ignore[call-overload]
+    return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)  # type: ignore[call-overload]
 
 
 def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:

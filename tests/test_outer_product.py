@@ -137,7 +137,9 @@ def test_auto_takes_the_fastest():
 
 
 def test_bad_communication():
-    with pytest.raises(ValueError, match="communication must be one of once, sequential, parallel, got 'none'"):
+    with pytest.raises(
+        ValueError, match="communication must be one of once, sequential, parallel, scss, sccs, pccs, pcss, got 'none'"
+    ):
         plan_of(platform([1], [1]), (4, 4, 4), communication="none")
 
 

@@ -126,8 +126,8 @@ class TestEmulation:
     def test_links(self):
         A, B = matrices(300)
         with hs.Pool(hs.Platform.star([1, 2, 3], link_costs=[30, 40, 0]), emulate=True) as pool:
-            plan = pool.plan(300, 300, 300)
-            C, trace = pool.matmul(A, B, trace=True)
+            plan = pool.plan(300, 300, 300, method="rectangles")
+            C, trace = pool.matmul(A, B, method="rectangles", trace=True)
         np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-11)
         assert trace.makespan >= trace.predicted
         assert sum(trace.total("transfer")) == pytest.approx((plan.received * plan.link_costs).sum() / 1e9)

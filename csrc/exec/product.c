@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "gang.h"
-#include "layer.h"
+#include "stack.h"
 #include "member.h"
 #include "pool.h"
 
@@ -13,7 +13,7 @@ typedef struct {
     hs__course course;
     hs_pool *pool;
     hs__gang *gang; /* [box_count] */
-    hs__layers layers;
+    hs__stack stack;
     int32_t *taken; /* atomic, [box_count]: boxes of a cooperative layered run that a worker has taken; else NULL */
     int32_t workers;
 } job;
@@ -88,13 +88,13 @@ static void work(void *context, int32_t worker, int is_caller)
         void *block = hs__pool_scratch(j->pool, j->workers + worker, 0); /* sized before the run */
         if (run->layered) {
             gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->pool, worker, 0);
-            hs__layer_receive(&j->layers, worker, gang);
+            hs__stack_receive(&j->stack, worker, gang);
         }
         hs__gang_work(gang, shares ? worker : 0, block, &hooks);
         if (run->receive) end_transfer(&self, run->receive + 2 * (size_t)box);
         if (shares && box + 1 < run->box_count) hs__gang_wait(gang, &hooks);
     }
-    if (run->layered) hs__layers_sum(&j->layers, &self, hs__pool_spins(j->pool));
+    if (run->layered) hs__stack_sum(&j->stack, &self, hs__pool_spins(j->pool));
     hs__member_end(&self);
 }
 
@@ -114,7 +114,7 @@ static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
     }
-    if (run->layered && !hs__layers_valid(p, run, workers)) return HS_ERROR_VALUE;
+    if (run->layered && !hs__stack_valid(p, run, workers)) return HS_ERROR_VALUE;
     return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
 }
 
@@ -137,7 +137,7 @@ static hs_status prepare(job *j, const hs_product *product)
     hs_run *run = j->course.run;
     const int32_t p = j->workers, members = run->cooperative && !run->layered ? p : 1;
     if (run->layered) {
-        hs_status status = hs__layers_open(&j->layers, product, run, p);
+        hs_status status = hs__stack_open(&j->stack, product, run, p);
         if (status) return status;
         if (run->cooperative && !(j->taken = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j->taken))) return HS_ERROR_MEMORY;
     }
@@ -149,7 +149,7 @@ static hs_status prepare(job *j, const hs_product *product)
             continue;
         }
         const int32_t owner = run->boxes[i].worker;
-        const hs_product layer = run->layered ? hs__layer_product(&j->layers, owner) : *product;
+        const hs_product layer = run->layered ? hs__stack_product(&j->stack, owner) : *product;
         if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
         hs_status status = hs__gang_init(gang, &x, members, members > 1 ? run->speeds : NULL);
         if (status) return status;
@@ -197,7 +197,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     }
     hs__pool_unlock(pool);
     for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);
-    hs__layers_close(&j.layers);
+    hs__stack_close(&j.stack);
     free(j.gang), free(j.taken);
     return status;
 }

@@ -604,6 +604,55 @@ def divisible_bound(times: NDArray[np.float64], sends: NDArray[np.float64], rece
     return bound[0]  # type: ignore[no-any-return]
 
 
+class Layers:
+    """An hs_layers and the arrays that it points to; orders are int32 arrays of all workers."""
+
+    def __init__(self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64]) -> None:
+        self.n, self.p = n, len(compute)
+        self._views = _doubles(compute), _doubles(send)
+        self.handle = ffi.new("hs_layers *", (mode, self.p, n, *self._views))
+
+    def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """(3, p) start of the message, its end and that of the work, and the makespan, of hs_layers_schedule."""
+        times, makespan = np.empty((3, self.p)), ffi.new("double *")
+        check_status(lib.hs_layers_schedule(self.handle, _int32s(order), _int64s(counts), *map(_doubles, times), makespan))
+        return times, makespan[0]
+
+    def relaxed(self, order: NDArray[np.int32] | None = None) -> tuple[NDArray[np.float64], float]:
+        """Shares and makespan of hs_layers_relaxed."""
+        shares, makespan = np.empty(self.p), ffi.new("double *")
+        check_status(lib.hs_layers_relaxed(self.handle, _or_null(order, _int32s), _doubles(shares), makespan))
+        return shares, makespan[0]
+
+    def bound(self) -> float:
+        """hs_layers_bound."""
+        bound = ffi.new("double *")
+        check_status(lib.hs_layers_bound(self.handle, bound))
+        return bound[0]  # type: ignore[no-any-return]
+
+    def paper(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Shares and counts of hs_layers_paper, by index."""
+        shares, counts = np.empty(self.p), np.empty(self.p, np.int64)
+        check_status(lib.hs_layers_paper(self.handle, ffi.NULL, _doubles(shares), _int64s(counts)))
+        return shares, counts
+
+    def exact(self) -> tuple[NDArray[np.int64], bool]:
+        """Counts of hs_layers_exact by index, and whether they are proven optimal."""
+        counts, optimal = np.empty(self.p, np.int64), ffi.new("int *")
+        given = self.handle, ffi.NULL
+        _cancellable(
+            lambda cancel: lib.hs_layers_exact(*given, cancel, _int64s(counts), optimal), self.p * min(self.n, 999) > 10**4
+        )
+        return counts, bool(optimal[0])
+
+    def best(self, work: int) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+        """Order and counts of hs_layers_best, and whether they are proven optimal."""
+        order, counts, optimal = np.empty(self.p, np.int32), np.empty(self.p, np.int64), ffi.new("int *")
+        outputs = _int32s(order), _int64s(counts), optimal
+        _cancellable(lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6)
+        return order, counts, bool(optimal[0])
+
+
 def clock() -> float:
     """The engine's monotonic clock, in seconds."""
     return lib.hs_clock()  # type: ignore[no-any-return]
@@ -799,9 +848,7 @@ def gemm(
         _raise(status, poll)
 
 
-def gemm_boxes(
-    sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None
-) -> list[tuple[int, int, int]]:
+def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> list[tuple[int, int, int]]:
     """(worker, depth, length) of hs_gemm_boxes: none where hs_gemm is not layered."""
     shares = _or_null(speeds, _doubles)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)

@@ -1,6 +1,6 @@
 /* Layers of a product: what each worker adds up for itself where the inner dimension is cut, and their sum. */
-#ifndef HS_EXEC_LAYER_H
-#define HS_EXEC_LAYER_H
+#ifndef HS_EXEC_STACK_H
+#define HS_EXEC_STACK_H
 
 #include "gang.h"
 #include "member.h"
@@ -13,7 +13,7 @@ typedef struct hs__layer {
     double deadline; /* when its paced worker ended */
 } hs__layer;
 
-typedef struct hs__layers {
+typedef struct hs__stack {
     const hs_product *product;
     const hs_run *run;
     hs__layer *of; /* [workers] */
@@ -22,22 +22,22 @@ typedef struct hs__layers {
     void *memory;
     int32_t arrived;  /* atomic: workers that have ended their boxes */
     int64_t next_row; /* atomic: of C, not yet taken to be summed */
-} hs__layers;
+} hs__stack;
 
 /* Whether a run's boxes and sums may be layered. */
-int hs__layers_valid(const hs_product *product, const hs_run *run, int32_t workers);
+int hs__stack_valid(const hs_product *product, const hs_run *run, int32_t workers);
 
 /* Memory for every worker's part of C. Closing what was not opened, all zero, is allowed. */
-hs_status hs__layers_open(hs__layers *layers, const hs_product *product, const hs_run *run, int32_t workers);
-void hs__layers_close(hs__layers *layers);
+hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers);
+void hs__stack_close(hs__stack *stack);
 
 /* The product with a layer's strides in place of C's, for hs__panel_product_init. */
-hs_product hs__layer_product(const hs__layers *layers, int32_t worker);
+hs_product hs__stack_product(const hs__stack *stack, int32_t worker);
 
 /* Lets a gang of one add to a worker's layer. */
-void hs__layer_receive(hs__layers *layers, int32_t worker, hs__gang *gang);
+void hs__stack_receive(hs__stack *stack, int32_t worker, hs__gang *gang);
 
 /* When all workers have come here: C <- beta C + the layers, each worker its rows. */
-void hs__layers_sum(hs__layers *layers, hs__member *self, int spin);
+void hs__stack_sum(hs__stack *stack, hs__member *self, int spin);
 
 #endif

@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "stack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const hs_box *box_of(const hs_run *run, int32_t worker)
     return NULL;
 }
 
-int hs__layers_valid(const hs_product *p, const hs_run *run, int32_t workers)
+int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
 {
     for (int32_t i = 0; i < run->box_count; i++) {
         const hs_box *b = &run->boxes[i];
@@ -46,20 +46,20 @@ static void lay_out(hs__layer *layer, const hs_product *p)
     layer->col_stride = by_columns ? line : 1;
 }
 
-hs_status hs__layers_open(hs__layers *layers, const hs_product *product, const hs_run *run, int32_t workers)
+hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers)
 {
     enum { PAGE = 4096 };
-    *layers = (hs__layers){.product = product, .run = run, .workers = workers};
-    layers->of = calloc((size_t)workers, sizeof *layers->of);
-    layers->bells = hs__bells_open(workers);
-    if (!layers->of || !layers->bells) goto no_memory;
+    *stack = (hs__stack){.product = product, .run = run, .workers = workers};
+    stack->of = calloc((size_t)workers, sizeof *stack->of);
+    stack->bells = hs__bells_open(workers);
+    if (!stack->of || !stack->bells) goto no_memory;
     size_t total = 0;
     for (int pass = 0; pass < 2; pass++) { /* the sizes, then the places */
-        char *next = layers->memory;
+        char *next = stack->memory;
         for (int32_t w = 0; w < workers; w++) {
             const hs_box *b = box_of(run, w);
             if (!b) continue;
-            hs__layer *layer = &layers->of[w];
+            hs__layer *layer = &stack->of[w];
             *layer = (hs__layer){.data = next, .row = b->row, .col = b->col, .height = b->height, .width = b->width};
             lay_out(layer, product);
             size_t bytes;
@@ -69,34 +69,34 @@ hs_status hs__layers_open(hs__layers *layers, const hs_product *product, const h
             if (pass) next += bytes;
             else if (__builtin_add_overflow(total, bytes, &total)) goto no_memory;
         }
-        if (pass == 0 && posix_memalign(&layers->memory, PAGE, total ? total : PAGE)) {
-            layers->memory = NULL;
+        if (pass == 0 && posix_memalign(&stack->memory, PAGE, total ? total : PAGE)) {
+            stack->memory = NULL;
             goto no_memory;
         }
     }
     return HS_OK;
 no_memory:
-    hs__layers_close(layers);
+    hs__stack_close(stack);
     return HS_ERROR_MEMORY;
 }
 
-void hs__layers_close(hs__layers *layers)
+void hs__stack_close(hs__stack *stack)
 {
-    hs__bells_close(layers->bells, layers->workers);
-    free(layers->of), free(layers->memory);
-    *layers = (hs__layers){.workers = 0};
+    hs__bells_close(stack->bells, stack->workers);
+    free(stack->of), free(stack->memory);
+    *stack = (hs__stack){.workers = 0};
 }
 
-hs_product hs__layer_product(const hs__layers *layers, int32_t worker)
+hs_product hs__stack_product(const hs__stack *stack, int32_t worker)
 {
-    hs_product like = *layers->product;
-    like.c_row_stride = layers->of[worker].row_stride, like.c_col_stride = layers->of[worker].col_stride;
+    hs_product like = *stack->product;
+    like.c_row_stride = stack->of[worker].row_stride, like.c_col_stride = stack->of[worker].col_stride;
     return like;
 }
 
-void hs__layer_receive(hs__layers *layers, int32_t worker, hs__gang *gang)
+void hs__stack_receive(hs__stack *stack, int32_t worker, hs__gang *gang)
 {
-    hs__layer *layer = &layers->of[worker];
+    hs__layer *layer = &stack->of[worker];
     gang->x.c = layer->data;
     gang->x.beta[0] = layer->begun, gang->x.beta[1] = 0.0;
     layer->begun = 1;
@@ -147,37 +147,37 @@ static double add_layer(const hs_product *p, const hs__layer *layer, int64_t fir
 }
 
 /* In bands that stay in the cache while the layers come. Returns the flops: one for each number added to another. */
-static double sum_rows(const hs__layers *layers, int64_t first, int64_t end)
+static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
 {
-    const hs_product *p = layers->product;
+    const hs_product *p = stack->product;
     double added = -(double)(end - first) * (double)p->n; /* the first layer of an element is only copied */
     hs__scale(p->dtype, end - first, p->n, p->c, first * p->c_row_stride, p->c_row_stride, p->c_col_stride, p->beta);
-    for (int32_t w = 0; w < layers->workers; w++) added += add_layer(p, &layers->of[w], first, end);
+    for (int32_t w = 0; w < stack->workers; w++) added += add_layer(p, &stack->of[w], first, end);
     return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
 }
 
 static int all_arrived(const void *what)
 {
-    const hs__layers *layers = what;
-    return __atomic_load_n(&layers->arrived, __ATOMIC_SEQ_CST) == layers->workers;
+    const hs__stack *stack = what;
+    return __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST) == stack->workers;
 }
 
-void hs__layers_sum(hs__layers *layers, hs__member *self, int spin)
+void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
 {
     enum { BAND = 1 << 15 };
-    const hs_run *run = layers->run;
-    const hs_product *p = layers->product;
-    const int32_t workers = layers->workers;
-    layers->of[self->worker].deadline = self->deadline;
-    if (__atomic_add_fetch(&layers->arrived, 1, __ATOMIC_SEQ_CST) == workers)
-        for (int32_t w = 0; w < workers; w++) hs__ring(&layers->bells[w]);
-    hs__await(self, &layers->bells[self->worker], spin, all_arrived, layers);
+    const hs_run *run = stack->run;
+    const hs_product *p = stack->product;
+    const int32_t workers = stack->workers;
+    stack->of[self->worker].deadline = self->deadline;
+    if (__atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST) == workers)
+        for (int32_t w = 0; w < workers; w++) hs__ring(&stack->bells[w]);
+    hs__await(self, &stack->bells[self->worker], spin, all_arrived, stack);
     if (hs__cancelled(self->course) || p->m == 0) return;
 
     self->box = run->box_count;
     const int64_t band = larger(1, BAND / (int64_t)(element_bytes(p->dtype) * (size_t)larger(p->n, 1)));
     if (run->pace)
-        for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, layers->of[w].deadline);
+        for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, stack->of[w].deadline);
     double start = run->pace ? self->deadline : hs__since_start(self->course), transfer_end = start;
     if (run->sum_receive) {
         const double *at = run->sum_receive + 2 * (size_t)self->worker;
@@ -192,9 +192,9 @@ void hs__layers_sum(hs__layers *layers, hs__member *self, int spin)
     const int64_t end = run->sum_rows ? run->sum_rows[self->worker + 1] : p->m;
     int worked = 0;
     while (!hs__cancelled(self->course)) {
-        if (!run->sum_rows) next = __atomic_fetch_add(&layers->next_row, band, __ATOMIC_RELAXED);
+        if (!run->sum_rows) next = __atomic_fetch_add(&stack->next_row, band, __ATOMIC_RELAXED);
         if (next >= end) break;
-        const double flops = sum_rows(layers, next, smaller(next + band, end));
+        const double flops = sum_rows(stack, next, smaller(next + band, end));
         if (run->pace) hs__keep_pace(self, flops);
         if (self->is_caller) hs__poll(self->course);
         next += band, worked = 1;

@@ -1,0 +1,227 @@
+/* Schedules, real shares and the paper's integers: Liu, Shi, Zhang, Robertazzi, section 4. */
+#include "layers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool hs__layers_sequential(const hs_layers *problem) { return problem->mode == HS_SCSS || problem->mode == HS_SCCS; }
+
+static bool in_range(double time) { return time >= 1.0 / HS_LAYERS_MOST && time <= HS_LAYERS_MOST; }
+
+hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
+{
+    const int32_t p = problem->p;
+    if (problem->mode < HS_SCSS || problem->mode > HS_PCSS || p < 1) return HS_ERROR_VALUE;
+    if (problem->layers < 0 || problem->layers > INT64_C(1) << 53) return HS_ERROR_VALUE;
+    bool able = false;
+    for (int32_t i = 0; i < p; i++) {
+        const double compute = problem->compute[i], send = problem->send[i];
+        if (!in_range(compute) && !(isinf(compute) && compute > 0.0)) return HS_ERROR_VALUE;
+        if (!in_range(send) && send != 0.0) return HS_ERROR_VALUE;
+        able |= isfinite(compute);
+    }
+    if (!able) return HS_ERROR_VALUE;
+    if (!order) return HS_OK;
+    char *seen = calloc((size_t)p, 1);
+    if (!seen) return HS_ERROR_MEMORY;
+    hs_status status = HS_OK;
+    for (int32_t d = 0; d < p; d++) {
+        if (order[d] < 0 || order[d] >= p || seen[order[d]]) {
+            status = HS_ERROR_VALUE;
+            break;
+        }
+        seen[order[d]] = 1;
+    }
+    free(seen);
+    return status;
+}
+
+int32_t hs__layers_open(const hs_layers *problem, const int32_t *order, hs__layer_worker *workers)
+{
+    const bool overlap = problem->mode == HS_SCSS || problem->mode == HS_PCSS;
+    int32_t q = 0;
+    for (int32_t d = 0; d < problem->p; d++) {
+        const int32_t i = order ? order[d] : d;
+        const double compute = problem->compute[i], send = problem->send[i];
+        if (isinf(compute)) continue;
+        const double tail = overlap ? fmax(compute - send, 0.0) : compute;
+        const double hold = overlap ? fmax(compute, send) : compute + send;
+        workers[q++] = (hs__layer_worker){i, send, hold, tail, 1.0 / hold, tail / hold};
+    }
+    return q;
+}
+
+static int by_link(const void *a, const void *b)
+{
+    const hs__layer_worker *x = a, *y = b;
+    if (x->send != y->send) return x->send < y->send ? -1 : 1;
+    if (x->hold != y->hold) return x->hold < y->hold ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+void hs__layers_sort(int32_t q, hs__layer_worker *workers) { qsort(workers, (size_t)q, sizeof *workers, by_link); }
+
+double hs__layers_rate(int32_t q, const hs__layer_worker *workers, bool skip, double *shares)
+{
+    double rate = 0.0;
+    for (int32_t d = q; d-- > 0;) {
+        const double busy = workers[d].rate + workers[d].keep * rate;
+        const bool left_out = skip && !(busy > rate);
+        if (shares) shares[d] = left_out ? 0.0 : 1.0;
+        if (!left_out) rate = busy;
+    }
+    if (!shares) return rate;
+    double left = 1.0; /* of the unit of time, when the message starts */
+    for (int32_t d = 0; d < q; d++) {
+        if (shares[d] == 0.0) continue;
+        shares[d] = left * workers[d].rate;
+        left *= workers[d].keep;
+    }
+    return rate;
+}
+
+double hs__layers_end(int32_t q, const hs__layer_worker *workers, const int64_t *counts)
+{
+    double now = 0.0, end = 0.0;
+    for (int32_t d = 0; d < q; d++) {
+        const double k = (double)counts[d];
+        if (counts[d] > 0) end = fmax(end, now + k * workers[d].hold);
+        now += k * workers[d].send;
+    }
+    return end;
+}
+
+hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
+                             double *end, double *makespan)
+{
+    const hs_status status = hs__layers_check(problem, order);
+    if (status) return status;
+    int64_t left = problem->layers;
+    for (int32_t i = 0; i < problem->p; i++) {
+        if (counts[i] < 0 || counts[i] > left || (counts[i] > 0 && isinf(problem->compute[i]))) return HS_ERROR_VALUE;
+        left -= counts[i];
+    }
+    if (left) return HS_ERROR_VALUE;
+    double now = 0.0;
+    *makespan = 0.0;
+    for (int32_t d = 0; d < problem->p; d++) {
+        const int32_t i = order ? order[d] : d;
+        start[i] = received[i] = end[i] = 0.0;
+        if (!counts[i]) continue;
+        const double k = (double)counts[i], message = k * problem->send[i], work = k * problem->compute[i];
+        start[i] = now, received[i] = now + message;
+        if (problem->mode == HS_SCSS || problem->mode == HS_PCSS) end[i] = now + fmax(work, message);
+        else end[i] = now + (message + work);
+        if (hs__layers_sequential(problem)) now = received[i];
+        *makespan = fmax(*makespan, end[i]);
+    }
+    return HS_OK;
+}
+
+/* The layers that can be ended in the unit of time; shares by place, as for hs__layers_rate. */
+static double rate_of(const hs_layers *problem, int32_t q, const hs__layer_worker *workers, bool skip, double *shares)
+{
+    if (hs__layers_sequential(problem)) return hs__layers_rate(q, workers, skip, shares);
+    double rate = 0.0;
+    for (int32_t d = 0; d < q; d++) shares[d] = workers[d].rate, rate += workers[d].rate;
+    return rate;
+}
+
+hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan)
+{
+    const hs_status status = hs__layers_check(problem, order);
+    if (status) return status;
+    const size_t p = (size_t)problem->p;
+    hs__layer_worker *workers = malloc(p * sizeof *workers);
+    double *own = malloc(p * sizeof *own);
+    if (!workers || !own) return free(workers), free(own), HS_ERROR_MEMORY;
+    const int32_t q = hs__layers_open(problem, order, workers);
+    if (!order) hs__layers_sort(q, workers);
+    const double n = (double)problem->layers, rate = rate_of(problem, q, workers, true, own);
+    if (shares) {
+        memset(shares, 0, p * sizeof *shares);
+        for (int32_t d = 0; d < q; d++) shares[workers[d].index] = n * (own[d] / rate);
+    }
+    *makespan = n / rate;
+    free(workers), free(own);
+    return HS_OK;
+}
+
+hs_status hs_layers_bound(const hs_layers *problem, double *bound)
+{
+    double relaxed;
+    hs_status status = hs_layers_relaxed(problem, NULL, NULL, &relaxed);
+    if (status) return status;
+    const size_t p = (size_t)problem->p;
+    hs__layer_worker *workers = malloc(p * sizeof *workers);
+    double *hold = malloc(p * sizeof *hold), apart = 0.0;
+    int64_t *counts = malloc(p * sizeof *counts);
+    if (!workers || !hold || !counts) status = HS_ERROR_MEMORY;
+    else {
+        const int32_t q = hs__layers_open(problem, NULL, workers);
+        for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
+        status = hs_distribute(problem->layers, q, hold, counts, &apart);
+    }
+    free(workers), free(hold), free(counts);
+    if (!status) *bound = fmax(apart, relaxed * (1.0 - (double)(p + 8) * 0x1p-52)); /* for the rounding of the sum */
+    return status;
+}
+
+/* ---- the paper's integers, section 4.5 ---- */
+
+typedef struct {
+    double time;
+    int32_t place;
+} ending;
+
+static int by_time(const void *a, const void *b)
+{
+    const ending *x = a, *y = b;
+    return x->time != y->time ? (x->time < y->time ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less. */
+static void adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential, ending *endings, int64_t *counts)
+{
+    double now = 0.0;
+    for (int32_t d = 0; d < q; d++) {
+        const double k = (double)counts[d];
+        endings[d] = (ending){counts[d] ? now + k * workers[d].hold : 0.0, d};
+        if (sequential) now += k * workers[d].send;
+    }
+    qsort(endings, (size_t)q, sizeof *endings, by_time);
+    for (int32_t d = 0; excess < 0; d = d + 1 < q ? d + 1 : 0) counts[endings[d].place]++, excess++;
+    for (int32_t d = q - 1; excess > 0; d = d > 0 ? d - 1 : q - 1)
+        if (counts[endings[d].place] > 0) counts[endings[d].place]--, excess--;
+}
+
+hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts)
+{
+    const hs_status status = hs__layers_check(problem, order);
+    if (status) return status;
+    const size_t p = (size_t)problem->p;
+    hs__layer_worker *workers = malloc(p * sizeof *workers);
+    double *own = malloc(p * sizeof *own);
+    int64_t *whole = malloc(p * sizeof *whole);
+    ending *endings = malloc(p * sizeof *endings);
+    if (!workers || !own || !whole || !endings) return free(workers), free(own), free(whole), free(endings), HS_ERROR_MEMORY;
+    const int32_t q = hs__layers_open(problem, order, workers);
+    const double n = (double)problem->layers, rate = rate_of(problem, q, workers, false, own);
+    int64_t excess = -problem->layers;
+    for (int32_t d = 0; d < q; d++) {
+        own[d] = n * (own[d] / rate);
+        const double below = floor(own[d]), half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50; /* .5 up to rounding goes down */
+        whole[d] = (int64_t)below + (own[d] - below > half);
+        excess += whole[d];
+    }
+    adjust(excess, q, workers, hs__layers_sequential(problem), endings, whole);
+    memset(counts, 0, p * sizeof *counts);
+    if (shares) memset(shares, 0, p * sizeof *shares);
+    for (int32_t d = 0; d < q; d++) {
+        counts[workers[d].index] = whole[d];
+        if (shares) shares[workers[d].index] = own[d];
+    }
+    free(workers), free(own), free(whole), free(endings);
+    return HS_OK;
+}
