@@ -57,7 +57,7 @@ def plot_layers(plan: LayersPlan, ax: Axes | None = None) -> Axes:
     x = places["B"]
     _draw_boxes(ax, first, nothing, last, whole, colours, (last - first) * unit)
     _draw_boxes(ax, x + nothing, first, x + whole, last, colours, (last - first) * unit)
-    shifts = step * np.arange(q)[::-1]
+    shifts = step * np.arange(q, dtype=np.float64)[::-1]
     left = places["C"] + shifts
     _draw_boxes(ax, left, -shifts, left + 1.0, 1.0 - shifts, colours[::-1], np.full(q, min(step, 1.0) * unit))
     for name, x in places.items():
