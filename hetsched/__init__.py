@@ -11,6 +11,7 @@ from .cuboids import Cuboids, cuboids
 from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
+from .layers import LayersPlan, layers_star
 from .lu import LuPlan, plan_lu
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
@@ -57,6 +58,7 @@ __all__ = [
     "FilesPlan",
     "FilesProduct",
     "InfeasibleError",
+    "LayersPlan",
     "LuPattern",
     "LuPlan",
     "MaxTasks",
@@ -84,6 +86,7 @@ __all__ = [
     "det",
     "distribute",
     "distribute_profile",
+    "layers_star",
     "lu_factor",
     "lu_pattern",
     "lu_solve",

@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine, star_run
+from .cuboids import Cuboids
 from .errors import EmulationWarning
+from .layers import LayersPlan
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
 from .plan import relative_speeds
 from .platform import Platform
 from .product import COMMUNICATION, UNIT, ProductPlan, Task, in_shared_layers
-from .product_methods import plan_matmul, plan_of_partition
+from .product_methods import plan_matmul, plan_of_boxes, plan_of_partition
 from .simulate import simulate
 from .star import StarPlan
 from .sweep import Kernel, Stencil, checked, stencil_rate
@@ -289,7 +291,7 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition | StarPlan,
+        plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan,
         A: ArrayLike,
         B: ArrayLike,
         C: Array | None = None,
@@ -301,9 +303,11 @@ class Pool:
         trace: bool = False,
         progress: Progress | None = None,
     ) -> Any:
-        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, or a `partition` of C's elements or square blocks.
+        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, a `partition` of C's elements or square blocks,
+        `cuboids` of the iterations, or `layers_star`, whose n are the elements or blocks of the inner dimension.
 
-        Parameters and results are those of `matmul`, with C for out; communication is for a partition, in steps of its blocks.
+        Parameters and results are those of `matmul`, with C for out; communication is for a partition, with its blocks as steps,
+        and for cuboids. Layers have their mode.
 
         order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
         request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
@@ -327,16 +331,18 @@ class Pool:
         x = operands(A, B, C, alpha, beta)
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-        if isinstance(plan, StarPlan | ProductPlan) and communication != "once":
+        if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
             raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
         if isinstance(plan, StarPlan):
             record = self._run_star(threads, plan, x, order, progress, trace)
             return (x.result, record) if trace else x.result
         if order != "plan":
             raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
+        flops = _engine.flops_per_update(x.c.dtype)
         if isinstance(plan, Partition):
-            flops = _engine.flops_per_update(x.c.dtype)
             plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
+        elif isinstance(plan, Cuboids | LayersPlan):
+            plan = plan_of_boxes(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
         elif not isinstance(plan, ProductPlan):
             raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
         if plan.shape != x.sizes:

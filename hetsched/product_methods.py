@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from . import _check, _engine
 from .allocate import distribute
-from .cuboids import cuboids
+from .cuboids import Cuboids, cuboids
 from .errors import InfeasibleError
 from .floorplan import METHODS as PARTITIONS
+from .layers import MODES, LayersPlan
 from .partition import Partition, partition
 from .platform import Platform
 from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_zones
@@ -25,7 +26,6 @@ METHODS = ("auto", *_OWN, *(name for name in PARTITIONS if name not in _OWN))
 _FEW = 64
 
 _MOST = 1e80  # times this far apart are as good as infinite
-_LAYER_MODES = ("scss", "sccs", "pccs", "pcss")  # hs_layers_mode
 
 
 def plan_matmul(
@@ -106,7 +106,7 @@ def _layers(task: Task) -> ProductPlan:
     send[send < 1.0 / _MOST] = 0.0
     port = np.argsort(send, kind="stable")  # the best order of messages
     speed = np.argsort(compute + send, kind="stable")
-    mode = _LAYER_MODES.index("sccs" if task.communication == "once" else task.communication)
+    mode = MODES.index("sccs" if task.communication == "once" else task.communication)
     plans = []
     for enrolled in range(1, p + 1) if p <= _FEW else (p,):
         time = np.full(p, np.inf)
@@ -144,6 +144,41 @@ def plan_of_partition(
         raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     return in_zones(given.method, _in_elements(given.pieces, block), task)
+
+
+def plan_of_boxes(
+    given: Cuboids | LayersPlan,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
+    communication: str,
+) -> ProductPlan:
+    """The product over boxes of its iterations, or over layers, of elements or blocks; layers have a mode of their own."""
+    p = len(given.names)
+    if p != len(platform):
+        raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
+    if isinstance(given, LayersPlan):
+        block = -(-k // max(given.n, 1))
+        if -(-k // max(block, 1)) != given.n:
+            raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
+        boxes = np.zeros((p, 7), np.int64)
+        boxes[:, 0], boxes[:, 3], boxes[:, 6] = np.arange(p), block * given.displs, block * given.counts
+        boxes[:, 4:6] = m, n
+        boxes, communication = boxes[given.order], given.mode
+    elif given.shape is None:
+        raise ValueError("plan has boxes of the unit cube: give cuboids() a shape")
+    else:
+        block = -(-m // given.shape[0])
+        if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
+            raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
+        boxes = np.concatenate((np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1)
+    if communication not in COMMUNICATION or COMMUNICATION[communication][0]:
+        raise ValueError(f"communication must be one of once, scss, sccs, pccs, pcss for such a plan, got {communication!r}")
+    name = "layers" if isinstance(given, LayersPlan) else "cuboids"
+    return in_layers(name, boxes, Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False))
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:

@@ -219,3 +219,48 @@ def test_pictures():
     assert "layers" in ax.get_title()
     assert "<svg" in plan._repr_html_()
     plt.close("all")
+
+
+@pytest.mark.parametrize("mode", ["scss", "sccs", "pccs", "pcss"])
+def test_a_plan_of_layers_star_runs(mode):
+    """In the units of the pool, its makespan is when the sum begins."""
+    n, times, costs = 48, np.array([2.0, 3.0, 5.0, 7.0]), np.array([30.0, 8.0, 50.0, 4.0])
+    plan = hs.layers_star(n, 2e-9 * times, 8e-9 * costs, mode, "best")
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    with hs.Pool(hs.Platform.star(times, link_costs=costs), emulate=True, time_scale=200.0) as pool:
+        C, trace = pool.run(plan, A, B, trace=True)
+        twice = pool.run(plan, np.hstack([A, A]), np.vstack([B, B]))  # blocks of two
+        with pytest.raises(ValueError, match="communication is for a partition, got 'pccs' with a LayersPlan"):
+            pool.run(plan, A, B, communication="pccs")
+    np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(twice, 2 * (A @ B), rtol=0, atol=1e-12)
+    sums = [e for e in trace.events if e.what == "sum" or (e.kind == "transfer" and e.start > 200 * plan.makespan * 0.999)]
+    rest = [e for e in trace.events if e.kind != "wait" and e not in sums]  # work that waits for its data ends with it
+    assert max(e.end for e in rest) >= 200 * plan.makespan * (1 - 1e-9)
+    assert min(e.start for e in sums) >= 200 * plan.makespan * (1 - 1e-9)
+    simulated = hs.simulate(plan)
+    for worker, finish in enumerate(simulated.finish):
+        ends = [e.end for e in rest if e.worker == worker]
+        assert max(ends, default=0.0) >= 200 * finish * (1 - 1e-9)
+    assert trace.predicted > 200 * plan.makespan
+
+
+def test_given_cuboids_run():
+    platform = hs.Platform.star([1.0, 2.0, 3.0, 4.0])
+    cubes = hs.cuboids(platform, shape=(10, 12, 14))
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((20, 28)), rng.standard_normal((28, 23))  # blocks of 2, the last column short
+    for pool in (hs.Pool(platform), hs.Pool(platform, emulate=True, time_scale=1e3)):
+        with pool:
+            np.testing.assert_allclose(pool.run(cubes, A, B), A @ B, rtol=0, atol=1e-12)
+            with pytest.raises(ValueError, match=r"plan has shape \(10, 12, 14\), which is neither \(20, 26, 28\)"):
+                pool.run(cubes, A, np.ones((28, 26)))
+            with pytest.raises(ValueError, match="communication must be one of once, .* got 'parallel'"):
+                pool.run(cubes, A, B, communication="parallel")
+            with pytest.raises(ValueError, match="unit cube: give cuboids"):
+                pool.run(hs.cuboids(platform), A, B)
+            with pytest.raises(ValueError, match="plan is for 3 workers, the pool has 4"):
+                pool.run(hs.cuboids([1, 2, 3], shape=(10, 12, 14)), A, B)
+            with pytest.raises(ValueError, match="plan has n = 9, which is neither k = 28"):
+                pool.run(hs.layers_star(9, [1, 2, 3, 4]), A, B)

@@ -8,7 +8,7 @@
 
 #include "layers.h"
 
-enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, NEAR = 3, STEPS = 26 };
+enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
 static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;
 
 /* least[m - low]: when these many layers, or more, can be ended; low .. high. least does not decrease. */
@@ -69,24 +69,25 @@ static table window(int64_t n, double time, int32_t q, const hs__layer_worker *p
  * never grows faster than m; below it the least of the second is that of a window that slides: O(1) a number. queue: [size of next] */
 static void prepend(const hs__layer_worker *worker, const table *next, table *now, int64_t *queue)
 {
-    const double send = worker->send, hold = worker->hold, tail = worker->tail, *after = next->least - next->low;
-    int64_t first = 0, end = 0, seen = next->low - 1, full = next->low - 1; /* full: the most left with which it ends last itself */
+    const double send = worker->send, hold = worker->hold, tail = worker->tail, *least = next->least;
+    const int64_t low = next->low;
+    int64_t first = 0, end = 0, seen = low - 1, full = low - 1; /* full: the most left with which it ends last itself */
     for (int64_t m = now->low; m <= now->high; m++) {
         double *best = &now->least[m - now->low];
-        if (m < next->low) {
-            *best = fmin(*best, after[next->low]);
+        if (m < low) {
+            *best = fmin(*best, least[0]);
             continue;
         }
         const int64_t limit = m < next->high ? m : next->high;
-        while (full < limit && (double)(m - full - 1) * tail >= after[full + 1]) full++;
+        while (full < limit && (double)(m - full - 1) * tail >= least[full + 1 - low]) full++;
         while (seen < limit) {
-            seen++;
-            while (end > first && after[queue[end - 1]] + (double)(seen - queue[end - 1]) * send >= after[seen]) end--;
+            const double latest = least[++seen - low];
+            while (end > first && least[queue[end - 1] - low] + (double)(seen - queue[end - 1]) * send >= latest) end--;
             queue[end++] = seen;
         }
         while (first < end && queue[first] <= full) first++;
-        if (full >= next->low) *best = fmin(*best, (double)(m - full) * hold);
-        if (first < end) *best = fmin(*best, (double)(m - queue[first]) * send + after[queue[first]]);
+        if (full >= low) *best = fmin(*best, (double)(m - full) * hold);
+        if (first < end) *best = fmin(*best, (double)(m - queue[first]) * send + least[queue[first] - low]);
     }
 }
 
@@ -220,18 +221,22 @@ static void read_counts(const solver *s, int32_t q, const hs__layer_worker *work
     drop(sum - s->n, q, counts);
 }
 
-/* The best counts for this order; *optimal says whether that is proven. */
+/* The best counts for this order; *optimal says whether that is proven. Where the windows would be too wide, as all layers might be
+ * left out somewhere at no loss, the real shares are a proof up to rounding, or there is none. */
 static hs_status solve(solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
 {
+    const double bound = (double)s->n / hs__layers_rate(q, workers, true, NULL);
     *optimal = false;
     for (double width = NARROW;; width *= 8.0) {
         around(s, q, workers, width);
-        if (width > NARROW && states_of(s, q) > MOST_STATES) return HS_OK;
+        if (width > WIDE || (width > NARROW && states_of(s, q) > MOST_STATES)) return HS_OK;
         double time;
         hs_status status = fill(s, q, workers, &time);
         if (status) return status;
         read_counts(s, q, workers, counts);
         *end = hs__layers_end(q, workers, counts);
+        *optimal = *end <= bound * (1.0 + (double)(q + 8) * 0x1p-52);
+        if (*optimal) return HS_OK;
         status = within(s, q, workers, *end);
         if (status == HS_ERROR_UNSUPPORTED) continue;
         if (!status) status = fill(s, q, workers, &time);

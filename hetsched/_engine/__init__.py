@@ -639,10 +639,8 @@ class Layers:
     def exact(self) -> tuple[NDArray[np.int64], bool]:
         """Counts of hs_layers_exact by index, and whether they are proven optimal."""
         counts, optimal = np.empty(self.p, np.int64), ffi.new("int *")
-        given = self.handle, ffi.NULL
-        _cancellable(
-            lambda cancel: lib.hs_layers_exact(*given, cancel, _int64s(counts), optimal), self.p * min(self.n, 999) > 10**4
-        )
+        outputs = _int64s(counts), optimal
+        _cancellable(lambda cancel: lib.hs_layers_exact(self.handle, ffi.NULL, cancel, *outputs), self.p > 50)
         return counts, bool(optimal[0])
 
     def best(self, work: int) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:

@@ -1,0 +1,220 @@
+/* hs_layers_*: brute force in integers over counts and orders, large numbers, every refusal, a cancelled call, scarce memory. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "scarce.h"
+
+enum { P = 4, N = 7 };
+
+typedef struct {
+    int mode, p, n;
+    int64_t work[P], message[P];
+} instance;
+
+static int64_t end_of(const instance *x, const int *order, const int *counts)
+{
+    int64_t link = 0, last = 0;
+    for (int d = 0; d < x->p; d++) {
+        const int i = order[d];
+        const int64_t begins = x->mode == HS_SCSS || x->mode == HS_SCCS ? link : 0, comes = begins + counts[i] * x->message[i];
+        int64_t ends = comes + counts[i] * x->work[i];
+        if (x->mode == HS_SCSS || x->mode == HS_PCSS) {
+            ends = begins + counts[i] * x->work[i];
+            if (ends < comes) ends = comes;
+        }
+        link = comes;
+        if (counts[i] && ends > last) last = ends;
+    }
+    return last;
+}
+
+/* Over all counts, the workers from i on sharing `left` layers. */
+static int64_t least_end(const instance *x, const int *order, int *counts, int i, int left)
+{
+    if (i == x->p - 1) {
+        counts[i] = left;
+        return end_of(x, order, counts);
+    }
+    int64_t least = INT64_MAX;
+    for (int k = 0; k <= left; k++) {
+        counts[i] = k;
+        const int64_t end = least_end(x, order, counts, i + 1, left - k);
+        if (end < least) least = end;
+    }
+    return least;
+}
+
+/* Over all orders of order[k .. p) too. */
+static int64_t least_of_all(const instance *x, int *order, int k)
+{
+    int counts[P];
+    if (k == x->p) return least_end(x, order, counts, 0, x->n);
+    int64_t least = INT64_MAX;
+    for (int d = k; d < x->p; d++) {
+        int kept = order[k];
+        order[k] = order[d], order[d] = kept;
+        const int64_t end = least_of_all(x, order, k + 1);
+        if (end < least) least = end;
+        order[d] = order[k], order[k] = kept;
+    }
+    return least;
+}
+
+static void random_instances(void)
+{
+    for (int round = 0; round < 1500; round++) {
+        instance x = {.mode = round % 4, .p = 1 + (int)check_random(P), .n = (int)check_random(N + 1)};
+        const int limit = round % 3 ? 6 : 60, power = (int)check_random(500) - 250;
+        double compute[P], send[P], start[P], received[P], end[P], makespan, bound, relaxed, shares[P];
+        for (int i = 0; i < x.p; i++) {
+            x.work[i] = 1 + check_random((unsigned)limit), x.message[i] = check_random((unsigned)limit);
+            compute[i] = ldexp((double)x.work[i], power), send[i] = ldexp((double)x.message[i], power);
+        }
+        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send};
+        int order[P] = {0, 1, 2, 3}, scratch[P], optimal = -7;
+        const int swap = (int)check_random((unsigned)x.p);
+        order[0] = swap, order[swap] = 0;
+        int64_t counts[P];
+        int32_t chosen[P];
+        CHECK(hs_layers_exact(&problem, order, NULL, counts, &optimal) == HS_OK && optimal == 1);
+        CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK);
+        CHECK(ldexp(makespan, -power) == (double)least_end(&x, order, scratch, 0, x.n));
+        CHECK(hs_layers_relaxed(&problem, order, shares, &relaxed) == HS_OK && relaxed <= makespan * (1 + 1e-14));
+        CHECK(hs_layers_best(&problem, 1000, NULL, chosen, counts, &optimal) == HS_OK && optimal == 1);
+        CHECK(hs_layers_schedule(&problem, chosen, counts, start, received, end, &makespan) == HS_OK);
+        CHECK(ldexp(makespan, -power) == (double)least_of_all(&x, order, 0));
+        CHECK(hs_layers_bound(&problem, &bound) == HS_OK && bound <= makespan);
+        CHECK(hs_layers_paper(&problem, order, NULL, counts) == HS_OK);
+        CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK && makespan >= bound);
+    }
+}
+
+/* 2^53 layers, and platforms whose times lie far apart: the sum is right, and the makespan close to the relaxed one. */
+static void extremes(void)
+{
+    const double ends[] = {0x1p-300, 0x1p-200, 1e-9, 1, 3, 1e9, 0x1p200, 0x1p300};
+    for (int round = 0; round < 600; round++) {
+        enum { MANY = 9 };
+        double compute[MANY], send[MANY], start[MANY], received[MANY], end[MANY], relaxed, makespan, shares[MANY], slowest = 0;
+        const int p = 1 + (int)check_random(MANY);
+        for (int i = 0; i < p; i++) {
+            compute[i] = round % 2 ? ends[check_random(8)] : 1 + check_random(9), send[i] = round % 2 ? ends[check_random(8)] : check_random(3);
+            if (i > 0 && check_random(9) == 0) compute[i] = INFINITY;
+            else if (round % 2 == 0) slowest = fmax(slowest, compute[i] + send[i]);
+        }
+        const int64_t n = round % 5 ? (INT64_C(1) << 53) >> check_random(54) : 0;
+        const hs_layers problem = {.mode = (int32_t)check_random(4), .p = p, .layers = n, .compute = compute, .send = send};
+        int64_t counts[MANY], sum = 0;
+        int32_t order[MANY] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+        int optimal;
+        const hs_status status = round % 3 ? hs_layers_exact(&problem, NULL, NULL, counts, &optimal)
+                                           : hs_layers_best(&problem, 1000, NULL, order, counts, &optimal);
+        if (!CHECK(status == HS_OK)) continue;
+        for (int i = 0; i < p; i++) sum += counts[i];
+        CHECK(sum == n);
+        CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK);
+        CHECK(hs_layers_relaxed(&problem, order, shares, &relaxed) == HS_OK);
+        CHECK(makespan >= relaxed * (1 - 1e-12));
+        if (round % 2 == 0) CHECK(makespan <= relaxed * (1 + 1e-12) + 2 * p * slowest);
+        CHECK(hs_layers_paper(&problem, NULL, shares, counts) == HS_OK);
+        for (int i = 0; i < p; i++) sum -= counts[i];
+        CHECK(sum == 0);
+    }
+}
+
+/* Equal slow links: every number of layers may be left, and there are too many of them. */
+static void more_than_are_proven(void)
+{
+    enum { MANY = 60 };
+    double compute[MANY], send[MANY], start[MANY], received[MANY], end[MANY], makespan, bound;
+    int64_t counts[MANY];
+    int32_t order[MANY];
+    int optimal = 1;
+    for (int i = 0; i < MANY; i++) compute[i] = 1 + check_random(9) / 7.0, send[i] = 1;
+    const hs_layers problem = {.mode = HS_SCCS, .p = MANY, .layers = INT64_C(1) << 40, .compute = compute, .send = send};
+    CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && !optimal);
+    CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
+    CHECK(hs_layers_bound(&problem, &bound) == HS_OK && makespan <= bound * (1 + 1e-10));
+    const hs_layers few = {.mode = HS_SCSS, .p = MANY, .layers = 50, .compute = compute, .send = send};
+    for (int64_t work = 0; work <= 1000000; work += 1000000) {
+        CHECK(hs_layers_best(&few, work, NULL, order, counts, &optimal) == HS_OK && !optimal);
+        CHECK(hs_layers_schedule(&few, order, counts, start, received, end, &makespan) == HS_OK);
+    }
+}
+
+static void refusals(void)
+{
+    const double one[3] = {1, 1, 1}, bad[] = {-1, NAN, -INFINITY, 0x1p-301, 0x1p301, 0}, endless[3] = {INFINITY, INFINITY, INFINITY};
+    const int32_t orders[][3] = {{0, 1, 1}, {0, 1, 3}, {0, 1, -1}};
+    double out[9] = {-7}, makespan = -7;
+    int64_t counts[3] = {-7, -7, -7};
+    int32_t chosen[3] = {-7};
+    int optimal = -7;
+    for (int k = 0; k < 16; k++) {
+        double compute[3] = {1, 1, 1}, send[3] = {1, 1, 1};
+        hs_layers x = {.mode = HS_SCSS, .p = 3, .layers = 5, .compute = compute, .send = send};
+        if (k < 6) compute[2] = bad[k];
+        else if (k < 11) send[2] = bad[k - 6];
+        else if (k == 11) send[2] = INFINITY;
+        else if (k == 12) x.mode = 4;
+        else if (k == 13) x.p = 0;
+        else if (k == 14) x.layers = (INT64_C(1) << 53) + 1;
+        else x.compute = endless;
+        CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_layers_best(&x, 9, NULL, chosen, counts, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_layers_paper(&x, NULL, out, counts) == HS_ERROR_VALUE && hs_layers_bound(&x, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_layers_relaxed(&x, NULL, out, &makespan) == HS_ERROR_VALUE);
+    }
+    hs_layers x = {.mode = HS_SCSS, .p = 3, .layers = -1, .compute = one, .send = one};
+    CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == HS_ERROR_VALUE);
+    x.layers = 5, x.mode = -1;
+    CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == HS_ERROR_VALUE);
+    x.mode = HS_SCSS;
+    for (int k = 0; k < 3; k++) {
+        CHECK(hs_layers_exact(&x, orders[k], NULL, counts, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_layers_paper(&x, orders[k], out, counts) == HS_ERROR_VALUE);
+        CHECK(hs_layers_relaxed(&x, orders[k], out, &makespan) == HS_ERROR_VALUE);
+    }
+    const int64_t wrong[][3] = {{5, 0, 1}, {4, 0, 0}, {6, -1, 0}, {3, 1, 0}};
+    for (int k = 0; k < 4; k++) CHECK(hs_layers_schedule(&x, NULL, wrong[k], out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    const double half[3] = {1, INFINITY, 1};
+    x.compute = half;
+    CHECK(hs_layers_schedule(&x, NULL, (const int64_t[]){4, 1, 0}, out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_layers_exact(&x, NULL, &(int){1}, counts, &optimal) == HS_ERROR_CANCELLED);
+    CHECK(hs_layers_best(&x, 9, &(int){1}, chosen, counts, &optimal) == HS_ERROR_CANCELLED);
+    CHECK(out[0] == -7 && makespan == -7 && counts[0] == -7 && chosen[0] == -7 && optimal == -7);
+}
+
+static void scarce(void)
+{
+#ifdef HS_TEST_SCARCE
+    const double compute[3] = {3, 4, 5}, send[3] = {1, 2, 1};
+    const int32_t order[3] = {2, 1, 0};
+    double shares[3] = {-7}, makespan = -7;
+    int64_t counts[3] = {-7};
+    int32_t chosen[3] = {-7};
+    int optimal = -7;
+    hs_layers x = {.mode = HS_SCSS, .p = 3, .layers = 5000, .compute = compute, .send = send};
+    CHECK_SCARCE(hs_layers_exact(&x, order, NULL, counts, &optimal), counts[0] == -7 && optimal == -7);
+    CHECK_SCARCE(hs_layers_best(&x, 99, NULL, chosen, (counts[0] = -7, counts), &optimal), counts[0] == -7 && chosen[0] == -7);
+    CHECK_SCARCE(hs_layers_paper(&x, order, shares, (counts[0] = -7, counts)), counts[0] == -7 && shares[0] == -7);
+    shares[0] = -7;
+    CHECK_SCARCE(hs_layers_relaxed(&x, order, shares, &makespan), shares[0] == -7 && makespan == -7);
+    makespan = -7;
+    CHECK_SCARCE(hs_layers_bound(&x, &makespan), makespan == -7);
+    x.mode = HS_PCSS;
+    CHECK_SCARCE(hs_layers_exact(&x, NULL, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
+#endif
+}
+
+int main(void)
+{
+    random_instances();
+    extremes();
+    more_than_are_proven();
+    refusals();
+    scarce();
+    return check_result();
+}
