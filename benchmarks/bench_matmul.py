@@ -26,7 +26,7 @@ from hetsched import _engine
 from hetsched.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
-SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200)]  # m, k, n
+SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200), (100, 100_000, 100), (32, 300_000, 32)]  # m, k, n
 PAUSE = 0.25  # OpenBLAS's threads keep their cores busy for more than 50 ms after a call
 
 
