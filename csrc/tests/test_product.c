@@ -89,7 +89,12 @@ static void shared_boxes(hs_pool *pool)
 
 static void layered_boxes(hs_pool *pool)
 {
-    /* Worker 1 begins in the middle and has two boxes; worker 0 has the first of the depth, over a part of C; worker 2 the rest. */
+    /* Worker 1 begins in the middle and has two boxes; workers 0 and 2 have the first of the depth, each of a part of C. */
+    const hs_box across[] = {
+        {.worker = 0, .row = 0, .col = 0, .height = 37, .width = 20, .length = 100},
+        {.worker = 2, .row = 0, .col = 20, .height = 37, .width = 9, .length = 100},
+        {.worker = 1, .row = 0, .col = 0, .depth = 100, .height = 37, .width = 29, .length = 100},
+    };
     const hs_box boxes[] = {
         {.worker = 1, .row = 0, .col = 0, .depth = 100, .height = 37, .width = 29, .length = 30},
         {.worker = 0, .row = 0, .col = 0, .height = 20, .width = 29, .length = 100},
@@ -103,6 +108,7 @@ static void layered_boxes(hs_pool *pool)
             double complex alpha = layouts % 4 ? 2 : 1, beta = layouts % 5;
             if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
             one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &run);
+            one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &(hs_run){.boxes = across, .box_count = 3, .layered = 1});
         }
     one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3, &(hs_run){.boxes = boxes, .box_count = 4, .layered = 1}); /* alpha 0: nothing to sum */
 }
@@ -130,6 +136,25 @@ static void layers_of_the_whole(hs_pool *pool)
     one_case(pool, HS_FLOAT64, 512, 1, 16 * 1024, 0, 1, 0, NULL); /* a line of 4096 bytes is spread */
     CHECK(hs_gemm_boxes(9, 14, 700, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(9, 14, K, 1, NULL, NULL, 0) == 0);
     CHECK(hs_gemm_boxes(900, 1400, K, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(0, 0, 0, 3, NULL, NULL, 0) == 0);
+}
+
+static void layers_are_taken_over(hs_pool *pool)
+{
+    enum { N = 64, K = 64 * 1024, BOXES = 64 };
+    double *x = calloc((size_t)N * K, sizeof *x), c[N * N];
+    hs_box boxes[BOXES];
+    for (int i = 0; i < BOXES; i++) boxes[i] = (hs_box){.depth = i * (K / BOXES), .height = N, .width = N, .length = K / BOXES};
+    hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = K, .a = x, .a_row_stride = K, .a_col_stride = 1, .b = x, .b_row_stride = N,
+                          .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    int others = 0;
+    for (int round = 0; round < 100 && !others; round++) {
+        hs_event events[2 * BOXES];
+        hs_run run = {.boxes = boxes, .box_count = BOXES, .cooperative = 1, .layered = 1, .events = events, .event_capacity = 2 * BOXES};
+        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+        for (int32_t i = 0; i < run.event_count; i++) others += events[i].worker != 0 && events[i].box < BOXES;
+    }
+    CHECK(others > 0); /* all boxes were worker 0's */
+    free(x);
 }
 
 static void layered_times(hs_pool *pool)
@@ -333,6 +358,7 @@ int main(void)
     shared_boxes(pool);
     layered_boxes(pool);
     layers_of_the_whole(pool);
+    layers_are_taken_over(pool);
     layered_times(pool);
     refused_layers(pool);
     calling_from_the_poll_function(pool);
