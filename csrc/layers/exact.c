@@ -57,9 +57,8 @@ static table window(int64_t n, double time, int32_t q, const hs__layer_worker *p
     const double layers = (double)n, safe = time * (1.0 + 0x1p-40);
     const double most = most_done(n, safe, q, prefix, rate, 1.0), least = -most_done(n, safe, q, prefix, rate, -1.0);
     const double low = ceil(layers - most), high = floor(fmin(layers - least, safe * rate * (1.0 + 0x1p-40)));
-    table x = {.low = low > 0.0 ? (int64_t)low : 0, .high = high < layers ? (int64_t)high : n};
-    if (!(high >= 0.0)) x.high = -1;
-    return x;
+    if (!(low <= high) || high < 0.0 || low > layers) return (table){0, -1, NULL};
+    return (table){low > 0.0 ? (int64_t)low : 0, high < layers ? (int64_t)high : n, NULL};
 }
 
 /* ---- the programme ---- */
