@@ -11,7 +11,7 @@
 enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
 static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;
 
-/* least[m - low]: when these many layers, or more, can be ended; low .. high. least does not decrease. */
+/* least[m - low]: when m layers can be ended; low .. high. It never falls as m grows: one more layer for somebody. */
 typedef struct {
     int64_t low, high;
     double *least;
@@ -73,7 +73,7 @@ static void prepend(const hs__layer_worker *worker, const table *next, table *no
     int64_t first = 0, end = 0, seen = low - 1, full = low - 1; /* full: the most left with which it ends last itself */
     for (int64_t m = now->low; m <= now->high; m++) {
         double *best = &now->least[m - now->low];
-        if (m < low) {
+        if (m < low) { /* by the rounding of the windows only; more layers will do for fewer */
             *best = fmin(*best, least[0]);
             continue;
         }
@@ -93,12 +93,6 @@ static void prepend(const hs__layer_worker *worker, const table *next, table *no
 static void start_table(table *x)
 {
     for (int64_t m = x->low; m <= x->high; m++) x->least[m - x->low] = INFINITY;
-}
-
-/* More layers will do for fewer. */
-static void end_table(table *x)
-{
-    for (int64_t m = x->high; m > x->low; m--) x->least[m - 1 - x->low] = fmin(x->least[m - 1 - x->low], x->least[m - x->low]);
 }
 
 /* The best number of layers for this worker if m are to do, and what that leaves: out. Returns the time. */
@@ -193,7 +187,6 @@ static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, dou
         start_table(now);
         if (d == q) now->least[0] = 0.0;
         else prepend(&workers[d], &s->tables[d + 1], now, s->queue);
-        end_table(now);
     }
     *time = s->tables[0].least[0];
     return HS_OK;
@@ -343,7 +336,6 @@ static hs_status fill_sets(solver *s, int32_t q, table *tables, int64_t states)
         if (!set) now->least[0] = 0.0;
         for (int32_t d = 0; d < q; d++)
             if (set >> d & 1 && !is_empty(&tables[set & ~(1 << d)])) prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
-        end_table(now);
     }
     return HS_OK;
 }
