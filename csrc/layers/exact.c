@@ -112,23 +112,34 @@ static double choose(const hs__layer_worker *worker, const table *next, int64_t 
 
 typedef struct {
     int64_t n;
-    int32_t p;                     /* room for so many workers */
     const int *cancel;
-    hs__layer_worker *sorted;      /* [p] scratch */
-    double *shares;                /* [p] scratch */
-    table *tables;                 /* [p + 1] of the workers from each place on */
-    double *room;                  /* [states] of the tables; NULL at first */
-    int64_t *queue;                /* [states] */
-    int64_t states;
+    hs__layer_worker *sorted; /* [p] scratch */
+    double *shares;           /* [p] scratch */
+    table *tables;            /* [p + 1] of the workers from each place on */
+    double *room;             /* [states] of the tables; NULL at first */
+    int64_t *queue;           /* [widest] */
+    int64_t states, widest;
 } solver;
 
-static hs_status reserve(solver *s, int64_t states)
+/* Room for the tables of these windows. */
+static hs_status reserve(solver *s, int64_t count, const table *tables)
 {
-    if (states <= s->states) return HS_OK;
-    free(s->room), free(s->queue);
-    s->room = malloc((size_t)states * sizeof *s->room), s->queue = malloc((size_t)states * sizeof *s->queue);
-    s->states = s->room && s->queue ? states : 0;
-    return s->states ? HS_OK : HS_ERROR_MEMORY;
+    int64_t states = 0, widest = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t size = size_of(&tables[k]);
+        states += size, widest = size > widest ? size : widest;
+    }
+    if (states > s->states) {
+        free(s->room);
+        s->room = malloc((size_t)states * sizeof *s->room);
+        s->states = s->room ? states : 0;
+    }
+    if (widest > s->widest) {
+        free(s->queue);
+        s->queue = malloc((size_t)widest * sizeof *s->queue);
+        s->widest = s->queue ? widest : 0;
+    }
+    return s->room && s->queue ? HS_OK : HS_ERROR_MEMORY;
 }
 
 static int64_t states_of(const solver *s, int32_t q)
@@ -177,7 +188,7 @@ static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, dou
     *time = INFINITY;
     for (int32_t d = 0; d <= q; d++)
         if (is_empty(&s->tables[d])) return HS_OK;
-    const hs_status status = reserve(s, states_of(s, q));
+    const hs_status status = reserve(s, q + 1, s->tables);
     if (status) return status;
     double *room = s->room;
     for (int32_t d = q; d >= 0; d--) {
@@ -298,12 +309,11 @@ static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return
 
 /* The windows of every set of workers that may come last, if all end by the time. Any order is allowed within the set and before it:
  * the fastest links first is the best one for real shares. HS_ERROR_UNSUPPORTED if they are too many. */
-static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker *parts, table *tables, int64_t *states)
+static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker *parts, table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
     const double needed = (double)s->n * (1.0 - (double)(q + 8) * 0x1p-45);
-    int64_t sets = 0;
-    *states = 2;
+    int64_t sets = 0, states = 2;
     tables[0] = (table){0, 0, NULL}, tables[all] = (table){s->n, s->n, NULL};
     for (int32_t set = 1; set < all; set++) {
         if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
@@ -315,16 +325,16 @@ static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker
         const double rate = hs__layers_rate(q - before, parts + before, true, NULL);
         if (time * gain(before, parts, 1.0, rate) < needed) continue;
         tables[set] = window(s->n, time, before, parts, rate);
-        *states += size_of(&tables[set]);
-        if (++sets > MOST_SETS || *states > MOST_STATES / 2) return HS_ERROR_UNSUPPORTED;
+        states += size_of(&tables[set]);
+        if (++sets > MOST_SETS || states > MOST_STATES / 2) return HS_ERROR_UNSUPPORTED;
     }
     return HS_OK;
 }
 
-static hs_status fill_sets(solver *s, int32_t q, table *tables, int64_t states)
+static hs_status fill_sets(solver *s, int32_t q, table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
-    const hs_status status = reserve(s, states);
+    const hs_status status = reserve(s, INT64_C(1) << q, tables);
     if (status) return status;
     double *room = s->room;
     for (int32_t set = 0; set <= all; set++) {
@@ -366,9 +376,8 @@ static hs_status prove(solver *s, int32_t q, hs__layer_worker *workers, int64_t 
     if (q > MOST_ALL) return HS_OK;
     table *tables = malloc(((size_t)1 << q) * sizeof *tables);
     hs__layer_worker *parts = malloc((size_t)q * sizeof *parts);
-    int64_t states;
-    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables, &states) : HS_ERROR_MEMORY;
-    if (status == HS_OK) status = fill_sets(s, q, tables, states);
+    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
+    if (status == HS_OK) status = fill_sets(s, q, tables);
     if (status == HS_OK) {
         *optimal = true;
         if (tables[((size_t)1 << q) - 1].least[0] < *end * (1.0 - 0x1p-48)) {
@@ -431,7 +440,7 @@ static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
-    solver s = {.n = problem->layers, .p = problem->p, .cancel = cancel};
+    solver s = {.n = problem->layers, .cancel = cancel};
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     int64_t *own = malloc(p * sizeof *own);
     s.sorted = malloc(p * sizeof *s.sorted), s.shares = malloc(p * sizeof *s.shares), s.tables = malloc((p + 1) * sizeof *s.tables);
