@@ -39,6 +39,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_partition.py
 	$(BIN)/python benchmarks/bench_ring.py
 	$(BIN)/python benchmarks/bench_tasks.py
+	$(BIN)/python benchmarks/bench_layers.py
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks examples

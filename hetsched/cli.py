@@ -83,8 +83,17 @@ def _parser() -> argparse.ArgumentParser:
         help="the experiments of a paper again, in simulation",
         description="Plan the instances of a paper's experiments, print its figures as tables and its claims beside ours.",
     )
-    reproduce.add_argument("paper", choices=["ppopp2008"], help="matrix product on heterogeneous master-worker platforms")
-    reproduce.add_argument("-o", "--output", metavar="FILE", help="draw the figures too: .png, .svg or .pdf")
+    reproduce.add_argument(
+        "paper",
+        choices=list(_STUDIES),
+        help="matrix product on heterogeneous master-worker platforms; layer based partition",
+    )
+    reproduce.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="draw the figures too: .png, .svg or .pdf; a file for each part where there are several",
+    )
     reproduce.set_defaults(command=_reproduce)
     return parser
 
@@ -173,20 +182,29 @@ def _run(given: argparse.Namespace) -> None:
         print(f"hetsched: warning: {warning.message}", file=sys.stderr)
 
 
+#: Papers that are reproduced: of each part its name, the module and the function.
+_STUDIES: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "ppopp2008": (("all", "reproduce", "reproduce_ppopp2008"),),
+    "layers": (("star", "reproduce_layers", "reproduce_star"),),
+}
+
+
 def _reproduce(given: argparse.Namespace) -> None:
+    from importlib import import_module
     from pathlib import Path
 
     from ._files import replace_file
-    from .reproduce import reproduce_ppopp2008
 
-    kind = Path(given.output).suffix[1:] if given.output else ""
-    if given.output and kind not in ("png", "svg", "pdf"):
+    output = Path(given.output or "none.png")
+    if output.suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
-    study = reproduce_ppopp2008()
-    print(study)
-    if given.output:
-        with replace_file(given.output) as file:
-            study.plot().savefig(file, format=kind)
+    parts = _STUDIES[given.paper]
+    for name, module, function in parts:
+        study = getattr(import_module(f".{module}", __package__), function)()
+        print(study, flush=True)
+        if given.output:
+            with replace_file(output if len(parts) == 1 else output.with_stem(f"{output.stem}-{name}")) as file:
+                study.plot().savefig(file, format=output.suffix[1:])
 
 
 def _run_files(given: argparse.Namespace) -> None:

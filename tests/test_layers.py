@@ -187,6 +187,22 @@ def test_tables(mode, n, workers, links):
     assert makespan == pytest.approx(least_end_table(mode, [a for a, _ in workers], send, n), rel=1e-13)
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_wide_windows(seed):
+    """Platforms where the best counts are often not near the real shares."""
+    rng = np.random.default_rng(seed)
+    p, n = int(rng.integers(9, 14)), int(rng.integers(100, 300))
+    work, send = rng.uniform(1, 5, p), np.sort(rng.uniform(0.5, 1, p)) * rng.choice([0.3, 1.0, 2.0])
+    send = (send, send[::-1].copy(), np.full(p, send[0]), np.round(4 * send) / 4)[seed % 4]
+    engine = engine_of(MODES[seed // 4 % 2], n, list(zip(work.tolist(), send.tolist(), strict=True)))
+    counts, proven = engine.exact()
+    makespan = engine.schedule(np.arange(p, dtype=np.int32), counts)[1]
+    assert proven
+    assert makespan == pytest.approx(least_end_table(MODES[seed // 4 % 2], work, send, n), rel=1e-13)
+    order, counts, _ = engine.best(10**4)
+    assert engine.schedule(order, counts)[1] <= makespan
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     mode=modes,
@@ -240,6 +256,17 @@ def test_slow_links_are_left_out():
     assert plan.order.tolist() == [1, 2]
     best = hs.layers_star(64, [1, 1, 1], [900, 1, 1], "sccs", "best")
     assert best.makespan <= plan.makespan
+
+
+def test_one_layer():
+    """Goes to the worker that ends it first, in any order, and the bound says so."""
+    for mode in MODES:
+        for method in ("exact", "best"):
+            plan = hs.layers_star(1, [5, 3, 4], [1, 1.5, 0.4], mode, method)
+            check(plan)
+            assert plan.counts.tolist() == ([0, 0, 1] if mode[2] == "c" else [0, 1, 0])
+            assert plan.makespan == (4.8 if mode[2] == "c" else 3.0)
+            assert plan.optimal
 
 
 def test_one_worker():

@@ -666,7 +666,7 @@ hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, con
 
 /* The optimum if layers could be divided, a linear programme with a closed solution: a worker is busy to the end, or left out where
  * those after it make better use of the time that its message takes.
- *   order     [p] or NULL: the best one, by ascending send, in which nobody is left out
+ *   order     [p] or NULL: the best one, by ascending send, in which leaving out gains nothing
  *   shares    [p] out, or NULL: they sum to the layers
  *   makespan  out
  * Time O(p), without an order O(p log p). */
@@ -688,7 +688,7 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
 /* The best counts for an order of the messages, up to rounding of the makespan.
  *   order    [p] or NULL: by index
  *   counts   [p] out
- *   optimal  out: 1 if that is proven. 0 only where more than 2^25 numbers of layers would have to be looked at; never for
+ *   optimal  out: 1 if that is proven. 0 only where more than 2^25 numbers of layers would have to be looked at: never for
  *            (p + 1) (layers + 1) below that
  * All messages at once: hs_distribute. Else a dynamic programme: a worker that has k of m layers to do ends them with those after it at
  * max(k hold, k send + rest(m - k)), and the best k follow a window that slides: O(1) each. Of the m only those that a better schedule
@@ -696,11 +696,12 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
  * whatever the layers; all of them where links are equal and slow. */
 hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal);
 
-/* The best counts and order. By ascending send, then by moves of one worker, then, for up to 20, the dynamic programme over the sets of
- * those that come last.
+/* The best counts and order. The better of the order by index and that by ascending send, then moves of one worker and exchanges of
+ * two, then, for up to 20, the dynamic programme over the sets of those that come last, which is exact for all orders.
  *   work     of the moves, in workers looked at; some 1e7 in a second
  *   order    [p] out
- *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if too many sets remain
+ *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if more than 2^16 sets or 2^24 numbers of layers
+ *            remain to be looked at
  * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave, 2^p at most. */
 hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
 

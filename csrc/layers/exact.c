@@ -11,7 +11,7 @@
 enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
 static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;
 
-/* least[m - low]: when these many layers, or more, can be ended; low .. high. least does not decrease. */
+/* least[m - low]: when m layers can be ended; low .. high. It never falls as m grows: one more layer for somebody. */
 typedef struct {
     int64_t low, high;
     double *least;
@@ -57,9 +57,8 @@ static table window(int64_t n, double time, int32_t q, const hs__layer_worker *p
     const double layers = (double)n, safe = time * (1.0 + 0x1p-40);
     const double most = most_done(n, safe, q, prefix, rate, 1.0), least = -most_done(n, safe, q, prefix, rate, -1.0);
     const double low = ceil(layers - most), high = floor(fmin(layers - least, safe * rate * (1.0 + 0x1p-40)));
-    table x = {.low = low > 0.0 ? (int64_t)low : 0, .high = high < layers ? (int64_t)high : n};
-    if (!(high >= 0.0)) x.high = -1;
-    return x;
+    if (!(low <= high) || high < 0.0 || low > layers) return (table){0, -1, NULL};
+    return (table){low > 0.0 ? (int64_t)low : 0, high < layers ? (int64_t)high : n, NULL};
 }
 
 /* ---- the programme ---- */
@@ -74,7 +73,7 @@ static void prepend(const hs__layer_worker *worker, const table *next, table *no
     int64_t first = 0, end = 0, seen = low - 1, full = low - 1; /* full: the most left with which it ends last itself */
     for (int64_t m = now->low; m <= now->high; m++) {
         double *best = &now->least[m - now->low];
-        if (m < low) {
+        if (m < low) { /* by the rounding of the windows only; more layers will do for fewer */
             *best = fmin(*best, least[0]);
             continue;
         }
@@ -96,12 +95,6 @@ static void start_table(table *x)
     for (int64_t m = x->low; m <= x->high; m++) x->least[m - x->low] = INFINITY;
 }
 
-/* More layers will do for fewer. */
-static void end_table(table *x)
-{
-    for (int64_t m = x->high; m > x->low; m--) x->least[m - 1 - x->low] = fmin(x->least[m - 1 - x->low], x->least[m - x->low]);
-}
-
 /* The best number of layers for this worker if m are to do, and what that leaves: out. Returns the time. */
 static double choose(const hs__layer_worker *worker, const table *next, int64_t m, int64_t *left)
 {
@@ -119,23 +112,34 @@ static double choose(const hs__layer_worker *worker, const table *next, int64_t 
 
 typedef struct {
     int64_t n;
-    int32_t p;                     /* room for so many workers */
     const int *cancel;
-    hs__layer_worker *sorted;      /* [p] scratch */
-    double *shares;                /* [p] scratch */
-    table *tables;                 /* [p + 1] of the workers from each place on */
-    double *room;                  /* [states] of the tables; NULL at first */
-    int64_t *queue;                /* [states] */
-    int64_t states;
+    hs__layer_worker *sorted; /* [p] scratch */
+    double *shares;           /* [p] scratch */
+    table *tables;            /* [p + 1] of the workers from each place on */
+    double *room;             /* [states] of the tables; NULL at first */
+    int64_t *queue;           /* [widest] */
+    int64_t states, widest;
 } solver;
 
-static hs_status reserve(solver *s, int64_t states)
+/* Room for the tables of these windows. */
+static hs_status reserve(solver *s, int64_t count, const table *tables)
 {
-    if (states <= s->states) return HS_OK;
-    free(s->room), free(s->queue);
-    s->room = malloc((size_t)states * sizeof *s->room), s->queue = malloc((size_t)states * sizeof *s->queue);
-    s->states = s->room && s->queue ? states : 0;
-    return s->states ? HS_OK : HS_ERROR_MEMORY;
+    int64_t states = 0, widest = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t size = size_of(&tables[k]);
+        states += size, widest = size > widest ? size : widest;
+    }
+    if (states > s->states) {
+        free(s->room);
+        s->room = malloc((size_t)states * sizeof *s->room);
+        s->states = s->room ? states : 0;
+    }
+    if (widest > s->widest) {
+        free(s->queue);
+        s->queue = malloc((size_t)widest * sizeof *s->queue);
+        s->widest = s->queue ? widest : 0;
+    }
+    return s->room && s->queue ? HS_OK : HS_ERROR_MEMORY;
 }
 
 static int64_t states_of(const solver *s, int32_t q)
@@ -184,7 +188,7 @@ static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, dou
     *time = INFINITY;
     for (int32_t d = 0; d <= q; d++)
         if (is_empty(&s->tables[d])) return HS_OK;
-    const hs_status status = reserve(s, states_of(s, q));
+    const hs_status status = reserve(s, q + 1, s->tables);
     if (status) return status;
     double *room = s->room;
     for (int32_t d = q; d >= 0; d--) {
@@ -194,7 +198,6 @@ static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, dou
         start_table(now);
         if (d == q) now->least[0] = 0.0;
         else prepend(&workers[d], &s->tables[d + 1], now, s->queue);
-        end_table(now);
     }
     *time = s->tables[0].least[0];
     return HS_OK;
@@ -306,12 +309,11 @@ static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return
 
 /* The windows of every set of workers that may come last, if all end by the time. Any order is allowed within the set and before it:
  * the fastest links first is the best one for real shares. HS_ERROR_UNSUPPORTED if they are too many. */
-static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker *parts, table *tables, int64_t *states)
+static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker *parts, table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
     const double needed = (double)s->n * (1.0 - (double)(q + 8) * 0x1p-45);
-    int64_t sets = 0;
-    *states = 2;
+    int64_t sets = 0, states = 2;
     tables[0] = (table){0, 0, NULL}, tables[all] = (table){s->n, s->n, NULL};
     for (int32_t set = 1; set < all; set++) {
         if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
@@ -323,16 +325,16 @@ static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker
         const double rate = hs__layers_rate(q - before, parts + before, true, NULL);
         if (time * gain(before, parts, 1.0, rate) < needed) continue;
         tables[set] = window(s->n, time, before, parts, rate);
-        *states += size_of(&tables[set]);
-        if (++sets > MOST_SETS || *states > MOST_STATES / 2) return HS_ERROR_UNSUPPORTED;
+        states += size_of(&tables[set]);
+        if (++sets > MOST_SETS || states > MOST_STATES / 2) return HS_ERROR_UNSUPPORTED;
     }
     return HS_OK;
 }
 
-static hs_status fill_sets(solver *s, int32_t q, table *tables, int64_t states)
+static hs_status fill_sets(solver *s, int32_t q, table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
-    const hs_status status = reserve(s, states);
+    const hs_status status = reserve(s, INT64_C(1) << q, tables);
     if (status) return status;
     double *room = s->room;
     for (int32_t set = 0; set <= all; set++) {
@@ -344,7 +346,6 @@ static hs_status fill_sets(solver *s, int32_t q, table *tables, int64_t states)
         if (!set) now->least[0] = 0.0;
         for (int32_t d = 0; d < q; d++)
             if (set >> d & 1 && !is_empty(&tables[set & ~(1 << d)])) prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
-        end_table(now);
     }
     return HS_OK;
 }
@@ -375,9 +376,8 @@ static hs_status prove(solver *s, int32_t q, hs__layer_worker *workers, int64_t 
     if (q > MOST_ALL) return HS_OK;
     table *tables = malloc(((size_t)1 << q) * sizeof *tables);
     hs__layer_worker *parts = malloc((size_t)q * sizeof *parts);
-    int64_t states;
-    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables, &states) : HS_ERROR_MEMORY;
-    if (status == HS_OK) status = fill_sets(s, q, tables, states);
+    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
+    if (status == HS_OK) status = fill_sets(s, q, tables);
     if (status == HS_OK) {
         *optimal = true;
         if (tables[((size_t)1 << q) - 1].least[0] < *end * (1.0 - 0x1p-48)) {
@@ -440,7 +440,7 @@ static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
-    solver s = {.n = problem->layers, .p = problem->p, .cancel = cancel};
+    solver s = {.n = problem->layers, .cancel = cancel};
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     int64_t *own = malloc(p * sizeof *own);
     s.sorted = malloc(p * sizeof *s.sorted), s.shares = malloc(p * sizeof *s.shares), s.tables = malloc((p + 1) * sizeof *s.tables);

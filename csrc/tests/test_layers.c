@@ -1,12 +1,13 @@
-/* hs_layers_*: brute force in integers over counts and orders, large numbers, every refusal, a cancelled call, scarce memory. */
+/* hs_layers_*: brute force in integers over counts and orders, whole tables, large numbers, every refusal, a cancelled call, scarce memory. */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
 
-enum { P = 4, N = 7 };
+enum { P = 4, N = 7, MOST = 150 };
 
 typedef struct {
     int mode, p, n;
@@ -91,11 +92,60 @@ static void random_instances(void)
     }
 }
 
+/* The least time for m layers by the workers of a set that come last, in any order or in that of their numbers: whole tables. */
+static void tables(const instance *x, bool free_order, int64_t least[1 << P][MOST + 1])
+{
+    for (int set = 0; set < 1 << x->p; set++)
+        for (int m = 0; m <= x->n; m++) {
+            least[set][m] = m ? INT64_MAX : 0;
+            bool first = true;
+            for (int i = 0; i < x->p; i++) {
+                if (!(set >> i & 1) || !(first || free_order)) continue;
+                first = false;
+                const int64_t *rest = least[set & ~(1 << i)];
+                const int64_t hold = x->mode == HS_SCCS ? x->work[i] + x->message[i] : x->work[i] > x->message[i] ? x->work[i] : x->message[i];
+                for (int k = 0; k <= m; k++) {
+                    if (rest[m - k] == INT64_MAX) continue;
+                    int64_t end = k * x->message[i] + rest[m - k];
+                    if (end < k * hold) end = k * hold;
+                    if (end < least[set][m]) least[set][m] = end;
+                }
+            }
+        }
+}
+
+static void many_layers(void)
+{
+    static int64_t least[1 << P][MOST + 1];
+    for (int round = 0; round < 400; round++) {
+        instance x = {.mode = round % 2, .p = 1 + (int)check_random(P), .n = (int)check_random(MOST + 1)};
+        const int slow = 1 << check_random(8), spread = 1 << check_random(6);
+        double compute[P], send[P], start[P], received[P], end[P], makespan;
+        for (int i = 0; i < x.p; i++) {
+            x.work[i] = 1 + check_random(60), x.message[i] = slow + check_random((unsigned)spread);
+            if (i && check_random(4) == 0) x.work[i] = x.work[i - 1], x.message[i] = x.message[i - 1];
+            compute[i] = (double)x.work[i], send[i] = (double)x.message[i];
+        }
+        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send};
+        int64_t counts[P];
+        int32_t order[P];
+        int optimal = -7;
+        tables(&x, false, least);
+        CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && optimal == 1);
+        CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
+        CHECK(makespan == (double)least[(1 << x.p) - 1][x.n]);
+        tables(&x, true, least);
+        CHECK(hs_layers_best(&problem, round % 3 ? 1000 : 0, NULL, order, counts, &optimal) == HS_OK && optimal == 1);
+        CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK);
+        CHECK(makespan == (double)least[(1 << x.p) - 1][x.n]);
+    }
+}
+
 /* 2^53 layers, and platforms whose times lie far apart: the sum is right, and the makespan close to the relaxed one. */
 static void extremes(void)
 {
     const double ends[] = {0x1p-300, 0x1p-200, 1e-9, 1, 3, 1e9, 0x1p200, 0x1p300};
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 2000; round++) {
         enum { MANY = 9 };
         double compute[MANY], send[MANY], start[MANY], received[MANY], end[MANY], relaxed, makespan, shares[MANY], slowest = 0;
         const int p = 1 + (int)check_random(MANY);
@@ -137,11 +187,14 @@ static void more_than_are_proven(void)
     CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && !optimal);
     CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
     CHECK(hs_layers_bound(&problem, &bound) == HS_OK && makespan <= bound * (1 + 1e-10));
+    for (int i = 0; i < MANY; i++) send[i] = (1 + check_random(9)) / 7.0;
     const hs_layers few = {.mode = HS_SCSS, .p = MANY, .layers = 50, .compute = compute, .send = send};
-    for (int64_t work = 0; work <= 1000000; work += 1000000) {
-        CHECK(hs_layers_best(&few, work, NULL, order, counts, &optimal) == HS_OK && !optimal);
-        CHECK(hs_layers_schedule(&few, order, counts, start, received, end, &makespan) == HS_OK);
+    double found[2];
+    for (int k = 0; k < 2; k++) {
+        CHECK(hs_layers_best(&few, k * 1000000, NULL, order, counts, &optimal) == HS_OK && !optimal);
+        CHECK(hs_layers_schedule(&few, order, counts, start, received, end, &found[k]) == HS_OK);
     }
+    CHECK(found[1] < found[0]);
 }
 
 static void refusals(void)
@@ -212,6 +265,7 @@ static void scarce(void)
 int main(void)
 {
     random_instances();
+    many_layers();
     extremes();
     more_than_are_proven();
     refusals();
