@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _check, _engine, star_run
+from . import _check, _engine, star_run, stencil
 from .errors import EmulationWarning
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
-from .plan import relative_speeds
+from .plan import names_of, relative_speeds
 from .platform import Platform
 from .product import UNIT, ProductPlan, plan_matmul, plan_of_partition
+from .ring import SliceRing
 from .simulate import simulate
 from .star import StarPlan
+from .stencil import StencilPlan, plan_stencil
 from .sweep import Kernel, Stencil, checked, stencil_rate
 from .topology import topology
 from .trace import Trace
@@ -501,6 +503,146 @@ class Pool:
             return array
         kind = "emulated" if self._emulate else "real"
         return array, x.trace(result, times, 1.0 / self.platform.cycle_times, kind)
+
+    def plan_stencil(
+        self,
+        rows: int,
+        cols: int,
+        steps: int,
+        *,
+        dtype: DTypeLike = np.float64,
+        ring: SliceRing | Sequence[int] | None = None,
+    ) -> StencilPlan:
+        """The plan that `stencil` follows for a matrix of rows x cols: whole columns for each worker, and when steps end.
+
+        Parameters
+        ----------
+        rows, cols : int
+            >= 1.
+        steps : int
+            >= 0.
+        dtype : dtype_like
+            float32 or float64.
+        ring : SliceRing or sequence of int, optional
+            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols flops,
+            and the column of rows - 2 elements that two neighbours send each other.
+
+        Returns
+        -------
+        StencilPlan
+            The ring's columns are divided so that a step ends as early as possible; a worker that would have none is left out. Its
+            lower bound is that of `slice_ring`, for shares that need not be whole columns.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Also for a star whose links have costs: neighbours on a ring need links of their own, `Platform.complete`.
+
+        Notes
+        -----
+        On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
+        """
+        kind = np.dtype(dtype)
+        stencil.check_dtype("dtype", kind)
+        size = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
+        return plan_stencil(*size, steps, *self._ring_platform(size, kind), names_of(self._platform, self._size), kind.itemsize, ring)
+
+    def _ring_platform(self, size: tuple[int, int], dtype: np.dtype[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Cycle-times per gigaflop and links per gigabyte."""
+        none = np.broadcast_to(np.float64(0.0), (self._size, self._size))
+        if self._platform is None:
+            rate = stencil.update_rate(dtype, size[0], -(-size[1] // self._size))
+            return np.full(self._size, UNIT / rate), none
+        if not self._emulate:
+            return self._platform.cycle_times, none
+        if self._platform.links is None and self._platform.link_costs.any():
+            raise ValueError(
+                "the platform is a star whose links have costs: a ring needs one with a link between every two (Platform.complete)"
+            )
+        return self._platform.cycle_times, none if self._platform.links is None else self._platform.links
+
+    def stencil(
+        self,
+        U: ArrayLike,
+        steps: int,
+        *,
+        weight: float = 0.25,
+        plan: StencilPlan | SliceRing | None = None,
+        out: Array | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of workers.
+
+        Column 0 is beside the last one; the first and the last row stay as they are. In a step every other element becomes
+        x + weight * (((above + below) + left) + right - 4 * x), of the old ones.
+
+        Parameters
+        ----------
+        U : (m, n) array_like
+            float32 or float64 with any strides.
+        steps : int
+            0 <= steps < 2**30.
+        weight : float
+            1/4 is Jacobi's method for Laplace's equation, less a step of the heat equation. It is rounded to the dtype.
+        plan : StencilPlan or SliceRing, optional
+            The slices, of `plan_stencil`; or the ring, of `slice_ring`, whose workers with work get columns by the times of this
+            pool. Default: `plan_stencil`.
+        out : ndarray, optional
+            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it, and is not changed before all steps
+            are done, so not at all by a call that is interrupted.
+        trace : bool
+            Also return a Trace of the steps, without the copies at both ends.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            The bits do not depend on plan and workers: they are those of the expression above in NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s, but for the copies.
+
+        Notes
+        -----
+        Each worker has its slice in memory of its own and exchanges columns with its two neighbours; it waits for nobody else. An
+        emulated worker takes 7 flops for each element, then for its exchange with each neighbour the time of a column of m - 2
+        elements on the link from it to the neighbour (both columns travel at once), as in Renard, Robert, Vivien (2003), section 2.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> U = np.zeros((5, 6))
+        >>> U[0] = 64.0
+        >>> with hs.Pool(2) as pool:
+        ...     pool.stencil(U, 3)[:, 0].tolist()
+        [64.0, 21.0, 6.0, 1.0, 0.0]
+        """
+        threads = self._live()
+        matrix = stencil.checked_matrix(U)
+        factor = stencil.checked_weight(weight, matrix.dtype)
+        target = stencil.target_of(matrix, out)
+        times, links = self._ring_platform(matrix.shape, matrix.dtype)
+        if plan is None or isinstance(plan, SliceRing):
+            own = plan_stencil(*matrix.shape, steps, times, links, names_of(self._platform, self._size), matrix.itemsize, plan)
+        else:
+            own = stencil.checked_plan(plan, matrix, steps, times, links)
+        if self._emulate and own.makespan:
+            rate = stencil.update_rate(matrix.dtype, matrix.shape[0], -(-matrix.shape[1] // len(own.ring)))
+            wanted = np.where(own.counts > 0, self.platform.speeds, 0.0)
+            self._require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
+        run = stencil.StencilRun(own, matrix, factor)
+        result = run.run(threads, target, self._time_scale if self._emulate else None, progress, trace)
+        if self._emulate:
+            _warn_if_late(result.late, own.names, own.makespan * self._time_scale, 3)
+        if not trace:
+            return target
+        return target, run.trace(result, self._time_scale, "emulated" if self._emulate else "real")
 
     def _require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
         """Refuse links, in bytes per second, that are faster than this host copies."""

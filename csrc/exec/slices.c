@@ -129,7 +129,7 @@ static void update(const job *j, hs__member *self, slice *own, const slice *befo
     }
 }
 
-/* The messages to the next member and from the one before, where they take time. */
+/* The exchanges with the next member and with the one before, where they take time. */
 static void exchange(const job *j, hs__member *self, int32_t place)
 {
     const double *times = j->x->exchange + 2 * (size_t)place;

@@ -864,7 +864,8 @@ void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, in
  *   steps     0 .. 2^30 - 1
  *   ring      [size] different workers, in the order of their slices
  *   widths    [size] columns of each slice, >= 1; their sum is n
- *   exchange  [2 size] with pace: seconds that each member's message to the next takes it, and that from the one before; or NULL */
+ *   exchange  [2 size] with pace: seconds that its exchange of columns with the next takes each member, and that with the one
+ *             before; or NULL */
 typedef struct hs_slices {
     int32_t dtype; /* hs_dtype */
     int64_t m, n;
@@ -881,8 +882,8 @@ typedef struct hs_slices {
 } hs_slices;
 
 /* Runs the iteration on the pool. Of *run the boxes, cooperative, speeds and receive must be zero; pace is in seconds per element
- * that changes. The box of an event is 2 step for the update and the message to the next member, 2 step + 1 for the message from
- * the one before. Times count from when all slices are loaded to when the last step ends. A member goes on with the next step when
+ * that changes. The box of an event is 2 step for the update and the exchange with the next member, 2 step + 1 for that with the
+ * one before. Times count from when all slices are loaded to when the last step ends. A member goes on with the next step when
  * both neighbours have ended this one, on a paced run on the clock of the emulated platform; nobody waits for anybody else.
  * Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003), section 2. */
 hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
