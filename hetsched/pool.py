@@ -543,7 +543,8 @@ class Pool:
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
         """
         kind = np.dtype(dtype)
-        stencil.check_dtype("dtype", kind)
+        if kind not in stencil.DTYPES:
+            raise TypeError(f"dtype must be float32 or float64, got {kind}")
         size = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
         return plan_stencil(*size, steps, *self._ring_platform(size, kind), names_of(self._platform, self._size), kind.itemsize, ring)
 

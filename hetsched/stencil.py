@@ -21,6 +21,7 @@ from .trace import Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+DTYPES = (np.float32, np.float64)
 #: Of the update of an element.
 FLOPS = 7.0
 _MOST = 2**30 - 1  # steps
@@ -295,16 +296,12 @@ class StencilRun:
         )
 
 
-def check_dtype(name: str, dtype: np.dtype[Any]) -> None:
-    if dtype not in (np.float32, np.float64):
-        raise TypeError(f"{name} has dtype {dtype}; a stencil takes float32 and float64")
-
-
 def checked_matrix(value: ArrayLike) -> Array:
     array = np.asarray(value)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"U must be a matrix with at least one element, got shape {array.shape}")
-    check_dtype("U", array.dtype)
+    if array.dtype not in DTYPES:
+        raise TypeError(f"U has dtype {array.dtype}; a stencil takes float32 and float64")
     return array if element_strides(array) else array.copy()
 
 
