@@ -524,14 +524,14 @@ class Pool:
         dtype : dtype_like
             float32 or float64.
         ring : SliceRing or sequence of int, optional
-            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols flops,
-            and the column of rows - 2 elements that two neighbours send each other.
+            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols
+            flops, and the column of rows - 2 elements that two neighbours send each other.
 
         Returns
         -------
         StencilPlan
-            The ring's columns are divided so that a step ends as early as possible; a worker that would have none is left out. Its
-            lower bound is that of `slice_ring`, for shares that need not be whole columns.
+            The columns are divided so that a step ends as early as possible; a worker that would have none is left out. The lower
+            bound is that of `slice_ring`, for shares that need not be whole columns.
 
         Raises
         ------
@@ -545,22 +545,21 @@ class Pool:
         kind = np.dtype(dtype)
         if kind not in stencil.DTYPES:
             raise TypeError(f"dtype must be float32 or float64, got {kind}")
-        size = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
-        return plan_stencil(*size, steps, *self._ring_platform(size, kind), names_of(self._platform, self._size), kind.itemsize, ring)
+        rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
+        return plan_stencil(rows, cols, steps, self._ring_members(rows, cols, kind), kind.itemsize, ring)
 
-    def _ring_platform(self, size: tuple[int, int], dtype: np.dtype[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Cycle-times per gigaflop and links per gigabyte."""
+    def _ring_members(self, rows: int, cols: int, dtype: np.dtype[Any]) -> stencil.Members:
+        names = names_of(self._platform, self._size)
         none = np.broadcast_to(np.float64(0.0), (self._size, self._size))
         if self._platform is None:
-            rate = stencil.update_rate(dtype, size[0], -(-size[1] // self._size))
-            return np.full(self._size, UNIT / rate), none
-        if not self._emulate:
-            return self._platform.cycle_times, none
-        if self._platform.links is None and self._platform.link_costs.any():
+            rate = stencil.update_rate(dtype, rows, -(-cols // self._size))
+            return stencil.Members(np.full(self._size, UNIT / rate), none, names)
+        links = self._platform.links
+        if self._emulate and links is None and self._platform.link_costs.any():
             raise ValueError(
-                "the platform is a star whose links have costs: a ring needs one with a link between every two (Platform.complete)"
+                "the platform is a star whose links have costs: a ring needs a link between every two workers (Platform.complete)"
             )
-        return self._platform.cycle_times, none if self._platform.links is None else self._platform.links
+        return stencil.Members(self._platform.cycle_times, none if links is None or not self._emulate else links, names)
 
     def stencil(
         self,
@@ -590,8 +589,8 @@ class Pool:
             The slices, of `plan_stencil`; or the ring, of `slice_ring`, whose workers with work get columns by the times of this
             pool. Default: `plan_stencil`.
         out : ndarray, optional
-            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it, and is not changed before all steps
-            are done, so not at all by a call that is interrupted.
+            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it, and is not changed before all
+            steps are done, so not at all by a call that is interrupted.
         trace : bool
             Also return a Trace of the steps, without the copies at both ends.
         progress : callable, optional
@@ -613,7 +612,7 @@ class Pool:
         -----
         Each worker has its slice in memory of its own and exchanges columns with its two neighbours; it waits for nobody else. An
         emulated worker takes 7 flops for each element, then for its exchange with each neighbour the time of a column of m - 2
-        elements on the link from it to the neighbour (both columns travel at once), as in Renard, Robert, Vivien (2003), section 2.
+        elements on the link from it to the neighbour (both columns travel at once): Renard, Robert, Vivien (2003), section 2.
 
         Examples
         --------
@@ -628,13 +627,14 @@ class Pool:
         matrix = stencil.checked_matrix(U)
         factor = stencil.checked_weight(weight, matrix.dtype)
         target = stencil.target_of(matrix, out)
-        times, links = self._ring_platform(matrix.shape, matrix.dtype)
+        rows, cols = matrix.shape
+        members = self._ring_members(rows, cols, matrix.dtype)
         if plan is None or isinstance(plan, SliceRing):
-            own = plan_stencil(*matrix.shape, steps, times, links, names_of(self._platform, self._size), matrix.itemsize, plan)
+            own = plan_stencil(rows, cols, steps, members, matrix.itemsize, plan)
         else:
-            own = stencil.checked_plan(plan, matrix, steps, times, links)
+            own = stencil.checked_plan(plan, matrix, steps, members)
         if self._emulate and own.makespan:
-            rate = stencil.update_rate(matrix.dtype, matrix.shape[0], -(-matrix.shape[1] // len(own.ring)))
+            rate = stencil.update_rate(matrix.dtype, rows, -(-cols // len(own.ring)))
             wanted = np.where(own.counts > 0, self.platform.speeds, 0.0)
             self._require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
         run = stencil.StencilRun(own, matrix, factor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 DTYPES = (np.float32, np.float64)
 #: Of the update of an element.
 FLOPS = 7.0
-_MOST = 2**30 - 1  # steps
+_MOST, _EVENTS = 2**30 - 1, 2**31 - 1  # steps, events of a trace
 _KINDS = ("compute", "transfer", "transfer")
+
+#: Members of a ring in order, and their columns.
+Slices = tuple[NDArray[np.int64], NDArray[np.int64]]
 _SAMPLE = 1 << 20  # updates that measure a rate
 
 
@@ -147,17 +150,19 @@ class StencilPlan(Plan):
         return plot_trace(simulate(replace(self, iterations=min(3, self.iterations))), ax)
 
 
+class Members(NamedTuple):
+    """Workers who could be in a ring: seconds per gigaflop, and (p, p) seconds per gigabyte."""
+
+    cycle_times: NDArray[np.float64]
+    links: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
 def plan_stencil(
-    rows: int,
-    cols: int,
-    steps: int,
-    cycle_times: NDArray[np.float64],
-    links: NDArray[np.float64],
-    names: tuple[str, ...],
-    itemsize: int,
-    ring: SliceRing | Sequence[int] | None = None,
+    rows: int, cols: int, steps: int, members: Members, itemsize: int, ring: SliceRing | Sequence[int] | None = None
 ) -> StencilPlan:
-    """Whole columns for a ring of workers; see `Pool.plan_stencil`. The times are seconds per gigaflop and per gigabyte."""
+    """Whole columns for a ring of workers; see `Pool.plan_stencil`."""
+    cycle_times, links, _ = members
     rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
     count = _check.integer("steps", steps, low=0, high=_MOST)
     inner = max(_inner(rows), 1)  # nothing changes in fewer rows; the ring is that of one
@@ -169,18 +174,19 @@ def plan_stencil(
             given.append(slice_ring(cycle_times, free, best.work, best.volume, "best").ring)
         given.append(np.array([np.argmin(cycle_times)]))
     else:
-        given, method = [_members(ring, len(names))], "given ring"
+        given, method = [_ring_of(ring, len(cycle_times))], "given ring"
     column, message = inner * FLOPS / UNIT * cycle_times, inner * itemsize / UNIT * links
-    divided = [option for members in given for option in _divisions(cols, column, message, members)]
-    members, counts = min(divided, key=lambda option: _step_time(column, message, *option))
-    return _evaluated(rows, cols, count, members, counts, cycle_times, links, names, itemsize, method, best.lower_bound)
+    divided = [option for order in given for option in _divisions(cols, column, message, order)]
+    slices = min(divided, key=lambda option: _step_time(column, message, *option))
+    return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
 
 
 def _evaluated(
-    rows: int, cols: int, steps: int, ring: NDArray[np.int64], counts: NDArray[np.int64], cycle_times: NDArray[np.float64],
-    links: NDArray[np.float64], names: tuple[str, ...], itemsize: int, method: str, bound: float,
-) -> StencilPlan:  # fmt: skip
-    """The plan with so many columns for each member of the ring; bound: on the time of a step."""
+    rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
+) -> StencilPlan:
+    """The plan of given slices; bound: on the time of a step."""
+    cycle_times, links, names = members
+    ring, counts = slices
     inner = _inner(rows)
     step_time = _step_time(inner * FLOPS / UNIT * cycle_times, inner * itemsize / UNIT * links, ring, counts)
     own, first = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
@@ -206,9 +212,7 @@ def _evaluated(
     )
 
 
-def _divisions(
-    cols: int, column: NDArray[np.float64], message: NDArray[np.float64], ring: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _divisions(cols: int, column: NDArray[np.float64], message: NDArray[np.float64], ring: NDArray[np.int64]) -> Iterator[Slices]:
     """Members and their columns: the ring with one column at least for each, and the rings that are left as those drop out that
     would have none otherwise. Times of a column and of a message."""
     while True:
@@ -227,15 +231,15 @@ def _step_time(
     return float((counts * column[ring] + _link_pairs(message, ring).sum(axis=1)).max())
 
 
-def _members(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]:
+def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]:
     if isinstance(ring, SliceRing):
         if len(ring.names) != workers:
             raise ValueError(f"ring is for {len(ring.names)} workers, the pool has {workers}")
         return ring.ring[ring.shares[ring.ring] > 0.0]
-    members = _check.integers("ring", ring, low=0, high=workers - 1)
-    if members.ndim != 1 or len(members) == 0 or len(set(members.tolist())) < len(members):
-        raise ValueError(f"ring must be a sequence of different workers, got {members.tolist()}")
-    return members
+    order = _check.integers("ring", ring, low=0, high=workers - 1)
+    if order.ndim != 1 or len(order) == 0 or len(set(order.tolist())) < len(order):
+        raise ValueError(f"ring must be a sequence of different workers, got {order.tolist()}")
+    return order
 
 
 def _inner(rows: int) -> int:
@@ -261,11 +265,12 @@ class StencilRun:
     matrix: Array
     weight: float
 
-    def run(
-        self, threads: _engine.Threads, target: Array, scale: float | None, progress: Any, record: bool
-    ) -> _engine.RunResult:
+    def run(self, threads: _engine.Threads, target: Array, scale: float | None, progress: Any, record: bool) -> _engine.RunResult:
         """scale: real seconds per second of an emulated platform, None at real speed."""
         plan = self.plan
+        events = len(_KINDS) * plan.iterations * len(plan.ring) if record else 0
+        if events > _EVENTS:
+            raise ValueError(f"trace would have up to {events} events, at most {_EVENTS} are possible")
         pace = exchange = None
         if scale is not None:
             pace = plan.cycle_times * (scale * FLOPS / UNIT)
@@ -274,7 +279,7 @@ class StencilRun:
         return _engine.run_slices(
             threads, self.matrix, target, self.weight, plan.iterations, workers=len(plan.names),
             ring=plan.ring.astype(np.int32), widths=plan.counts[plan.ring], exchange=exchange, pace=pace,
-            poll=_engine.Poll(progress), event_capacity=(1 if exchange is None else 3) * plan.iterations * len(plan.ring) * record,
+            poll=_engine.Poll(progress), event_capacity=events,
         )  # fmt: skip
 
     def trace(self, result: _engine.RunResult, scale: float, kind: str) -> Trace:
@@ -313,21 +318,18 @@ def checked_weight(value: float, dtype: np.dtype[Any]) -> float:
     return weight
 
 
-def checked_plan(
-    plan: StencilPlan, matrix: Array, steps: int, cycle_times: NDArray[np.float64], links: NDArray[np.float64]
-) -> StencilPlan:
+def checked_plan(plan: StencilPlan, matrix: Array, steps: int, members: Members) -> StencilPlan:
     """The slices of a plan with the times of the pool that runs it."""
     if not isinstance(plan, StencilPlan):
         raise TypeError(f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}")
-    if len(plan.names) != len(cycle_times):
-        raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {len(cycle_times)}")
+    if len(plan.names) != len(members.names):
+        raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {len(members.names)}")
     if plan.shape != matrix.shape:
         raise ValueError(f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {matrix.shape}")
     count = _check.integer("steps", steps, low=0, high=_MOST)
     rows, cols = plan.shape
-    return _evaluated(
-        rows, cols, count, plan.ring, plan.counts[plan.ring], cycle_times, links, plan.names, matrix.itemsize, plan.method, 0.0
-    )
+    slices = plan.ring, plan.counts[plan.ring]
+    return _evaluated(rows, cols, count, members, matrix.itemsize, slices, plan.method, 0.0)
 
 
 def target_of(matrix: Array, out: Array | None) -> Array:

@@ -19,6 +19,7 @@ from oracles_stencil import best_step, divisions, ends, iterated, step_time, val
 
 import hetsched as hs
 from hetsched import _engine
+from hetsched.stencil import update_rate
 
 LINKS = [[0, 2, 9], [4, 0, 3], [9, 1, 0]]
 PLATFORM = hs.Platform.complete([3, 5, 8], LINKS)
@@ -176,9 +177,7 @@ class TestPlans:
         np.testing.assert_allclose(plan.counts / 10_000, ring.shares, atol=1e-4)
 
     @settings(deadline=None, max_examples=60)
-    @given(
-        st.lists(st.tuples(fractions, st.integers(1, 9), fractions, fractions), min_size=1, max_size=5), st.integers(0, 12)
-    )
+    @given(st.lists(st.tuples(fractions, st.integers(1, 9), fractions, fractions), min_size=1, max_size=5), st.integers(0, 12))
     def test_simulation(self, members, steps):
         """The model step by step, also where the last steps are uneven."""
         q = len(members)
@@ -238,9 +237,7 @@ class TestPlans:
 
 class TestDistributeAfter:
     @settings(deadline=None)
-    @given(
-        st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6), st.integers(0, 200)
-    )
+    @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6), st.integers(0, 200))
     def test_one_by_one(self, workers, n):
         times, starts = (np.array(x) for x in zip(*workers, strict=True))
         counts = _engine.distribute_after(n, times, starts)
@@ -313,9 +310,9 @@ class TestEmulation:
         assert sum(trace.cpu) < 0.5 * trace.makespan
 
     def test_what_the_host_cannot_do(self):
-        with hs.Pool(hs.Platform.star([0.012]), emulate=True) as pool, pytest.raises(  # 80 GFLOP/s
-            ValueError, match=r"platform is too fast .*this stencil, float64"
-        ):
+        rate = 1.5e-9 * update_rate(np.dtype("f8"), 300, 300)
+        fast, message = hs.Platform.star(speeds=[rate]), r"platform is too fast .*this stencil, float64"
+        with hs.Pool(fast, emulate=True) as pool, pytest.raises(ValueError, match=message):
             pool.stencil(np.ones((300, 300)), 1)
         with hs.Pool(hs.Platform.star([3, 5], [0.1, 0.1]), emulate=True) as pool:
             with pytest.raises(ValueError, match="the platform is a star whose links have costs"):
@@ -391,6 +388,12 @@ with hs.Pool(2) as _two, hs.Pool(3) as _three:
         ((SQUARE, 1.5), {}, ValueError, "steps must be an integer"),
         ((SQUARE, "1"), {}, TypeError, "steps must be an integer"),
         ((SQUARE, -1), {"plan": PLAN}, ValueError, "steps must be in"),
+        (
+            (SQUARE, 2**29),
+            {"trace": True},
+            ValueError,
+            "trace would have up to 3221225472 events, at most 2147483647 are possible",
+        ),
         ((SQUARE, 1), {"weight": np.nan}, ValueError, "weight must be finite, got nan"),
         ((SQUARE, 1), {"weight": "1"}, TypeError, "weight must be a number"),
         ((SQUARE.astype("f"), 1), {"weight": 1e39}, ValueError, r"weight must be finite in float32, got 1e\+39"),
