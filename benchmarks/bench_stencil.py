@@ -1,8 +1,8 @@
 """Iterations on a ring: measured against predicted time of a step on emulated workers, and updates per second on real cores.
 
-Emulated: T is the plan's time of a step; the median of five. Real: the fastest of five, all in turns, as the machine may be shared;
-traffic is one reading and one writing of the slices in each step. NumPy does the same by the expression of the documentation, with
-one thread. `--quick` is a short run.
+Emulated: T is the plan's time of a step; the median of five. Real: the fastest of five, all in turns, as the machine may be
+shared; traffic is one reading and one writing of the slices in each step. NumPy does the same by the expression of the
+documentation, with one thread. `--quick` is a short run.
 """
 
 from __future__ import annotations

@@ -621,7 +621,7 @@ class Pool:
         >>> U[0] = 64.0
         >>> with hs.Pool(2) as pool:
         ...     pool.stencil(U, 3)[:, 0].tolist()
-        [64.0, 21.0, 6.0, 1.0, 0.0]
+        [64.0, 29.0, 8.0, 1.0, 0.0]
         """
         threads = self._live()
         matrix = stencil.checked_matrix(U)

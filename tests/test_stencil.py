@@ -219,6 +219,14 @@ class TestPlans:
         assert "(given ring)" in plan.certificate()
         assert plan.worker_names == ("P0", "P1", "P2")
 
+    def test_picture(self, emulated):
+        matplotlib = pytest.importorskip("matplotlib")
+        matplotlib.use("Agg")
+        for steps, shown in ((0, 0), (2, 2), (50, 3)):
+            ax = emulated.plan_stencil(102, 400, steps).plot()
+            assert len({text.get_text() for text in ax.texts if text.get_text().startswith("step")}) == shown
+            matplotlib.pyplot.close("all")
+
     def test_nothing_to_do(self, pools, emulated):
         for pool in (*pools, emulated):
             for rows, steps in ((1, 5), (2, 5), (9, 0)):
