@@ -162,7 +162,6 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     if (hs__attend(self)) return;
     if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
     if (j->x->exchange) exchange(j, self, place);
-    if (hs__cancelled(&j->course)) return;
     own->due[(step + 1) & 1] = self->deadline;
     __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&own->done, step + 1, __ATOMIC_SEQ_CST);
