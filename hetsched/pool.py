@@ -589,8 +589,8 @@ class Pool:
             The slices, of `plan_stencil`; or the ring, of `slice_ring`, whose workers with work get columns by the times of this
             pool. Default: `plan_stencil`.
         out : ndarray, optional
-            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it, and is not changed before all
-            steps are done, so not at all by a call that is interrupted.
+            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
+            the last step: an interrupted call leaves it as it was, or complete.
         trace : bool
             Also return a Trace of the steps, without the copies at both ends.
         progress : callable, optional

@@ -175,9 +175,8 @@ def plan_stencil(
         given.append(np.array([np.argmin(cycle_times)]))
     else:
         given, method = [_ring_of(ring, len(cycle_times))], "given ring"
-    column, message = inner * FLOPS / UNIT * cycle_times, inner * itemsize / UNIT * links
-    divided = [option for order in given for option in _divisions(cols, column, message, order)]
-    slices = min(divided, key=lambda option: _step_time(column, message, *option))
+    divided = [option for order in given for option in _divisions(inner, cols, members, itemsize, order)]
+    slices = min(divided, key=lambda option: _step_time(inner, members, itemsize, option))
     return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
 
 
@@ -188,7 +187,7 @@ def _evaluated(
     cycle_times, links, names = members
     ring, counts = slices
     inner = _inner(rows)
-    step_time = _step_time(inner * FLOPS / UNIT * cycle_times, inner * itemsize / UNIT * links, ring, counts)
+    step_time = _step_time(inner, members, itemsize, slices)
     own, first = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     own[ring], first[ring] = counts, np.cumsum(counts) - counts
     makespan = steps * step_time
@@ -212,23 +211,30 @@ def _evaluated(
     )
 
 
-def _divisions(cols: int, column: NDArray[np.float64], message: NDArray[np.float64], ring: NDArray[np.int64]) -> Iterator[Slices]:
-    """Members and their columns: the ring with one column at least for each, and the rings that are left as those drop out that
-    would have none otherwise. Times of a column and of a message."""
+def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDArray[np.int64]) -> Iterator[Slices]:
+    """The ring with one column at least for each, and those that are left as members drop out that would have none otherwise."""
     while True:
-        times, paid = column[ring], _link_pairs(message, ring).sum(axis=1)
+        column, paid = _times(inner, members, itemsize, ring)
         if len(ring) <= cols:
-            yield ring, _engine.distribute_after(cols - len(ring), times, paid + times) + 1
-        stay = _engine.distribute_after(cols, times, paid) > 0
+            yield ring, _engine.distribute_after(cols - len(ring), column, paid + column) + 1
+        stay = _engine.distribute_after(cols, column, paid) > 0
         if stay.all():
             return
         ring = ring[stay]
 
 
-def _step_time(
-    column: NDArray[np.float64], message: NDArray[np.float64], ring: NDArray[np.int64], counts: NDArray[np.int64]
-) -> float:
-    return float((counts * column[ring] + _link_pairs(message, ring).sum(axis=1)).max())
+def _times(
+    inner: int, members: Members, itemsize: int, ring: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each member of a ring for a column, and for its exchanges."""
+    column: NDArray[np.float64] = inner * FLOPS / UNIT * members.cycle_times[ring]
+    return column, inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
+
+
+def _step_time(inner: int, members: Members, itemsize: int, slices: Slices) -> float:
+    ring, counts = slices
+    column, paid = _times(inner, members, itemsize, ring)
+    return float((counts * column + paid).max())
 
 
 def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]:

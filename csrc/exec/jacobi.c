@@ -21,8 +21,8 @@ DEFINE_ROW(plain_double, , double)
 #if defined(__x86_64__)
 DEFINE_ROW(avx2_float, __attribute__((target("avx2"))), float)
 DEFINE_ROW(avx2_double, __attribute__((target("avx2"))), double)
-DEFINE_ROW(avx512_float, __attribute__((target("avx512f,prefer-vector-width=512"))), float)
-DEFINE_ROW(avx512_double, __attribute__((target("avx512f,prefer-vector-width=512"))), double)
+DEFINE_ROW(avx512_float, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))), float)
+DEFINE_ROW(avx512_double, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))), double)
 #endif
 
 hs__jacobi_row *hs__jacobi_row_of(int32_t dtype)
