@@ -586,8 +586,8 @@ class Pool:
         weight : float
             1/4 is Jacobi's method for Laplace's equation, less a step of the heat equation. It is rounded to the dtype.
         plan : StencilPlan or SliceRing, optional
-            The slices, of `plan_stencil`; or the ring, of `slice_ring`, whose workers with work get columns by the times of this
-            pool. Default: `plan_stencil`.
+            The slices, of `plan_stencil`; or the ring, of `slice_ring`, which is given columns by the times of this pool.
+            Default: `plan_stencil`.
         out : ndarray, optional
             Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
             the last step: an interrupted call leaves it as it was, or complete.

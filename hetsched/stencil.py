@@ -241,7 +241,7 @@ def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]
     if isinstance(ring, SliceRing):
         if len(ring.names) != workers:
             raise ValueError(f"ring is for {len(ring.names)} workers, the pool has {workers}")
-        return ring.ring[ring.shares[ring.ring] > 0.0]
+        return ring.ring
     order = _check.integers("ring", ring, low=0, high=workers - 1)
     if order.ndim != 1 or len(order) == 0 or len(set(order.tolist())) < len(order):
         raise ValueError(f"ring must be a sequence of different workers, got {order.tolist()}")

@@ -161,6 +161,27 @@ class TestPlans:
             assert pool.plan_stencil(100, 3, 1).ring.tolist() == [0]
             assert pool.plan_stencil(100, 30_000, 1).ring.tolist() == [0, 1, 2]
 
+    def test_whole_columns_may_be_too_coarse_for_a_ring(self):
+        """Halves would pay: 1.5 columns and messages as long as 1.25. Two columns and messages do not."""
+        with hs.Pool(hs.Platform.complete([1, 1], np.full((2, 2), 1.25 * 7 / 16)), emulate=True, time_scale=1e3) as pool:
+            plan = pool.plan_stencil(10, 3, 1)
+            assert plan.counts.tolist() == [3, 0]
+            assert plan.lower_bound == pytest.approx(plan.makespan * 2.75 / 3)
+            assert pool.plan_stencil(10, 30, 1).counts.tolist() == [15, 15]
+
+    def test_a_relay_gets_one_column(self):
+        """Its messages alone take longer than balanced shares would; without it the ring of the others is dearer."""
+        links = 8.75 * np.array([[0, 8, 1], [8, 0, 1], [30, 30, 0]])  # times of messages in hundredths of the work on one
+        with hs.Pool(hs.Platform.complete([1, 1, 1], links), emulate=True, time_scale=1e3) as pool:
+            plan = pool.plan_stencil(102, 1000, 1)
+            ring = hs.slice_ring(pool.platform, work=7000, volume=8, relays=True)
+            assert (ring.shares > 0).tolist() == [True, True, False]
+            for x in (plan, pool.plan_stencil(102, 1000, 1, ring=ring)):
+                assert sorted(x.counts.tolist()) == [1, 499, 500]
+                assert x.step_time / (x.work / 100) == pytest.approx(60.1)
+                assert x.lower_bound / (x.work / 100) == pytest.approx(60)
+            assert hs.slice_ring(pool.platform, work=100, volume=8 / 70).makespan == pytest.approx(66)
+
     @pytest.mark.parametrize(("name", "members"), [("lyon", 14), ("strasbourg", 8)])
     def test_the_papers_platforms(self, name, members):
         """Where a column is worth as much as W/H = 100, integers cost little."""
