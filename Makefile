@@ -34,6 +34,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py
 	$(BIN)/python benchmarks/bench_wavefront.py
+	$(BIN)/python benchmarks/bench_stencil.py
 	$(BIN)/python benchmarks/bench_star.py
 	$(BIN)/python benchmarks/bench_star_run.py
 	$(BIN)/python benchmarks/bench_partition.py

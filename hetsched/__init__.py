@@ -25,6 +25,7 @@ from .ring import RingProfile, SliceRing, ring_profile, slice_ring
 from .shared import det, lu_factor, lu_solve, matmul, solve
 from .simulate import simulate
 from .star import StarPlan, plan_product
+from .stencil import StencilPlan
 from .sweep import Stencil
 from .tasks import MaxTasks, MinTime, max_tasks, min_time
 from .topology import Topology, topology
@@ -74,6 +75,7 @@ __all__ = [
     "SliceRing",
     "StarPlan",
     "Stencil",
+    "StencilPlan",
     "Topology",
     "TaskError",
     "Trace",

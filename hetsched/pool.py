@@ -5,26 +5,28 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _check, _engine, star_run
+from . import _check, _engine, star_run, stencil
 from .cuboids import Cuboids
 from .errors import EmulationWarning
 from .layers import LayersPlan
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
 from .operands import Array, Operands, operands
 from .partition import Partition
-from .plan import relative_speeds
+from .plan import names_of, relative_speeds
 from .platform import Platform
 from .product import COMMUNICATION, UNIT, ProductPlan, Task, in_shared_layers
 from .product_methods import plan_matmul, plan_of_boxes, plan_of_partition
+from .ring import SliceRing
 from .simulate import simulate
 from .star import StarPlan
+from .stencil import StencilPlan, plan_stencil
 from .sweep import Kernel, Stencil, checked, stencil_rate
 from .topology import topology
 from .trace import Trace
@@ -522,6 +524,147 @@ class Pool:
             return array
         kind = "emulated" if self._emulate else "real"
         return array, x.trace(result, times, 1.0 / self.platform.cycle_times, kind)
+
+    def plan_stencil(
+        self,
+        rows: int,
+        cols: int,
+        steps: int,
+        *,
+        dtype: DTypeLike = np.float64,
+        ring: SliceRing | Sequence[int] | None = None,
+    ) -> StencilPlan:
+        """The plan that `stencil` follows for a matrix of rows x cols: whole columns for each worker, and when steps end.
+
+        Parameters
+        ----------
+        rows, cols : int
+            >= 1.
+        steps : int
+            >= 0.
+        dtype : dtype_like
+            float32 or float64.
+        ring : SliceRing or sequence of int, optional
+            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols
+            flops, and the column of rows - 2 elements that two neighbours send each other.
+
+        Returns
+        -------
+        StencilPlan
+            The columns are divided so that a step ends as early as possible; a worker that would have none is left out. The lower
+            bound is that of `slice_ring`, for shares that need not be whole columns.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Also for a star whose links have costs: neighbours on a ring need links of their own, `Platform.complete`.
+
+        Notes
+        -----
+        On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
+        """
+        kind = np.dtype(dtype)
+        if kind not in stencil.DTYPES:
+            raise TypeError(f"dtype must be float32 or float64, got {kind}")
+        rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
+        return plan_stencil(rows, cols, steps, self._ring_members(rows, cols, kind), kind.itemsize, ring)
+
+    def _ring_members(self, rows: int, cols: int, dtype: np.dtype[Any]) -> stencil.Members:
+        names = names_of(self._platform, self._size)
+        none = np.broadcast_to(np.float64(0.0), (self._size, self._size))
+        if self._platform is None:
+            rate = stencil.update_rate(dtype, rows, -(-cols // self._size))
+            return stencil.Members(np.full(self._size, UNIT / rate), none, names)
+        links = self._platform.links
+        if self._emulate and links is None and self._platform.link_costs.any():
+            raise ValueError(
+                "the platform is a star whose links have costs: a ring needs a link between every two workers (Platform.complete)"
+            )
+        return stencil.Members(self._platform.cycle_times, none if links is None or not self._emulate else links, names)
+
+    def stencil(
+        self,
+        U: ArrayLike,
+        steps: int,
+        *,
+        weight: float = 0.25,
+        plan: StencilPlan | SliceRing | None = None,
+        out: Array | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of workers.
+
+        Column 0 is beside the last one; the first and the last row stay as they are. In a step every other element becomes
+        x + weight * (((above + below) + left) + right - 4 * x), of the old ones.
+
+        Parameters
+        ----------
+        U : (m, n) array_like
+            float32 or float64 with any strides.
+        steps : int
+            0 <= steps < 2**30.
+        weight : float
+            1/4 is Jacobi's method for Laplace's equation, less a step of the heat equation. It is rounded to the dtype.
+        plan : StencilPlan or SliceRing, optional
+            The slices, of `plan_stencil`; or the ring, of `slice_ring`, which is given columns by the times of this pool.
+            Default: `plan_stencil`.
+        out : ndarray, optional
+            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
+            the last step: an interrupted call leaves it as it was, or complete.
+        trace : bool
+            Also return a Trace of the steps, without the copies at both ends.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            The bits do not depend on plan and workers: they are those of the expression above in NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s, but for the copies.
+
+        Notes
+        -----
+        Each worker has its slice in memory of its own and exchanges columns with its two neighbours; it waits for nobody else. An
+        emulated worker takes 7 flops for each element, then for its exchange with each neighbour the time of a column of m - 2
+        elements on the link from it to the neighbour (both columns travel at once): Renard, Robert, Vivien (2003), section 2.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> U = np.zeros((5, 6))
+        >>> U[0] = 64.0
+        >>> with hs.Pool(2) as pool:
+        ...     pool.stencil(U, 3)[:, 0].tolist()
+        [64.0, 29.0, 8.0, 1.0, 0.0]
+        """
+        threads = self._live()
+        matrix = stencil.checked_matrix(U)
+        factor = stencil.checked_weight(weight, matrix.dtype)
+        target = stencil.target_of(matrix, out)
+        rows, cols = matrix.shape
+        members = self._ring_members(rows, cols, matrix.dtype)
+        if plan is None or isinstance(plan, SliceRing):
+            own = plan_stencil(rows, cols, steps, members, matrix.itemsize, plan)
+        else:
+            own = stencil.checked_plan(plan, matrix, steps, members)
+        if self._emulate and own.makespan:
+            rate = stencil.update_rate(matrix.dtype, rows, -(-cols // len(own.ring)))
+            wanted = np.where(own.counts > 0, self.platform.speeds, 0.0)
+            self._require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
+        run = stencil.StencilRun(own, matrix, factor)
+        result = run.run(threads, target, self._time_scale if self._emulate else None, progress, trace)
+        if self._emulate:
+            _warn_if_late(result.late, own.names, own.makespan * self._time_scale, 3)
+        if not trace:
+            return target
+        return target, run.trace(result, self._time_scale, "emulated" if self._emulate else "real")
 
     def _require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
         """Refuse links, in bytes per second, that are faster than this host copies."""

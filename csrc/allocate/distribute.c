@@ -1,3 +1,4 @@
+#include <float.h>
 #include <stdlib.h>
 
 #include "hetsched.h"
@@ -56,6 +57,56 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     for (int64_t row = 0; row < rows; row++) {
         distribute(n[row], p, cycle_times + row * p, heap, counts + row * p);
         if (makespans) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
+    }
+    free(heap);
+    return HS_OK;
+}
+
+/* The chunks that a worker ends by the time `limit`, up to one or a rounding less (slack -1) or more (1). */
+static int64_t ended_by(double limit, double cycle_time, double start, double slack)
+{
+    double chunks = (limit - start) / cycle_time;
+    chunks = floor(chunks + slack * (chunks * 0x1p-49 + 1.0));
+    return !(chunks > 0.0) ? 0 : chunks < 0x1p53 ? (int64_t)chunks : INT64_C(1) << 53;
+}
+
+static bool may_end_by(double limit, int64_t n, int32_t p, const double *cycle_times, const double *starts)
+{
+    for (int32_t i = 0; i < p && n > 0; i++)
+        if (starts[i] <= limit) n -= ended_by(limit, cycle_times[i], starts[i], 1.0);
+    return n <= 0;
+}
+
+hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan)
+{
+    if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++)
+        if (!(starts[i] >= 0.0 && isfinite(starts[i]))) return HS_ERROR_VALUE;
+    load *heap = malloc((size_t)p * sizeof *heap);
+    if (!heap) return HS_ERROR_MEMORY;
+    /* What ends by a time that is too short for all is part of the optimum, which the greedy phase finds from there. */
+    double low = 0.0, high = INFINITY;
+    for (int32_t i = 0; i < p; i++) high = fmin(high, fma((double)n, cycle_times[i], starts[i]));
+    high = fmin(high, DBL_MAX);
+    for (double middle; middle = low + (high - low) / 2, middle > low && middle < high && high - low > low * 0x1p-48;)
+        if (may_end_by(middle, n, p, cycle_times, starts)) high = middle;
+        else low = middle;
+    for (int32_t i = 0; i < p; i++) {
+        counts[i] = ended_by(low, cycle_times[i], starts[i], -1.0);
+        n -= counts[i];
+        heap[i] = (load){fma((double)counts[i] + 1.0, cycle_times[i], starts[i]), 0.0, i};
+    }
+    for (int32_t i = p / 2; i-- > 0;) sift_down(heap, p, i);
+    for (; n > 0; n--) {
+        const int32_t i = heap[0].worker;
+        counts[i]++;
+        heap[0].high = fma((double)counts[i] + 1.0, cycle_times[i], starts[i]);
+        sift_down(heap, p, 0);
+    }
+    if (makespan) {
+        *makespan = 0.0;
+        for (int32_t i = 0; i < p; i++)
+            if (counts[i] > 0) *makespan = fmax(*makespan, fma((double)counts[i], cycle_times[i], starts[i]));
     }
     free(heap);
     return HS_OK;

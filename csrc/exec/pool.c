@@ -178,6 +178,20 @@ void hs__pool_unlock(hs_pool *pool)
     pthread_mutex_unlock(&pool->run_lock);
 }
 
+void *hs__allocate_pages(size_t bytes)
+{
+    void *memory = NULL;
+    const size_t huge = (size_t)2 << 20;
+    const size_t alignment = bytes >= huge ? huge : 4096;
+    if (bytes > SIZE_MAX - alignment) return NULL;
+    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    if (posix_memalign(&memory, alignment, rounded)) return NULL;
+#if defined(MADV_HUGEPAGE)
+    if (alignment == huge) madvise(memory, rounded, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
 void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes)
 {
     buffer *b = &pool->scratch[slot];
@@ -185,18 +199,9 @@ void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes)
     void *old = b->data;
     *b = (buffer){0}; /* first: a child forked in between must not find what is being freed */
     free(old);
-    const size_t huge = (size_t)2 << 20;
-    const size_t alignment = bytes >= huge ? huge : 4096;
     const size_t slack = 4096; /* micro-kernels load the next step of a panel before they know that there is none */
-    size_t rounded = (bytes + slack + alignment - 1) / alignment * alignment;
-    if (posix_memalign(&b->data, alignment, rounded)) {
-        b->data = NULL;
-        return NULL;
-    }
-#if defined(MADV_HUGEPAGE)
-    if (alignment == huge) madvise(b->data, rounded, MADV_HUGEPAGE);
-#endif
-    b->bytes = rounded - slack;
+    b->data = hs__allocate_pages(bytes + slack);
+    if (b->data) b->bytes = bytes;
     return b->data;
 }
 

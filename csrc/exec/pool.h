@@ -26,6 +26,9 @@ void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);
 
+/* Memory for much data, aligned for vectors and pages, on large pages where the system has them; for free(). NULL if there is none. */
+void *hs__allocate_pages(size_t bytes);
+
 /* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */
 void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
 

@@ -1,7 +1,7 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
  * Tiers, read from the top: status - allocation - assignment - partition - ring - star - layers - kernels - pool - product -
- * product on a star - wavefront - LU.
+ * product on a star - wavefront - slices on a ring - LU.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -49,6 +49,12 @@ const char *hs_version(void);
  *   makespan     out, may be NULL
  * Time O(p log p), independent of n; memory O(p). */
 hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan);
+
+/* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
+ * with counts[i] > 0, these times rounded to double.
+ *   starts  [p] >= 0, finite
+ * Time O(p log p) and O(p) for each of some 60 bisections; memory O(p). */
+hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan);
 
 /* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
  *   n            [rows] chunks of each row; rows >= 0
@@ -928,6 +934,45 @@ typedef struct hs_stencil {
 /* A tile function; the context is an hs_stencil. Terms are added in the order of the weights, and never fused: the result does not
  * depend on the tiles. */
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
+
+/* ---- slices on a ring ----------------------------------------------------------------------------------------- */
+
+/* Steps of an iteration on a cylinder of m x n elements: column 0 is beside column n - 1, the first and the last row stay as they
+ * are. In a step every other element x becomes, of the old ones around it,
+ *   x + weight ((((above + below) + left) + right) - 4 x)
+ * in its own type, each operation rounded, none fused: the bits do not depend on the slices.
+ *   dtype     HS_FLOAT32 or HS_FLOAT64
+ *   m, n      >= 1
+ *   source    as it is at first
+ *   target    out: after the last step. It may be the source, or overlap it; its elements must not overlap each other. Not changed
+ *             unless the run succeeds
+ *   weight    finite in that type
+ *   steps     0 .. 2^30 - 1
+ *   ring      [size] different workers, in the order of their slices
+ *   widths    [size] columns of each slice, >= 1; their sum is n
+ *   exchange  [2 size] with pace: seconds that its exchange of columns with the next takes each member, and that with the one
+ *             before; or NULL */
+typedef struct hs_slices {
+    int32_t dtype; /* hs_dtype */
+    int64_t m, n;
+    const void *source;
+    int64_t source_row_stride, source_col_stride;
+    void *target;
+    int64_t target_row_stride, target_col_stride;
+    double weight;
+    int64_t steps;
+    int32_t size;
+    const int32_t *ring;
+    const int64_t *widths;
+    const double *exchange;
+} hs_slices;
+
+/* Runs the iteration on the pool. Of *run the boxes, cooperative, speeds and receive must be zero; pace is in seconds per element
+ * that changes. The box of an event is 2 step for the update and the exchange with the next member, 2 step + 1 for that with the
+ * one before. Times count from when all slices are loaded to when the last step ends. A member goes on with the next step when
+ * both neighbours have ended this one, on a paced run on the clock of the emulated platform; nobody waits for anybody else.
+ * Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003), section 2. */
+hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
 
 /* ---- LU --------------------------------------------------------------------------------------------------------- */
 

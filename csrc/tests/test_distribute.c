@@ -184,12 +184,55 @@ static void statuses(void)
     CHECK(strspn(hs_version(), "0123456789.") == strlen(hs_version()) && strlen(hs_version()) >= 5);
 }
 
+/* One by one to whoever would end first: optimal, as the ends of a worker's chunks rise. */
+static void after_others(void)
+{
+    for (int round = 0; round < 4000; round++) {
+        const int32_t p = 1 + (int32_t)check_random(7);
+        const int64_t n = check_random(60);
+        double times[7], starts[7], makespan = -1, wanted = 0;
+        int64_t counts[7], slow[7] = {0}, sum = 0;
+        for (int32_t i = 0; i < p; i++) {
+            times[i] = i && check_random(9) == 0 ? INFINITY : (1 + check_random(40)) * (check_random(4) ? 1 : 0.01);
+            starts[i] = check_random(3) ? check_random(100) : 0;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            int32_t first = 0;
+            for (int32_t i = 1; i < p; i++)
+                if (fma((double)slow[i] + 1, times[i], starts[i]) < fma((double)slow[first] + 1, times[first], starts[first])) first = i;
+            slow[first]++;
+            wanted = fmax(wanted, fma((double)slow[first], times[first], starts[first]));
+        }
+        CHECK(hs_distribute_after(n, p, times, starts, counts, &makespan) == HS_OK && makespan == wanted);
+        for (int32_t i = 0; i < p; i++) CHECK(counts[i] == slow[i]), sum += counts[i];
+        CHECK(sum == n);
+    }
+    const double times[] = {3, 5, 8}, none[] = {0, 0, 0}, late[] = {0, 1e300, 0}, equal[] = {1, 1}, both[] = {7, 7}, apart[] = {1e300, 1e-300};
+    int64_t counts[3], usual[3];
+    double makespan, wanted;
+    CHECK(hs_distribute_after(LARGEST, 3, times, none, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, usual, &wanted) == HS_OK);
+    CHECK(makespan == wanted && counts[0] + counts[1] + counts[2] == LARGEST);
+    CHECK(hs_distribute_after(12, 3, times, late, counts, NULL) == HS_OK && counts[0] == 9 && counts[1] == 0 && counts[2] == 3);
+    CHECK(hs_distribute_after(LARGEST, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
+    CHECK(hs_distribute_after(1000, 2, apart, none, counts, &makespan) == HS_OK && counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
+    CHECK(hs_distribute_after(0, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == 0 && makespan == 0);
+    const double negative[] = {0, -1, 0}, endless[] = {0, INFINITY, 0}, nan[] = {0, NAN, 0}, zero[] = {3, 0, 8};
+    CHECK(hs_distribute_after(-1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(LARGEST + 1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 0, times, none, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, zero, none, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, negative, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, endless, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, nan, counts, NULL) == HS_ERROR_VALUE);
+}
+
 int main(void)
 {
     paper_values();
     small_cases();
     ends_of_the_range();
     random_integers();
+    after_others();
     refusals();
     batches();
     statuses();

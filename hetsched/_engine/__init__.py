@@ -205,6 +205,13 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
     return counts, makespans
 
 
+def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """hs_distribute_after; the vectors are contiguous."""
+    counts = np.zeros(len(cycle_times), np.int64)
+    check_status(lib.hs_distribute_after(n, len(counts), _doubles(cycle_times), _doubles(starts), _int64s(counts), ffi.NULL))
+    return counts
+
+
 def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
     counts = np.empty(len(times), np.int64)
@@ -989,6 +996,34 @@ def run_wavefront(
     problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
     recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
     return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
+
+
+def run_slices(
+    threads: Threads,
+    source: NDArray[Any],
+    target: NDArray[Any],
+    weight: float,
+    steps: int,
+    *,
+    workers: int,
+    ring: NDArray[np.int32],
+    widths: NDArray[np.int64],
+    exchange: NDArray[np.float64] | None,
+    pace: NDArray[np.float64] | None,
+    poll: Poll | None,
+    event_capacity: int,
+) -> RunResult:
+    """hs_run_slices; source and target are 2-D, of one supported dtype, aligned; exchange is (size, 2)."""
+    e = target.itemsize
+    source_at, target_at = (ffi.cast("void *", array.ctypes.data) for array in (source, target))
+    times = _or_null(exchange, lambda x: _doubles(x.reshape(-1)))
+    strides = [[stride // e for stride in array.strides] for array in (source, target)]
+    problem = (
+        _CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
+        _int32s(ring), _int64s(widths), times,
+    )  # fmt: skip
+    recorder = _Recorder(workers, {"pace": pace}, poll or Poll(), event_capacity)
+    return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.run))
 
 
 def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
