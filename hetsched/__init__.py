@@ -12,6 +12,7 @@ from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
 from .lu import LuPlan, plan_lu
+from .measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -29,6 +30,7 @@ from .tasks import MaxTasks, MinTime, max_tasks, min_time
 from .topology import Topology, topology
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
+from .worth import WorkersWorth, workers_worth
 
 __version__ = "0.1.0"
 
@@ -47,6 +49,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Assignment",
+    "AtOnce",
     "Cache",
     "Cpu",
     "Cuboids",
@@ -60,6 +63,7 @@ __all__ = [
     "LuPattern",
     "LuPlan",
     "MaxTasks",
+    "MeasuredPlatform",
     "MinTime",
     "Partition",
     "Platform",
@@ -70,6 +74,7 @@ __all__ = [
     "ProfileDistribution",
     "RingProfile",
     "SliceRing",
+    "SpeedProfile",
     "StarPlan",
     "Stencil",
     "Topology",
@@ -77,6 +82,7 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "WorkersWorth",
     "assign",
     "compare_partitions",
     "cuboids",
@@ -93,6 +99,7 @@ __all__ = [
     "matmul",
     "matmul_files",
     "max_tasks",
+    "measure",
     "min_time",
     "partition",
     "plan_files",
@@ -104,4 +111,5 @@ __all__ = [
     "solve",
     "topology",
     "wavefront",
+    "workers_worth",
 ]

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     hs_pool *pool;
     int32_t worker;
-    int started;
+    int started, pinned;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -76,18 +76,21 @@ void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
     pthread_cond_timedwait(condition, lock, &until);
 }
 
-static void pin(pthread_t thread, int32_t core)
+/* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread unpinned. */
+static int pin(pthread_t thread, int32_t core)
 {
 #if defined(__linux__)
     cpu_set_t *set = CPU_ALLOC(core + 1);
-    if (!set) return;
+    if (!set) return 0;
     size_t bytes = CPU_ALLOC_SIZE(core + 1);
     CPU_ZERO_S(bytes, set);
     CPU_SET_S(core, bytes, set);
-    pthread_setaffinity_np(thread, bytes, set); /* a core gone meanwhile: stay unpinned */
+    const int refused = pthread_setaffinity_np(thread, bytes, set);
     CPU_FREE(set);
+    return !refused;
 #else
     (void)thread, (void)core;
+    return 0;
 #endif
 }
 
@@ -150,6 +153,11 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+
+void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
+{
+    for (int32_t i = 0; i < pool->p; i++) pinned[i] = pool->helpers[i].pinned;
+}
 
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
 
@@ -306,7 +314,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
             break;
         }
         h->started = 1;
-        if (cores) pin(h->thread, cores[i]);
+        if (cores) h->pinned = pin(h->thread, cores[i]);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status) {
