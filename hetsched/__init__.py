@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
+from .array import Array, asarray
 from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cpus import Cache, Cpu
@@ -48,6 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Array",
     "Assignment",
     "AtOnce",
     "Cache",
@@ -83,6 +85,7 @@ __all__ = [
     "Wavefront",
     "Worker",
     "WorkersWorth",
+    "asarray",
     "assign",
     "compare_partitions",
     "cuboids",
