@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from .operands import element_strides
 
 #: Systems and determinants of fewer rows go to NumPy's LAPACK.
 _FEW_ROWS = 256
+_MATRICES = [(-2, -1)] * 3
 
 
 class Array(np.ndarray[Any, np.dtype[Any]]):
@@ -34,7 +36,8 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
                 result = ufunc(*plain)
             return tuple(_back(x, None) for x in result) if type(result) is tuple else _back(result, None)
         out: tuple[Any, ...] | None = kwargs.get("out")
-        if ufunc is np.matmul and method == "__call__" and out is not None and len(kwargs) == 1:
+        in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
+        if ufunc is np.matmul and method == "__call__" and out is not None and in_place:
             if _product(*plain, _plain(out[0])) is not None:
                 return out[0]
         if out is not None:
@@ -57,6 +60,25 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
         """As numpy.dot."""
         return np.dot(self, b, out=out)  # type: ignore[arg-type]
+
+
+def _operator(name: str) -> Callable[[Array, Any], Any]:
+    own, plain = getattr(np.ndarray, f"__{name}__"), getattr(operator, f"__{name}__", divmod)
+
+    def method(self: Array, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and type(other) is not np.ndarray and type(other) is not Array:
+            return plain(self.view(np.ndarray), other)
+        return own(self, other)
+
+    return method
+
+
+# Other subclasses come first, as they do beside a plain array: Python asks them because they are subclasses of its type.
+for _name in (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
+    "lt", "le", "eq", "ne", "gt", "ge",
+):  # fmt: skip
+    setattr(Array, f"__{_name}__", _operator(_name))
 
 
 def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:

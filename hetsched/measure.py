@@ -160,7 +160,7 @@ class MeasuredPlatform(Platform):
         self.notes = tuple(map(str, record["notes"]))
         self._record = record
         names = [f"worker {i}" if cpu is None else f"cpu {cpu}" for i, cpu in enumerate(self.cpus)]
-        main = self.at_once[_main_dtype(self.at_once)]
+        main = self.at_once[main_dtype(self.at_once)]
         if any(len(x.gflops) != len(names) for x in self.at_once.values()):
             raise ValueError("a measurement needs one speed per worker")
         super().__init__([Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)])
@@ -258,7 +258,7 @@ class MeasuredPlatform(Platform):
         return self.table()
 
     def __repr__(self) -> str:
-        once = self.at_once[_main_dtype(self.at_once)]
+        once = self.at_once[main_dtype(self.at_once)]
         rates = ", ".join(f"{rate:.4g}" for rate in once.gflops[:6]) + (", ..." if len(self) > 6 else "")
         return f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
 
@@ -266,8 +266,11 @@ class MeasuredPlatform(Platform):
         return f"<pre>{escape(self.table())}</pre>"
 
 
-def _main_dtype(names: Iterable[str]) -> str:
-    return "float64" if "float64" in names else next(iter(names))
+def main_dtype(names: Iterable[str]) -> str:
+    found = list(names)
+    if not found:
+        raise ValueError("a measurement has at least one dtype")
+    return "float64" if "float64" in found else found[0]
 
 
 def _positive(values: Any) -> NDArray[np.float64]:
@@ -549,11 +552,14 @@ def _together(threads: _engine.Threads, p: int, dtype: str, size: int, seconds: 
 
 
 def _start_cost(threads: _engine.Threads, p: int) -> float:
-    """What it takes to have all workers share a product, beyond one worker's call."""
-    a = np.ones((64, 64))
+    """What it takes to have all workers share a small product, beside its work divided by p."""
+    a = np.ones((100, 100))  # smaller ones are left to the caller
     c, one = np.empty_like(a), _engine.Threads(1, None)
-    both = [_engine.seconds(lambda t=t: _engine.gemm(t, a, a, c, 1.0, 0.0, None, None)) for t in (threads, one)]  # type: ignore[misc]
-    return max(0.0, both[0] - both[1]) if p > 1 else 0.0
+    both, alone = (
+        _engine.seconds(lambda t=t: _engine.gemm(t, a, a, c, 1.0, 0.0, None, None))  # type: ignore[misc]
+        for t in (threads, one)
+    )
+    return max(0.0, both - alone / p)
 
 
 # ---- the cache ----------------------------------------------------------------------------------------------------
@@ -583,7 +589,7 @@ def describe(found: MeasuredPlatform | None) -> str:
     """Which speeds are in use, for `hetsched info`."""
     if found is None:
         return "not measured: cores count as equal (`hetsched measure` measures them)"
-    once = found.at_once[_main_dtype(found.at_once)]
+    once = found.at_once[main_dtype(found.at_once)]
     rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], once.gflops, strict=False))
     use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
     return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"

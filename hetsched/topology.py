@@ -219,7 +219,7 @@ def _topology(*, unknown: list[str], **fields: Any) -> Topology:
 def _of_quota(quota: float) -> int:
     """Workers that a quota is worth."""
     whole = max(1, math.floor(quota + 1e-9))
-    return whole + (quota - whole >= 0.1 * whole)
+    return whole + (quota - whole >= 0.1 * whole - 1e-9)
 
 
 def _thread_limit() -> tuple[int | None, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _check, _engine
-from .measure import MeasuredPlatform, rate, recent
+from .measure import MeasuredPlatform, main_dtype, rate, recent
 from .plan import Plan, Step, proven
 from .platform import Platform
 from .product import UNIT, plan_matmul
@@ -105,7 +105,7 @@ def workers_worth(
     -----
     The first p workers are those that would need the least time for the whole product by themselves. Without links p of them need
     start + work / min(sum of speeds, quota x their mean speed); a measured platform's speeds go linearly from those of one at a
-    time to those of all at once, and `start` is what sharing a product costs. With links it is the better of two plans, slices of
+    time to those of all at once, without what other programs took of the cores; `start` is what sharing a product costs. With links it is the better of two plans, slices of
     rows and of columns, each for exactly these workers.
 
     Examples
@@ -138,7 +138,7 @@ def workers_worth(
         quota = platform.quota if quota is None else quota
     flops = _engine.flops_per_update(kind)
     work = flops * m * n * k / UNIT
-    alone, crowded = _speeds(platform, kind, quota)
+    alone, crowded = _speeds(platform, kind)
     p = len(alone)
     order = np.argsort(-alone, kind="stable")
     if platform.link_costs.any():
@@ -176,16 +176,13 @@ def workers_worth(
     )
 
 
-def _speeds(
-    platform: Platform, dtype: np.dtype[np.generic], quota: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """GFLOP/s of each worker by itself, and among all. Under a quota its own limit is applied later: here what a core gives."""
+def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """GFLOP/s of each worker by itself, and among all while it has its core: neither quotas nor other programs."""
     if isinstance(platform, MeasuredPlatform):
         if dtype.name not in platform.at_once:
             raise ValueError(f"dtype {dtype.name} was not measured, but {', '.join(platform.at_once)}")
         once = platform.at_once[dtype.name]
-        crowded = once.gflops if quota is None else once.own
-        return np.maximum(once.alone, crowded), crowded
+        return np.maximum(once.alone, once.own), once.own
     speeds = platform.speeds
     if not np.isfinite(speeds).all():
         raise ValueError("platform has a cycle-time too small for this: its speed overflows")
@@ -214,5 +211,4 @@ def worth_here(found: MeasuredPlatform | None, otherwise: int) -> int:
     """Workers of the default pool: those worth it for a large product by what was measured, else as many as `topology` says."""
     if found is None:
         return otherwise
-    dtype = "float64" if "float64" in found.at_once else next(iter(found.at_once))
-    return workers_worth(4000, 4000, 4000, found, dtype=dtype).workers
+    return workers_worth(4000, 4000, 4000, found, dtype=main_dtype(found.at_once)).workers

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
     hs_measurement *what;
     int32_t p, running;
-    int32_t ready, ended; /* atomic: workers that have their operands, that have ended */
+    int32_t ready, done, ended; /* atomic: workers that have their operands, that have had their time, that have ended */
     int cancel;           /* atomic */
     int32_t status;       /* atomic: the first failure */
 } job;
@@ -174,9 +174,8 @@ static void repeat(job *j, bench *b, int32_t worker)
     what->count[worker] = count;
     what->batch[worker] = batch;
 
-    __atomic_sub_fetch(&j->ready, 1, __ATOMIC_ACQ_REL);
-    if (j->running > 1)
-        while (__atomic_load_n(&j->ready, __ATOMIC_ACQUIRE) > 0 && !cancelled(j)) once(b, what->kernel);
+    __atomic_add_fetch(&j->done, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&j->done, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) once(b, what->kernel);
 }
 
 static void work(void *context, int32_t worker, int is_caller)

@@ -30,6 +30,7 @@ typedef struct {
     pthread_cond_t wake;
     int asleep;      /* under lock */
     unsigned ticket; /* atomic: number of the job to do */
+    int offered;     /* atomic: the job is there for the taking; who clears it does it, or lets it be */
 } __attribute__((aligned(64))) helper;
 
 struct hs_pool {
@@ -138,6 +139,7 @@ static void *helper_main(void *argument)
     for (unsigned seen = 0;;) {
         seen = next_ticket(self, seen);
         if (pool->stop) return NULL;
+        if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
         pool->work(pool->job, self->worker, 0);
         finish(pool);
     }
@@ -229,7 +231,10 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
     pool->job = job;
     __atomic_store_n(&pool->remaining, pool->p, __ATOMIC_RELEASE);
     for (int32_t i = 0; i < pool->p; i++)
-        if (i != own) start(&pool->helpers[i]);
+        if (i != own) {
+            __atomic_store_n(&pool->helpers[i].offered, 1, __ATOMIC_RELEASE);
+            start(&pool->helpers[i]);
+        }
 }
 
 static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job))
@@ -253,16 +258,23 @@ ended:
     return;
 }
 
-void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job))
+static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job), int shared)
 {
     const int32_t own = place_of_caller(pool);
     start_all(pool, work, job, own);
     if (own >= 0) {
+        int32_t ended = 1;
         work(job, own, 1);
-        if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) return;
+        for (int32_t i = 0; shared && i < pool->p; i++)
+            if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
+        if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;
     }
     wait_for_all(pool, job, idle);
 }
+
+void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 0); }
+
+void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 1); }
 
 void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job))
 {

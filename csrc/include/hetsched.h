@@ -728,7 +728,8 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
  *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
- *   finish      [p] out or NULL: when each worker ended, seconds from the start
+ *   finish      [p] out or NULL: when each worker ended, seconds from the start; 0 of one that did not get its core in time to have
+ *               a part in a cooperative run
  *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
  *   busy        [p] out or NULL: CPU seconds that each worker used for computing */
 typedef struct hs_run {
