@@ -1,8 +1,8 @@
 """Kernel ridge regression in NumPy, and the one line that makes it hold its own beside a busy neighbour.
 
 The program learns a function of 40 variables from samples: a Gaussian kernel (a product), a system of equations, predictions
-(another product). NumPy's library splits each of them equally over the cores, and so ends when the core ends on which another
-program runs. With `X = hs.asarray(X)` the same program goes through hetsched's pool, whose workers take tiles over from each other.
+(another product). NumPy's library splits each of them equally over the cores, and so ends when that core ends on which another
+program runs. With `X = hs.asarray(X)` the same program uses hetsched's pool, whose workers take tiles over from each other.
 
     python examples/neighbour.py [--neighbour] [--size N] [--rounds R]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,22 +24,22 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
     Notes
     -----
     What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve and
-    numpy.linalg.det, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the same
-    memory, and so are errors and warnings about arguments; what comes back as an array is an Array again.
+    numpy.linalg.det, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the
+    same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         plain = [x.view(np.ndarray) if type(x) is Array else x for x in inputs]
         if not kwargs and method == "__call__":
-            result = _product(*plain, None) if ufunc is np.matmul else None
+            result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
             if result is None:
                 result = ufunc(*plain)
             return tuple(_back(x, None) for x in result) if type(result) is tuple else _back(result, None)
         out: tuple[Any, ...] | None = kwargs.get("out")
         in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
-        if ufunc is np.matmul and method == "__call__" and out is not None and in_place:
-            if _product(*plain, _plain(out[0])) is not None:
-                return out[0]
+        taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
+        if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
+            return out[0]
         if out is not None:
             kwargs["out"] = tuple(map(_plain, out))
         if "where" in kwargs:
@@ -49,7 +49,9 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             return _back(result, None if out is None else out[0])
         return tuple(_back(x, None if out is None else y) for x, y in zip(result, out or result, strict=True))
 
-    def __array_function__(self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         taken = _FUNCTIONS.get(func)
         if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
             result = taken(*args, **kwargs)
@@ -59,11 +61,12 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
 
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
         """As numpy.dot."""
-        return np.dot(self, b, out=out)  # type: ignore[arg-type]
+        return np.dot(self, b, out=out)
 
 
 def _operator(name: str) -> Callable[[Array, Any], Any]:
-    own, plain = getattr(np.ndarray, f"__{name}__"), getattr(operator, f"__{name}__", divmod)
+    own: Callable[[Any, Any], Any] = getattr(np.ndarray, f"__{name}__")
+    plain: Callable[[Any, Any], Any] = divmod if name == "divmod" else getattr(operator, f"__{name}__")
 
     def method(self: Array, other: Any) -> Any:
         if isinstance(other, np.ndarray) and type(other) is not np.ndarray and type(other) is not Array:
@@ -97,10 +100,11 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
 
     Notes
     -----
-    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of less
-    than 6, systems of fewer than 256 rows, non-finite systems, and everything with another dtype, a subclass of ndarray or other
-    options than `out` go straight to NumPy. Results agree with NumPy's up to rounding; of products with infinities or NaN
-    NumPy's warnings may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, and with plain arrays.
+    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of
+    less than 6, systems of fewer than 256 rows, non-finite systems, and everything with another dtype, a subclass of ndarray or
+    other options than `out` go straight to NumPy. Results agree with NumPy's up to rounding; of products with infinities or
+    NaN NumPy's warnings may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, on plain
+    arrays.
 
     Examples
     --------
@@ -130,7 +134,7 @@ def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
     """numpy.matmul of what pays; None for what NumPy is to do, which includes everything that is wrong."""
     if not _takes(a, b) or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         return None
-    m, k, n = *a.shape[-2:], b.shape[-1]
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     if m * n * k <= pool._SMALL or min(m, n) < pool._THIN:
         return None
     dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)

@@ -62,8 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     measure = commands.add_parser(
         "measure",
         help="how fast each core is, by kernel, type and size",
-        description="Measure the speed of each core in matrix products, panels of LU factorisations and triangular solves, one core at "
-        "a time and all at once. The result is kept, and matmul and lu_factor divide by it.",
+        description="Measure the speed of each core in matrix products, panels of LU factorisations and triangular solves, one "
+        "core at a time and all at once. The result is kept, and matmul and lu_factor divide by it.",
     )
     measure.add_argument("--seconds", type=float, default=1.5, metavar="T", help="about how long (default: %(default)s)")
     measure.add_argument("--cores", choices=["auto", "all", "types"], default="auto", help="each core, or one of each type")
@@ -123,8 +123,12 @@ def _measure(given: argparse.Namespace) -> None:
     found = measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)
     print(json.dumps(found.record(), indent=1) if given.json else found.table())
     if given.plot:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+        found.plot(figure.add_subplot())
         with replace_file(given.plot) as file:
-            found.plot().figure.savefig(file, format=kind)
+            figure.savefig(file, format=kind)
 
 
 def _info(_: argparse.Namespace) -> None:

@@ -149,7 +149,8 @@ class MeasuredPlatform(Platform):
                 x["kernel"],
                 x["dtype"],
                 _check.frozen(np.array(x["sizes"], np.int64)),
-                *(_positive(x[key]) for key in ("flops", "gflops")),
+                _positive(x["flops"]),
+                _positive(x["gflops"]),
                 _check.frozen(np.array(x["spread"], np.float64)),
             )
             for x in record["profiles"]
@@ -200,7 +201,7 @@ class MeasuredPlatform(Platform):
         return [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
 
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
-        """(p, panels) seconds that each worker would take for each panel of an m x n LU factorisation, beside the others' work."""
+        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""
         m, n, block = (_check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
         half = _engine.flops_per_update(np.dtype(dtype)) / 2
         first = np.arange(0, min(m, n), block)
@@ -211,7 +212,7 @@ class MeasuredPlatform(Platform):
         return times
 
     def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
-        """(p,) speeds of the cores themselves, whoever else was on them; None where they are equal within 5 %, or not measured."""
+        """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured."""
         found = self.at_once.get(np.dtype(dtype).name)
         if found is None or found.own.max() <= (1 + _EVEN) * found.own.min():
             return None
@@ -402,7 +403,8 @@ def _chosen(
     if isinstance(kernels, str) or isinstance(dtypes, str):
         raise TypeError("kernels and dtypes must be sequences of names, not one name")
     names = []
-    for dtype in map(np.dtype, dtypes):
+    for given in dtypes:
+        dtype: np.dtype[Any] = np.dtype(given)
         if dtype not in _engine.DTYPES:
             raise TypeError(f"dtype {dtype} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
         names.append(dtype.name)

@@ -146,8 +146,8 @@ class Pool:
 
     @property
     def platform(self) -> Platform:
-        """The platform given, or the workers of this machine: as `measure` found them, else equal ones of a cycle-time measured in a
-        few milliseconds, in float64."""
+        """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
+        cycle-time measured in a few milliseconds."""
         return self._platform_for(_DOUBLE)
 
     def _platform_for(self, dtype: np.dtype[Any]) -> Platform:

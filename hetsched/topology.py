@@ -95,8 +95,8 @@ class Topology:
     def worth(self) -> int:
         """How many workers are worth starting: one for each core, not more than the quota and the thread limit, at least 1.
 
-        Two SMT siblings share the units that multiply; a second worker on a core gains little and slows the first. Of a quota that
-        is no whole number the rest is worth a worker if it adds a tenth: under 1.5 cpus two workers do 1.5 times the work of one.
+        Two SMT siblings share the units that multiply; a second worker on a core gains little and slows the first. Of a quota
+        that is no whole number the rest is worth a worker if it adds a tenth: under 1.5 cpus two do 1.5 times the work of one.
         """
         return self._limited(len(self.groups()))
 

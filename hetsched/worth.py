@@ -105,8 +105,8 @@ def workers_worth(
     -----
     The first p workers are those that would need the least time for the whole product by themselves. Without links p of them need
     start + work / min(sum of speeds, quota x their mean speed); a measured platform's speeds go linearly from those of one at a
-    time to those of all at once, without what other programs took of the cores; `start` is what sharing a product costs. With links it is the better of two plans, slices of
-    rows and of columns, each for exactly these workers.
+    time to those of all at once, without what other programs took of the cores; `start` is what sharing a product
+    costs. With links it is the better of two plans, slices of rows and of columns, each for exactly these workers.
 
     Examples
     --------

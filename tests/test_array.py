@@ -97,34 +97,117 @@ def in_place(a):
 
 
 UNARY = {
-    "exp": np.exp, "sqrt": lambda a: np.sqrt(np.abs(a)), "abs": abs, "negative": lambda a: -a, "power": lambda a: a**2,
-    "divide": lambda a: 1 / (a + 10), "floor_divide": lambda a: a // 2, "modf": np.modf, "divmod": lambda a: divmod(a, 2), "frexp": np.frexp,
-    "compare": lambda a: a > 0, "logical": lambda a: (a > 0) & (a < 1), "isfinite": np.isfinite, "conj": np.conj, "real": lambda a: a.real,
-    "sum": np.sum, "sum_method": lambda a: a.sum(), "sum_axis": lambda a: a.sum(0), "sum_keep": lambda a: a.sum(1, keepdims=True),
-    "sum_where": lambda a: np.sum(a, where=a > 0), "prod": lambda a: a.prod(axis=1), "mean": np.mean, "mean_axis": lambda a: a.mean(axis=1),
-    "std": lambda a: a.std(), "var": lambda a: a.var(0), "max": lambda a: a.max(), "min_axis": lambda a: a.min(axis=0), "argmax": lambda a: a.argmax(),
-    "argsort": lambda a: a.argsort(axis=0), "sort": np.sort, "median": np.median, "percentile": lambda a: np.percentile(a, [10, 50]),
-    "any": lambda a: (a > 5).any(), "all": lambda a: (a > -9).all(axis=0), "cumsum": lambda a: a.cumsum(), "cumprod": lambda a: np.cumprod(a, 0),
-    "diff": np.diff, "ptp": np.ptp, "trace": lambda a: a.trace(), "clip": lambda a: a.clip(-1, 1), "round": lambda a: np.round(a, 1),
-    "scalar": lambda a: a[0, 0], "row": lambda a: a[1], "slice": lambda a: a[::-1, 1:3], "mask": lambda a: a[a > 0], "fancy": lambda a: a[[0, 2], [1, 1]],
-    "newaxis": lambda a: a[None, :, None], "transpose": lambda a: a.T, "reshape": lambda a: a.reshape(-1), "ravel": np.ravel, "diag": np.diag,
-    "flat": lambda a: list(a.flat), "tolist": lambda a: a.tolist(), "item": lambda a: a[0, 0].item(), "iter": lambda a: [x.sum() for x in a],
-    "astype": lambda a: a.astype(np.float32), "view": lambda a: a.view(np.uint8), "bytes": lambda a: a.tobytes(), "copy": lambda a: a.copy("F"),
-    "concatenate": lambda a: np.concatenate([a, a]), "stack": lambda a: np.stack([a, a]), "hstack": lambda a: np.hstack([a, a]),
-    "where": lambda a: np.where(a > 0, a, 0), "nonzero": lambda a: a.nonzero(), "unique": np.unique, "tile": lambda a: np.tile(a, 2),
-    "repeat": lambda a: a.repeat(2, axis=0), "roll": lambda a: np.roll(a, 1), "pad": lambda a: np.pad(a, 1), "broadcast": lambda a: np.broadcast_to(a, (2, *a.shape)),
-    "take": lambda a: a.take([0, 1]), "choose": lambda a: np.choose([0, 1, 0, 1], a[:2, :4]), "split": lambda a: np.split(a, 2, axis=1),
-    "outer": lambda a: np.multiply.outer(a[0], a[1]), "reduceat": lambda a: np.add.reduceat(a, [0, 2], axis=0), "at": index_sum, "in_place": in_place,
-    "accumulate": lambda a: np.maximum.accumulate(a, axis=1), "out": lambda a: np.add(a, 1, out=np.empty_like(a)), "zeros_like": np.zeros_like,
-    "full_like": lambda a: np.full_like(a, 2), "searchsorted": lambda a: np.sort(a[0]).searchsorted(0.0), "interp": lambda a: np.interp(0.5, [0, 1], a[0, :2]),
-    "histogram": lambda a: np.histogram(a, bins=4), "cov": np.cov, "corrcoef": np.corrcoef, "gradient": lambda a: np.gradient(a)[0], "fft": np.fft.fft,
-    "norm": np.linalg.norm, "svd": lambda a: np.linalg.svd(a, compute_uv=False), "qr": lambda a: np.linalg.qr(a)[1], "inv": lambda a: np.linalg.inv(a[:, :4] + 9 * np.eye(4)),
-    "eigvalsh": lambda a: np.linalg.eigvalsh(a[:, :4] + a[:, :4].T), "pinv": np.linalg.pinv, "lstsq": lambda a: np.linalg.lstsq(a, a[:, 0], rcond=None)[0],
-    "rank": np.linalg.matrix_rank, "einsum": lambda a: np.einsum("ij,kj->ik", a, a), "inner": lambda a: np.inner(a, a), "kron": lambda a: np.kron(a, a),
-    "vdot": lambda a: np.vdot(a, a), "cross": lambda a: np.cross(a[:, :3], a[::-1, :3]), "vectorised": lambda a: np.apply_along_axis(sum, 0, a),
-    "bool_error": lambda a: bool(a), "shape_error": lambda a: a + a[:2], "index_error": lambda a: a[99], "axis_error": lambda a: a.sum(axis=7),
-    "int_index_error": lambda a: a[0.5], "reshape_error": lambda a: a.reshape(7, 3), "sqrt_warning": lambda a: np.sqrt(a), "zero_warning": lambda a: a / 0,
-}  # fmt: skip
+    "exp": np.exp,
+    "sqrt": lambda a: np.sqrt(np.abs(a)),
+    "abs": abs,
+    "negative": lambda a: -a,
+    "power": lambda a: a**2,
+    "divide": lambda a: 1 / (a + 10),
+    "floor_divide": lambda a: a // 2,
+    "modf": np.modf,
+    "divmod": lambda a: divmod(a, 2),
+    "frexp": np.frexp,
+    "compare": lambda a: a > 0,
+    "logical": lambda a: (a > 0) & (a < 1),
+    "isfinite": np.isfinite,
+    "conj": np.conj,
+    "real": lambda a: a.real,
+    "sum": np.sum,
+    "sum_method": lambda a: a.sum(),
+    "sum_axis": lambda a: a.sum(0),
+    "sum_keep": lambda a: a.sum(1, keepdims=True),
+    "sum_where": lambda a: np.sum(a, where=a > 0),
+    "prod": lambda a: a.prod(axis=1),
+    "mean": np.mean,
+    "mean_axis": lambda a: a.mean(axis=1),
+    "std": lambda a: a.std(),
+    "var": lambda a: a.var(0),
+    "max": lambda a: a.max(),
+    "min_axis": lambda a: a.min(axis=0),
+    "argmax": lambda a: a.argmax(),
+    "argsort": lambda a: a.argsort(axis=0),
+    "sort": np.sort,
+    "median": np.median,
+    "percentile": lambda a: np.percentile(a, [10, 50]),
+    "any": lambda a: (a > 5).any(),
+    "all": lambda a: (a > -9).all(axis=0),
+    "cumsum": lambda a: a.cumsum(),
+    "cumprod": lambda a: np.cumprod(a, 0),
+    "diff": np.diff,
+    "ptp": np.ptp,
+    "trace": lambda a: a.trace(),
+    "clip": lambda a: a.clip(-1, 1),
+    "round": lambda a: np.round(a, 1),
+    "scalar": lambda a: a[0, 0],
+    "row": lambda a: a[1],
+    "slice": lambda a: a[::-1, 1:3],
+    "mask": lambda a: a[a > 0],
+    "fancy": lambda a: a[[0, 2], [1, 1]],
+    "newaxis": lambda a: a[None, :, None],
+    "transpose": lambda a: a.T,
+    "reshape": lambda a: a.reshape(-1),
+    "ravel": np.ravel,
+    "diag": np.diag,
+    "flat": lambda a: list(a.flat),
+    "tolist": lambda a: a.tolist(),
+    "item": lambda a: a[0, 0].item(),
+    "iter": lambda a: [x.sum() for x in a],
+    "astype": lambda a: a.astype(np.float32),
+    "view": lambda a: a.view(np.uint8),
+    "bytes": lambda a: a.tobytes(),
+    "copy": lambda a: a.copy("F"),
+    "concatenate": lambda a: np.concatenate([a, a]),
+    "stack": lambda a: np.stack([a, a]),
+    "hstack": lambda a: np.hstack([a, a]),
+    "where": lambda a: np.where(a > 0, a, 0),
+    "nonzero": lambda a: a.nonzero(),
+    "unique": np.unique,
+    "tile": lambda a: np.tile(a, 2),
+    "repeat": lambda a: a.repeat(2, axis=0),
+    "roll": lambda a: np.roll(a, 1),
+    "pad": lambda a: np.pad(a, 1),
+    "broadcast": lambda a: np.broadcast_to(a, (2, *a.shape)),
+    "take": lambda a: a.take([0, 1]),
+    "choose": lambda a: np.choose([0, 1, 0, 1], a[:2, :4]),
+    "split": lambda a: np.split(a, 2, axis=1),
+    "outer": lambda a: np.multiply.outer(a[0], a[1]),
+    "reduceat": lambda a: np.add.reduceat(a, [0, 2], axis=0),
+    "at": index_sum,
+    "in_place": in_place,
+    "accumulate": lambda a: np.maximum.accumulate(a, axis=1),
+    "out": lambda a: np.add(a, 1, out=np.empty_like(a)),
+    "zeros_like": np.zeros_like,
+    "full_like": lambda a: np.full_like(a, 2),
+    "searchsorted": lambda a: np.sort(a[0]).searchsorted(0.0),
+    "interp": lambda a: np.interp(0.5, [0, 1], a[0, :2]),
+    "histogram": lambda a: np.histogram(a, bins=4),
+    "cov": np.cov,
+    "corrcoef": np.corrcoef,
+    "gradient": lambda a: np.gradient(a)[0],
+    "fft": np.fft.fft,
+    "norm": np.linalg.norm,
+    "svd": lambda a: np.linalg.svd(a, compute_uv=False),
+    "qr": lambda a: np.linalg.qr(a)[1],
+    "inv": lambda a: np.linalg.inv(a[:, :4] + 9 * np.eye(4)),
+    "eigvalsh": lambda a: np.linalg.eigvalsh(a[:, :4] + a[:, :4].T),
+    "pinv": np.linalg.pinv,
+    "lstsq": lambda a: np.linalg.lstsq(a, a[:, 0], rcond=None)[0],
+    "rank": np.linalg.matrix_rank,
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "inner": lambda a: np.inner(a, a),
+    "kron": lambda a: np.kron(a, a),
+    "vdot": lambda a: np.vdot(a, a),
+    "cross": lambda a: np.cross(a[:, :3], a[::-1, :3]),
+    "vectorised": lambda a: np.apply_along_axis(sum, 0, a),
+    "bool_error": lambda a: bool(a),
+    "shape_error": lambda a: a + a[:2],
+    "index_error": lambda a: a[99],
+    "axis_error": lambda a: a.sum(axis=7),
+    "int_index_error": lambda a: a[0.5],
+    "reshape_error": lambda a: a.reshape(7, 3),
+    "sqrt_warning": lambda a: np.sqrt(a),
+    "zero_warning": lambda a: a / 0,
+}
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -139,11 +222,31 @@ def test_all_else_is_numpy(name, dtype):
 
 
 PRODUCTS = {
-    "matmul": np.matmul, "operator": lambda a, b: a @ b, "dot": np.dot, "method": lambda a, b: a.dot(b), "tensordot": lambda a, b: np.tensordot(a, b, 1),
-    "multi_dot": lambda a, b: np.linalg.multi_dot([a, b]), "einsum": lambda a, b: np.einsum("...j,j...->...", a, b),
-}  # fmt: skip
-SHAPES = [((5, 4), (4, 3)), ((4,), (4, 3)), ((5, 4), (4,)), ((4,), (4,)), ((2, 5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((3, 1, 5, 4), (2, 4, 3)),
-          ((5, 4), (2, 4, 3)), ((0, 4), (4, 3)), ((5, 0), (0, 3)), ((5, 4), (5, 4)), ((4,), (3,)), ((2, 5, 4), (3, 4, 2)), ((), (4, 3)), ((5, 4), ())]  # fmt: skip
+    "matmul": np.matmul,
+    "operator": lambda a, b: a @ b,
+    "dot": np.dot,
+    "method": lambda a, b: a.dot(b),
+    "tensordot": lambda a, b: np.tensordot(a, b, 1),
+    "multi_dot": lambda a, b: np.linalg.multi_dot([a, b]),
+    "einsum": lambda a, b: np.einsum("...j,j...->...", a, b),
+}
+SHAPES = [
+    ((5, 4), (4, 3)),
+    ((4,), (4, 3)),
+    ((5, 4), (4,)),
+    ((4,), (4,)),
+    ((2, 5, 4), (4, 3)),
+    ((2, 5, 4), (2, 4, 3)),
+    ((3, 1, 5, 4), (2, 4, 3)),
+    ((5, 4), (2, 4, 3)),
+    ((0, 4), (4, 3)),
+    ((5, 0), (0, 3)),
+    ((5, 4), (5, 4)),
+    ((4,), (3,)),
+    ((2, 5, 4), (3, 4, 2)),
+    ((), (4, 3)),
+    ((5, 4), ()),
+]
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -178,6 +281,7 @@ def test_dtypes(taken, left, right):
 @given(st.data())
 def test_views(data):
     """Any strides, offsets and orders."""
+
     def view(shape, seed):
         base = numbers((2 * shape[0] + 3, 2 * shape[1] + 3), data.draw(st.sampled_from(DTYPES)), seed)
         steps = [data.draw(st.sampled_from([1, 2, -1, -2])) for _ in shape]
@@ -261,7 +365,9 @@ class TestSystems:
         assert_same(np.linalg.det(hs.asarray(a)), np.linalg.det(a), exactly=False)
         assert len(taken) == 4
 
-    @pytest.mark.parametrize("function", [np.linalg.det, lambda a: np.linalg.solve(a, np.ones(a.shape[-1])), lambda a: np.linalg.solve(a, a)])
+    @pytest.mark.parametrize(
+        "function", [np.linalg.det, lambda a: np.linalg.solve(a, np.ones(a.shape[-1])), lambda a: np.linalg.solve(a, a)]
+    )
     @pytest.mark.parametrize(
         "a",
         [np.zeros((5, 5)), np.ones((4, 5)), np.ones(3), np.full((3, 3), np.nan), np.diag([np.inf, 1, 2]), numbers((2, 4, 4)),
@@ -405,7 +511,9 @@ class TestPriority:
         cluster = pytest.importorskip("sklearn.cluster")
         X, y = numbers((60, 5)), numbers(60, seed=2)
         for model in (linear.Ridge(), linear.LinearRegression(), cluster.KMeans(3, n_init=1, random_state=0)):
-            np.testing.assert_array_equal(model.fit(hs.asarray(X), hs.asarray(y)).predict(hs.asarray(X)), model.fit(X, y).predict(X))
+            np.testing.assert_array_equal(
+                model.fit(hs.asarray(X), hs.asarray(y)).predict(hs.asarray(X)), model.fit(X, y).predict(X)
+            )
 
 
 class TestSizes:

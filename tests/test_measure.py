@@ -30,7 +30,7 @@ def topology(p=3, **fields):
 
 
 class Machine:
-    """Stands for the engine: worker i does 100 speed / (i + 1) GFLOP/s in gemm, half of it in panels; crowded cores lose a fifth."""
+    """Stands for the engine: worker i does 100 speed / (i + 1) GFLOP/s in gemm, else half of it; all at once a fifth less."""
 
     def __init__(self, speed=1.0, share=1.0, noise=0.0):
         self.speed, self.share, self.noise, self.calls = speed, share, noise, []
@@ -242,7 +242,9 @@ class TestCache:
         monkeypatch.setattr(time, "time", lambda: now - HOUR)  # a clock that was set back
         assert recent(topology()) is None
 
-    @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 2}', "\x00", "[" * 10**5])
+    @pytest.mark.parametrize(
+        "content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 2}', "\x00", "[" * 10**5]
+    )
     def test_broken_file(self, machine, cache, content):
         first = hs.measure()
         (path,) = cache.iterdir()
@@ -423,7 +425,7 @@ class TestReal:
         found = _engine.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
         assert [len(times) for times in found.times] == [0, 4]
         assert found.flops == 8 * 30**3
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="value"):
             _engine.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
 
     def test_command(self, cache, tmp_path, monkeypatch, capsys):

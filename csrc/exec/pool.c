@@ -45,7 +45,7 @@ struct hs_pool {
     const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
-    int stop;
+    int stop;      /* atomic: a helper that was late for the last job looks at it at any time */
     int remaining; /* atomic: workers that have not ended */
     pthread_mutex_t done_lock;
     pthread_cond_t done;
@@ -138,7 +138,7 @@ static void *helper_main(void *argument)
 #endif
     for (unsigned seen = 0;;) {
         seen = next_ticket(self, seen);
-        if (pool->stop) return NULL;
+        if (__atomic_load_n(&pool->stop, __ATOMIC_ACQUIRE)) return NULL;
         if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
         pool->work(pool->job, self->worker, 0);
         finish(pool);
@@ -343,7 +343,7 @@ void hs_pool_destroy(hs_pool *pool)
     int ours = pool->pid == getpid();
     if (ours) {
         pthread_mutex_lock(&pool->run_lock);
-        pool->stop = 1;
+        __atomic_store_n(&pool->stop, 1, __ATOMIC_RELEASE);
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
             if (!h->started) continue;
