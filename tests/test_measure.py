@@ -425,7 +425,7 @@ class TestReal:
         found = _engine.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
         assert [len(times) for times in found.times] == [0, 4]
         assert found.flops == 8 * 30**3
-        with pytest.raises(ValueError, match="value"):
+        with pytest.raises(ValueError, match="argument"):
             _engine.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
 
     def test_command(self, cache, tmp_path, monkeypatch, capsys):
