@@ -41,7 +41,7 @@ _DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True, eq=False)
 class SpeedProfile:
-    """The speed of one worker, alone on its core, in one kernel and dtype.
+    """The speed of one worker in one kernel and dtype, while no other worker runs and no other program is on its core.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class AtOnce:
     gflops : (p,) float64 array
         Of each worker, over the whole time: what others took of its core is missing.
     alone : (p,) float64 array
-        The same by one worker at a time, from the profiles.
+        Of one worker at a time while it had its core, from the profiles.
     share : (p,) float64 array
         The part of the time for which each had its core; less than 1 beside other programs and under a quota.
     """
@@ -104,7 +104,7 @@ class AtOnce:
 
     @property
     def ratio(self) -> float:
-        """All at once over one at a time: what sharing caches, memory, power and quota costs."""
+        """All at once over one at a time: what sharing caches, memory, power and quota costs, and other programs."""
         return float(self.gflops.sum() / self.alone.sum())
 
     @property

@@ -896,7 +896,8 @@ typedef enum hs_measured { HS_MEASURE_GEMM = 0, HS_MEASURE_PANEL = 1, HS_MEASURE
  *   seconds   how long a worker repeats, >= 0, after a tenth of that to warm up; least repetitions are always done
  *   capacity, least  1 <= least <= capacity
  *   times     [p * capacity] out: seconds of a repetition, capacity places for each worker; what takes less than 20 us is repeated
- *             batch[.] times for one of them
+ *             batch[.] times for one of them, and what takes more than 100 us is timed by the thread's own clock, which stands still
+ *             while another program has the core
  *   count, batch    [p] out: times of each worker, 0 of one that rested; repetitions of which each is the mean
  *   elapsed, busy   [p] out: seconds of the wall clock, and of its core, that all repetitions of a worker took. They include what
  *             the LU kernels need to put their operands back. busy < elapsed: something else had the core
