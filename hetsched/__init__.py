@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from .allocate import Distribution, DistributionStack, distribute
+from .array import Array, asarray
 from .assignment import Assignment, assign
 from .compare import compare_partitions
 from .cpus import Cache, Cpu
@@ -13,6 +14,7 @@ from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
 from .layers import LayersPlan, layers_star
 from .lu import LuPlan, plan_lu
+from .measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -31,6 +33,7 @@ from .tasks import MaxTasks, MinTime, max_tasks, min_time
 from .topology import Topology, topology
 from .trace import Trace
 from .wavefront import Wavefront, wavefront
+from .worth import WorkersWorth, workers_worth
 
 __version__ = "0.1.0"
 
@@ -48,7 +51,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Array",
     "Assignment",
+    "AtOnce",
     "Cache",
     "Cpu",
     "Cuboids",
@@ -63,6 +68,7 @@ __all__ = [
     "LuPattern",
     "LuPlan",
     "MaxTasks",
+    "MeasuredPlatform",
     "MinTime",
     "Partition",
     "Platform",
@@ -73,6 +79,7 @@ __all__ = [
     "ProfileDistribution",
     "RingProfile",
     "SliceRing",
+    "SpeedProfile",
     "StarPlan",
     "Stencil",
     "StencilPlan",
@@ -81,6 +88,8 @@ __all__ = [
     "Trace",
     "Wavefront",
     "Worker",
+    "WorkersWorth",
+    "asarray",
     "assign",
     "compare_partitions",
     "cuboids",
@@ -98,6 +107,7 @@ __all__ = [
     "matmul",
     "matmul_files",
     "max_tasks",
+    "measure",
     "min_time",
     "partition",
     "plan_files",
@@ -109,4 +119,5 @@ __all__ = [
     "solve",
     "topology",
     "wavefront",
+    "workers_worth",
 ]

@@ -59,6 +59,25 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="what multiplies, on which cores, and how many workers are worth starting")
     info.set_defaults(command=_info)
 
+    measure = commands.add_parser(
+        "measure",
+        help="how fast each core is, by kernel, type and size",
+        description="Measure the speed of each core in matrix products, panels of LU factorisations and triangular solves, one "
+        "core at a time and all at once. The result is kept, and matmul and lu_factor divide by it.",
+    )
+    measure.add_argument("--seconds", type=float, default=1.5, metavar="T", help="about how long (default: %(default)s)")
+    measure.add_argument("--cores", choices=["auto", "all", "types"], default="auto", help="each core, or one of each type")
+    measure.add_argument(
+        "--dtype", action="append", metavar="D", help="float32, float64, complex64 or complex128; may be repeated"
+    )
+    measure.add_argument(
+        "--max-age", type=float, metavar="T", help="seconds for which an earlier measurement is good (default: a week)"
+    )
+    measure.add_argument("--refresh", action="store_true", help="measure anew")
+    measure.add_argument("--plot", metavar="FILE", help="draw the speeds: .png, .svg or .pdf")
+    measure.add_argument("--json", action="store_true", help="print all of it as JSON")
+    measure.set_defaults(command=_measure)
+
     run = commands.add_parser(
         "run",
         help="multiply two files",
@@ -98,11 +117,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _measure(given: argparse.Namespace) -> None:
+    import json
+    from pathlib import Path
+
+    from ._files import replace_file
+    from .measure import measure
+
+    kind = Path(given.plot).suffix[1:] if given.plot else ""
+    if given.plot and kind not in ("png", "svg", "pdf"):
+        raise ValueError(f"--plot must end in .png, .svg or .pdf, got {given.plot!r}")
+    options = {"dtypes": given.dtype, "max_age": given.max_age}
+    options = {name: value for name, value in options.items() if value is not None}
+    found = measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)
+    print(json.dumps(found.record(), indent=1) if given.json else found.table())
+    if given.plot:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+        found.plot(figure.add_subplot())
+        with replace_file(given.plot) as file:
+            figure.savefig(file, format=kind)
+
+
 def _info(_: argparse.Namespace) -> None:
     from . import _engine
+    from .measure import describe, recent
     from .topology import topology
+    from .worth import workers_worth
 
-    kernel = _engine.kernel()
+    kernel, host = _engine.kernel(), topology()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
     kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
     library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
@@ -112,7 +156,9 @@ def _info(_: argparse.Namespace) -> None:
         ("library", library + without),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", kernels),
-        *topology().describe(),
+        *host.describe(),
+        ("speeds", describe(recent(host))),
+        ("worth it", workers_worth(4000, 4000, 4000).describe()),
     ]
     width = max(len(label) for label, _ in lines)
     print("\n".join(f"{label:<{width}}  {text}" for label, text in lines))

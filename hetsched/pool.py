@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import warnings
@@ -17,6 +18,7 @@ from .cuboids import Cuboids
 from .errors import EmulationWarning
 from .layers import LayersPlan
 from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
+from .measure import MeasuredPlatform, rate, recent
 from .operands import Array, Operands, operands
 from .partition import Partition
 from .plan import names_of, relative_speeds
@@ -31,6 +33,7 @@ from .sweep import Kernel, Stencil, checked, stencil_rate
 from .topology import topology
 from .trace import Trace
 from .wavefront import Wavefront
+from .worth import worth_here
 
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
 _SMALL = 100**3
@@ -52,8 +55,9 @@ class Pool:
     ----------
     workers : int or Platform, optional
         That many workers of equal speed, or one for each worker of a platform; by default as many as are worth starting on
-        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS). While there are not more
-        than cpus, each is pinned to one.
+        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer where `measure` has
+        found that more do not help). While there are not more than cpus, each is pinned to one. Where `measure` has found these
+        cpus to differ by more than 5 %, they count as it says, for each dtype.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
         there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per
@@ -84,20 +88,29 @@ class Pool:
         self._emulate = bool(emulate)
         host = topology()
         self._platform: Platform | None = None
+        self._measured: MeasuredPlatform | None = None
         if isinstance(workers, Platform):
             self._platform = workers
             self._size = len(workers)
         else:
-            self._size = host.worth if workers is None else _check.integer("workers", workers, low=1, high=4096)
+            found = recent(host)
+            self._size = (
+                worth_here(found, host.worth) if workers is None else _check.integer("workers", workers, low=1, high=4096)
+            )
+            if found is not None and found.cpus == host.places[: self._size]:
+                self._measured = found
         if self._emulate:
             if self._platform is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
             if all(m is None for m in self._platform.memory):  # else the unit may be the block
                 self._require_capacity(self._platform.speeds, _rate(np.dtype(np.float32)), "float32")
         self._cores = None if self._emulate or self._size > len(host.places) else host.places[: self._size]
-        self._shares = None
-        if self._platform is not None and np.ptp(self._platform.speeds) > 0:
-            self._shares = self._platform.speeds
+        self._shares: dict[Any, NDArray[np.float64] | None] = {}  # dtype -> speeds, None where equal
+        for kind in _engine.DTYPES:
+            if self._platform is not None:
+                self._shares[kind] = self._platform.speeds if np.ptp(self._platform.speeds) > 0 else None
+            else:
+                self._shares[kind] = None if self._measured is None else self._measured.relative(kind)
         # The process and its threads, replaced as one: other threads see both or neither.
         self._own: tuple[int, _engine.Threads] | None = (os.getpid(), _engine.Threads(self._size, self._cores))
 
@@ -138,8 +151,16 @@ class Pool:
 
     @property
     def platform(self) -> Platform:
-        """The platform given, or the equal workers of this machine with their measured cycle-time in float64."""
-        return self._platform or _equal_workers(self._size, _DOUBLE)
+        """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
+        cycle-time measured in a few milliseconds."""
+        return self._platform_for(_DOUBLE)
+
+    def _platform_for(self, dtype: np.dtype[Any]) -> Platform:
+        if self._platform is not None:
+            return self._platform
+        if self._measured is not None and dtype.name in self._measured.at_once:
+            return self._measured.platform(dtype)
+        return _equal_workers(self._size, dtype)
 
     # ---- planning ----
 
@@ -194,11 +215,11 @@ class Pool:
         kind = np.dtype(dtype)
         if kind not in _engine.DTYPES:
             raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
-        platform = self._platform or _equal_workers(self._size, kind)
+        platform = self._platform_for(kind)
         shared = not self._emulate and method == "auto" and communication == "once"
         flops = _engine.flops_per_update(kind)
         if shared:
-            if layers := _engine.gemm_boxes((m, n, k), self._size, self._shares):
+            if layers := _engine.gemm_boxes((m, n, k), self._size, self._shares[kind]):
                 return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, kind.itemsize, flops, True))
             method = "columns" if n >= m else "rows"
         return plan_matmul(
@@ -362,7 +383,7 @@ class Pool:
             return product
         c: Array = np.empty((m, n), a.dtype) if out is None else out
         watched = work > _LONG and threading.current_thread() is threading.main_thread()
-        _engine.gemm(threads, a, b, c, 1.0, 0.0, self._shares, _engine.Poll() if watched else None)
+        _engine.gemm(threads, a, b, c, 1.0, 0.0, self._shares[a.dtype], _engine.Poll() if watched else None)
         return c
 
     def _multiply(self, threads: _engine.Threads, x: Operands, progress: Progress | None) -> None:
@@ -373,11 +394,11 @@ class Pool:
         watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
         for a, b, c in x:
             poll = _engine.Poll(progress) if watched else None
-            _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares, poll)
+            _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares[c.dtype], poll)
 
     def _accumulate(self, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: _engine.Poll) -> None:
         """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
-        _engine.gemm(self._live(), a, b, c, alpha, float(onto), self._shares, poll)
+        _engine.gemm(self._live(), a, b, c, alpha, float(onto), self._shares[c.dtype], poll)
 
     def _run(
         self,
@@ -403,7 +424,7 @@ class Pool:
         result = _engine.run_product(
             threads, a, b, c, alpha, beta,
             workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
-            cooperative=plan.shared, speeds=self._shares if plan.shared else None, pace=pace, receive=receive,
+            cooperative=plan.shared, speeds=self._shares[c.dtype] if plan.shared else None, pace=pace, receive=receive,
             layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
             overlap=COMMUNICATION[plan.communication][2],
             poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size + 4 * len(plan.boxes),
@@ -680,9 +701,7 @@ class Pool:
     ) -> LuPlan:
         """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform."""
         kind = np.dtype(dtype)
-        platform = self._platform
-        if platform is None:
-            platform = _equal_workers(self._size, kind if kind in _engine.DTYPES else _DOUBLE)
+        platform = self._platform_for(kind if kind in _engine.DTYPES else _DOUBLE)
         return plan_lu(m, n, platform, owner=owner, block=block, dtype=kind)
 
     def lu_factor(
@@ -759,9 +778,9 @@ class Pool:
         x = Factors.of(A, overwrite_a, check_finite)
         (m, n), dtype = x.lu.shape, x.lu.dtype
         plan = None
-        if self._emulate or trace or owner is not None or self._shares is not None:
+        if self._emulate or trace or owner is not None or self._shares[dtype] is not None:
             if owner is None:
-                owner = "cyclic" if self._shares is None and not self._emulate else "pattern"
+                owner = "cyclic" if self._shares[dtype] is None and not self._emulate else "pattern"
             plan = self.plan_lu(m, n, owner=owner, block=block, dtype=dtype)
         elif block is not None:
             plan = self.plan_lu(m, n, owner="cyclic", block=block, dtype=dtype)
@@ -810,13 +829,14 @@ class Pool:
         cannot emulate."""
         wanted = speeds / self._time_scale
         one = rate / UNIT
-        cores = topology().worth
+        host = topology()
+        cores = min(float(host.worth), math.inf if host.quota is None else host.quota)
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
         if excess > 1.0:
             raise ValueError(
                 f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
                 f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({what}, {cores} cores); {self._sufficient(excess)}"
+                f"({what}, {cores:g} core{'s' * (cores != 1)}); {self._sufficient(excess)}"
             )
 
     def _sufficient(self, excess: float) -> str:
@@ -871,13 +891,8 @@ def _by_numpy(x: Operands) -> None:
 
 @cache
 def _rate(dtype: np.dtype[Any]) -> float:
-    """Flops per second of one core, measured once per process in a few milliseconds."""
-    n = 256
-    a = np.ones((n, n), dtype)
-    c = np.empty_like(a)
-    flops = _engine.flops_per_update(dtype) * n**3
-    one = _engine.Threads(1, None)
-    return flops / _engine.seconds(lambda: _engine.gemm(one, a, a, c, 1.0, 0.0, None, None))
+    """Flops per second of one core, measured once per process."""
+    return rate(dtype)
 
 
 @cache

@@ -25,6 +25,13 @@ def shared_pool() -> Pool:
         return _shared
 
 
+def renew_shared_pool() -> None:
+    """The next call makes a new one, by what has been measured meanwhile; runs in progress end on the old one."""
+    global _shared
+    with _lock:
+        _shared = None
+
+
 def _forget_shared_pool() -> None:
     global _shared, _lock
     _shared, _lock = None, threading.Lock()
@@ -45,7 +52,7 @@ def matmul(
     trace: bool = False,
     progress: Progress | None = None,
 ) -> Any:
-    """alpha A B + beta out on all cores that this process may use; see `Pool.matmul`.
+    """alpha A B + beta out on all cores that this process may use, by the speeds that `measure` found; see `Pool.matmul`.
 
     method is one of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto" shares tiles of C,
     or, where C is small and the inner dimension long, layers that are summed in the end.

@@ -95,7 +95,8 @@ class Topology:
     def worth(self) -> int:
         """How many workers are worth starting: one for each core, not more than the quota and the thread limit, at least 1.
 
-        Two SMT siblings share the units that multiply; a second worker on a core gains little and slows the first.
+        Two SMT siblings share the units that multiply; a second worker on a core gains little and slows the first. Of a quota
+        that is no whole number the rest is worth a worker if it adds a tenth: under 1.5 cpus two do 1.5 times the work of one.
         """
         return self._limited(len(self.groups()))
 
@@ -106,8 +107,7 @@ class Topology:
         text = f"{self.cpus} cpus (cores unknown)" if cores is None else count_of(cores, "core")
         if self.worth == len(self.groups()):
             return f"one for each of {text}" if self.worth > 1 else text
-        quota = math.inf if self.quota is None else max(1, math.floor(self.quota + 1e-9))
-        if quota <= self.worth:
+        if self.quota is not None and _of_quota(self.quota) <= self.worth:
             return f"{text}, but a quota of {self.quota:g} cpus ({self.quota_source})"
         return f"{text}, but {self.thread_limit_source} says {self.thread_limit}"
 
@@ -153,7 +153,7 @@ class Topology:
 
     def _limited(self, count: int) -> int:
         if self.quota is not None:
-            count = min(count, math.floor(self.quota + 1e-9))
+            count = min(count, _of_quota(self.quota))
         if self.thread_limit is not None:
             count = min(count, self.thread_limit)
         return max(1, count)
@@ -214,6 +214,12 @@ def _topology(*, unknown: list[str], **fields: Any) -> Topology:
         thread_limit_source=source,
         unknown=tuple(name.replace("_", " ") for name in [*unknown, *missing]),
     )
+
+
+def _of_quota(quota: float) -> int:
+    """Workers that a quota is worth."""
+    whole = max(1, math.floor(quota + 1e-9))
+    return whole + (quota - whole >= 0.1 * whole - 1e-9)
 
 
 def _thread_limit() -> tuple[int | None, str]:

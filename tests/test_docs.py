@@ -88,7 +88,23 @@ class TestReference:
         true = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
         assert given == re.sub(r"<class '(.*?)'>", r"\1", true)
 
-    @pytest.mark.parametrize("name", ["Cache", "Cpu", "Platform", "Pool", "Stencil", "Topology", "Trace", "Worker", *PLANS])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "AtOnce",
+            "Cache",
+            "Cpu",
+            "MeasuredPlatform",
+            "Platform",
+            "Pool",
+            "SpeedProfile",
+            "Stencil",
+            "Topology",
+            "Trace",
+            "Worker",
+            *PLANS,
+        ],
+    )
     def test_members(self, name):
         """Every public method, property and field of a class is named on the page."""
         kind = getattr(hs, name)

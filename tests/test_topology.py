@@ -62,7 +62,7 @@ class TestQuotaV2:
         tree.cgroup("0::/pod/app", V2_MOUNT).write("sys/fs/cgroup/pod/cpu.max", "150000 100000")
         tree.write("sys/fs/cgroup/pod/app/cpu.max", "max 100000")
         assert quota(tree) == (1.5, "cgroup v2 /pod cpu.max")
-        assert read(tree).worth == 1
+        assert read(tree).worth == 2
 
     @pytest.mark.parametrize(("outer", "inner", "tightest"), [(3, 2, (2.0, "/a/b/c")), (2, 3, (2.0, "/a"))])
     def test_tightest_of_nested(self, tree, outer, inner, tightest):
@@ -282,7 +282,13 @@ class TestWorth:
         [
             (8, None, None, 8, "one for each of 8 cores"),
             (8, 3.0, None, 3, "8 cores, but a quota of 3 cpus (q)"),
-            (8, 3.99, 6, 3, "8 cores, but a quota of 3.99 cpus (q)"),
+            (8, 3.99, 6, 4, "8 cores, but a quota of 3.99 cpus (q)"),
+            (8, 3.3, None, 4, "8 cores, but a quota of 3.3 cpus (q)"),  # the rest adds a tenth
+            (8, 3.29, None, 3, "8 cores, but a quota of 3.29 cpus (q)"),
+            (8, 1.09, None, 1, "8 cores, but a quota of 1.09 cpus (q)"),
+            (8, 1.1, None, 2, "8 cores, but a quota of 1.1 cpus (q)"),
+            (8, 3.99, 3, 3, "8 cores, but L says 3"),
+            (4, 3.99, None, 4, "one for each of 4 cores"),
             (8, 2.9999999999999996, None, 3, "8 cores, but a quota of 3 cpus (q)"),  # up to rounding
             (8, 6.0, 2, 2, "8 cores, but L says 2"),
             (4, 6.0, 5, 4, "one for each of 4 cores"),
@@ -514,14 +520,14 @@ class TestRecorded:
 
     def test_nested_container(self, tree):
         t = read(nested_container(tree))
-        assert (t.quota, t.quota_source, t.worth) == (1.5, "cgroup v2 /kubepods/pod1 cpu.max", 1)
+        assert (t.quota, t.quota_source, t.worth) == (1.5, "cgroup v2 /kubepods/pod1 cpu.max", 2)
         assert (t.allowed, t.cpuset_source) == ((2, 3, 4, 5), "cgroup v2 /kubepods/pod1 cpuset.cpus.effective")
-        text = "1 worth starting: 4 cores, but a quota of 1.5 cpus (cgroup v2 /kubepods/pod1 cpu.max); on cpu 2"
+        text = "2 worth starting: 4 cores, but a quota of 1.5 cpus (cgroup v2 /kubepods/pod1 cpu.max); on cpus 2-3"
         assert dict(t.describe())["workers"] == text
 
     def test_old_container(self, tree):
         t = read(old_container(tree))
-        assert (t.quota, t.quota_source, t.worth) == (2.5, "cgroup v1 /docker/abc cpu.cfs_quota_us", 2)
+        assert (t.quota, t.quota_source, t.worth) == (2.5, "cgroup v1 /docker/abc cpu.cfs_quota_us", 3)
         assert (t.allowed, t.cpuset_source) == ((0, 1, 2, 3), "cgroup v1 /docker/abc cpuset.cpus")
 
     def test_apple(self, tmp_path):

@@ -269,8 +269,9 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
     gang->panel_count = col_panels * levels;
     gang->panel = calloc((size_t)gang->panel_count, sizeof *gang->panel);
     gang->queue = malloc((size_t)gang->panel_count * (size_t)members * sizeof *gang->queue);
+    gang->present = calloc((size_t)members, sizeof *gang->present);
     int32_t *first = malloc(((size_t)members + 1) * sizeof *first);
-    if (!gang->panel || !gang->queue || !first) goto no_memory;
+    if (!gang->panel || !gang->queue || !gang->present || !first) goto no_memory;
 
     /* All panels of columns but the last are equally wide, and so are dealt alike. */
     const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
@@ -303,8 +304,8 @@ no_memory:
 
 void hs__gang_free(hs__gang *gang)
 {
-    free(gang->panel), free(gang->queue), free(gang->tile);
-    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL;
+    free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present);
+    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL;
 }
 
 int64_t hs__gang_tiles(const hs__gang *gang)
@@ -366,6 +367,7 @@ void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
     packed_block have = {.row = -1};
+    __atomic_store_n(&gang->present[member], 1, __ATOMIC_RELAXED);
     for (int64_t at = 0; at < gang->panel_count && !cancelled(gang); at++) {
         hs__panel *panel = &gang->panel[at];
         char *packed = gang->panels[at & 1];
@@ -377,8 +379,10 @@ void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member
         int64_t *queues = gang->queue + at * members;
         for (int32_t offset = 0; offset < members && !cancelled(gang); offset++) {
             int32_t victim = (member + offset) % members;
-            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. */
-            for (int32_t id; (id = take_tile(&queues[victim], offset > 0, offset == 0 || last ? 0 : 1)) >= 0 && !cancelled(gang);) {
+            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. One that has
+             * not begun may not for long: its core is another program's. */
+            const int all = offset == 0 || last || !__atomic_load_n(&gang->present[victim], __ATOMIC_RELAXED);
+            for (int32_t id; (id = take_tile(&queues[victim], offset > 0, !all)) >= 0 && !cancelled(gang);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
                 const int64_t before = panel->level / x->depth; /* the earlier levels of this tile, maybe in other hands */
                 for (unsigned rounds = 0; __atomic_load_n(&t->done, __ATOMIC_ACQUIRE) < before && !cancelled(gang);) look_again(&rounds, hooks);

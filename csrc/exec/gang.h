@@ -57,6 +57,7 @@ typedef struct hs__gang {
     int64_t panel_count;
     hs__tile *tile;     /* all columns' tiles */
     int64_t *queue;     /* atomic, [panel_count * members]: next tile | end of tiles << 32 of a member in a panel */
+    int32_t *present;   /* atomic, [members]: who has begun */
     const int *cancel;  /* atomic */
     int64_t *work_done; /* atomic: tiles */
 } hs__gang;

@@ -311,6 +311,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     hs_status status = check(lu, run, p, &j.blocks);
     if (status) return status;
     run->event_count = 0;
+    hs__run_clear(run, p);
     lu->singular = -1;
     if (j.blocks.panels == 0) return HS_OK;
     hs__lu_type_init(&j.type, hs__kernel_current(), lu->dtype);
@@ -330,6 +331,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
             hs__condition_init(&j.wake);
             hs__course_start(&j.course, run);
             if (is_small(lu, run)) work(&j, 0, 1);
+            else if (j.dynamic) hs__pool_run_shared(pool, work, &j, poll_now);
             else hs__pool_run(pool, work, &j, poll_now);
             status = hs__course_end(&j.course);
             pthread_mutex_destroy(&j.lock);

@@ -33,6 +33,13 @@ int hs__valid_run(const hs_run *run, int32_t workers)
     return !run->speeds || (total_speed > 0.0 && isfinite(total_speed));
 }
 
+void hs__run_clear(const hs_run *run, int32_t workers)
+{
+    double *const outputs[] = {run->finish, run->late, run->busy};
+    for (int i = 0; i < 3; i++)
+        for (int32_t w = 0; outputs[i] && w < workers; w++) outputs[i][w] = 0.0;
+}
+
 void hs__course_start(hs__course *course, hs_run *run)
 {
     course->run = run;

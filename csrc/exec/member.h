@@ -27,6 +27,9 @@ typedef struct hs__member {
 /* Whether speeds, pace and receive of a run are in their ranges. */
 int hs__valid_run(const hs_run *run, int32_t workers);
 
+/* Zeros for the workers that will have no part in the run. */
+void hs__run_clear(const hs_run *run, int32_t workers);
+
 void hs__course_start(hs__course *course, hs_run *run);
 /* Fills in run->event_count; the status of the run. */
 hs_status hs__course_end(hs__course *course);

@@ -24,12 +24,13 @@ typedef struct {
 typedef struct {
     hs_pool *pool;
     int32_t worker;
-    int started;
+    int started, pinned;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int asleep;      /* under lock */
     unsigned ticket; /* atomic: number of the job to do */
+    int offered;     /* atomic: the job is there for the taking; who clears it does it, or lets it be */
 } __attribute__((aligned(64))) helper;
 
 struct hs_pool {
@@ -44,7 +45,7 @@ struct hs_pool {
     const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
-    int stop;
+    int stop;      /* atomic: a helper that was late for the last job looks at it at any time */
     int remaining; /* atomic: workers that have not ended */
     pthread_mutex_t done_lock;
     pthread_cond_t done;
@@ -76,18 +77,21 @@ void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
     pthread_cond_timedwait(condition, lock, &until);
 }
 
-static void pin(pthread_t thread, int32_t core)
+/* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread unpinned. */
+static int pin(pthread_t thread, int32_t core)
 {
 #if defined(__linux__)
     cpu_set_t *set = CPU_ALLOC(core + 1);
-    if (!set) return;
+    if (!set) return 0;
     size_t bytes = CPU_ALLOC_SIZE(core + 1);
     CPU_ZERO_S(bytes, set);
     CPU_SET_S(core, bytes, set);
-    pthread_setaffinity_np(thread, bytes, set); /* a core gone meanwhile: stay unpinned */
+    const int refused = pthread_setaffinity_np(thread, bytes, set);
     CPU_FREE(set);
+    return !refused;
 #else
     (void)thread, (void)core;
+    return 0;
 #endif
 }
 
@@ -134,7 +138,8 @@ static void *helper_main(void *argument)
 #endif
     for (unsigned seen = 0;;) {
         seen = next_ticket(self, seen);
-        if (pool->stop) return NULL;
+        if (__atomic_load_n(&pool->stop, __ATOMIC_ACQUIRE)) return NULL;
+        if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
         pool->work(pool->job, self->worker, 0);
         finish(pool);
     }
@@ -150,6 +155,11 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+
+void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
+{
+    for (int32_t i = 0; i < pool->p; i++) pinned[i] = pool->helpers[i].pinned;
+}
 
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
 
@@ -226,7 +236,10 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
     pool->job = job;
     __atomic_store_n(&pool->remaining, pool->p, __ATOMIC_RELEASE);
     for (int32_t i = 0; i < pool->p; i++)
-        if (i != own) start(&pool->helpers[i]);
+        if (i != own) {
+            __atomic_store_n(&pool->helpers[i].offered, 1, __ATOMIC_RELEASE);
+            start(&pool->helpers[i]);
+        }
 }
 
 static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job))
@@ -250,16 +263,23 @@ ended:
     return;
 }
 
-void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job))
+static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job), int shared)
 {
     const int32_t own = place_of_caller(pool);
     start_all(pool, work, job, own);
     if (own >= 0) {
+        int32_t ended = 1;
         work(job, own, 1);
-        if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) return;
+        for (int32_t i = 0; shared && i < pool->p; i++)
+            if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
+        if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;
     }
     wait_for_all(pool, job, idle);
 }
+
+void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 0); }
+
+void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 1); }
 
 void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job))
 {
@@ -311,7 +331,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
             break;
         }
         h->started = 1;
-        if (cores) pin(h->thread, cores[i]);
+        if (cores) h->pinned = pin(h->thread, cores[i]);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status) {
@@ -328,7 +348,7 @@ void hs_pool_destroy(hs_pool *pool)
     int ours = pool->pid == getpid();
     if (ours) {
         pthread_mutex_lock(&pool->run_lock);
-        pool->stop = 1;
+        __atomic_store_n(&pool->stop, 1, __ATOMIC_RELEASE);
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
             if (!h->started) continue;

@@ -36,7 +36,11 @@ void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
  * waits, idle(job) is called about every 20 ms. */
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
 
-/* The same with the caller beside the workers: it runs lead(job), which must see to the end of their work. */
+/* The same for work of which nothing is left when the caller's part ends, but for what others have begun: a worker that has not
+ * even started by then, because another program is on its core, is not waited for. */
+void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
+
+/* hs__pool_run with the caller beside the workers: it runs lead(job), which must see to the end of their work. */
 void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job));
 
 /* For busy-waiting loops: cheap at first, gives the core away when it takes long. */

@@ -7,6 +7,8 @@
 #include "member.h"
 #include "pool.h"
 
+static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
 typedef struct {
@@ -63,7 +65,7 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
         const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
         if (j->gang[box].panel_count == 0) continue;
         if ((!run->cooperative || j->taken) && *at < count && run->boxes[box].worker != worker) continue;
-        if (j->taken && __atomic_exchange_n(&j->taken[box], 1, __ATOMIC_RELAXED)) continue;
+        if (j->taken && __atomic_exchange_n(&j->taken[box], 1, __ATOMIC_ACQ_REL)) continue;
         ++*at;
         return box;
     }
@@ -81,6 +83,7 @@ static void work(void *context, int32_t worker, int is_caller)
                                     .context = &self};
 
     int32_t at = 0;
+    if (run->layered) hs__stack_join(&j->stack);
     for (int32_t box; !hs__cancelled(&j->course) && (box = next_box(j, worker, &at)) >= 0;) {
         hs__gang *gang = &j->gang[box];
         self.box = box;
@@ -172,6 +175,9 @@ static hs_status prepare(job *j, const hs_product *product)
     return HS_OK;
 }
 
+/* Whether the caller does all alone. */
+static int is_small(const hs_product *p, const hs_run *run) { return run->cooperative && (double)p->m * (double)p->n * (double)p->k <= SMALL; }
+
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
 {
     if (!pool || !product || !run) return HS_ERROR_VALUE;
@@ -183,6 +189,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     j.gang = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j.gang);
     if (!j.gang) return HS_ERROR_MEMORY;
     run->event_count = 0;
+    hs__run_clear(run, p);
 
     status = hs__pool_lock(pool, run->poll, run->poll_context);
     if (status) {
@@ -192,7 +199,9 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     status = prepare(&j, product);
     if (!status) {
         hs__course_start(&j.course, run);
-        hs__pool_run(pool, work, &j, poll_now);
+        if (is_small(product, run)) work(&j, 0, 1);
+        else if (run->cooperative) hs__pool_run_shared(pool, work, &j, poll_now);
+        else hs__pool_run(pool, work, &j, poll_now);
         status = hs__course_end(&j.course);
     }
     hs__pool_unlock(pool);

@@ -49,7 +49,7 @@ static void lay_out(hs__layer *layer, const hs_product *p)
 hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers)
 {
     enum { PAGE = 4096 };
-    *stack = (hs__stack){.product = product, .run = run, .workers = workers};
+    *stack = (hs__stack){.product = product, .run = run, .workers = workers, .joined = run->cooperative ? 0 : workers};
     stack->of = calloc((size_t)workers, sizeof *stack->of);
     stack->bells = hs__bells_open(workers);
     if (!stack->of || !stack->bells) goto no_memory;
@@ -156,10 +156,16 @@ static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
     return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
 }
 
+/* Who has taken a box has joined before; who joins later finds none, and comes at once. */
 static int all_arrived(const void *what)
 {
     const hs__stack *stack = what;
-    return __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST) == stack->workers;
+    return __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST) >= __atomic_load_n(&stack->joined, __ATOMIC_SEQ_CST);
+}
+
+void hs__stack_join(hs__stack *stack)
+{
+    if (stack->run->cooperative) __atomic_add_fetch(&stack->joined, 1, __ATOMIC_SEQ_CST);
 }
 
 void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
@@ -169,7 +175,8 @@ void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
     const hs_product *p = stack->product;
     const int32_t workers = stack->workers;
     stack->of[self->worker].deadline = self->deadline;
-    if (__atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST) == workers)
+    __atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST);
+    if (all_arrived(stack))
         for (int32_t w = 0; w < workers; w++) hs__ring(&stack->bells[w]);
     hs__await(self, &stack->bells[self->worker], spin, all_arrived, stack);
     if (hs__cancelled(self->course) || p->m == 0) return;

@@ -20,7 +20,8 @@ typedef struct hs__stack {
     int32_t workers;
     hs__bell *bells; /* [workers] */
     void *memory;
-    int32_t arrived;  /* atomic: workers that have ended their boxes */
+    int32_t joined;   /* atomic: workers that take part; in a shared run who has begun before all boxes were taken */
+    int32_t arrived;  /* atomic: those that have ended their boxes */
     int64_t next_row; /* atomic: of C, not yet taken to be summed */
 } hs__stack;
 
@@ -37,7 +38,10 @@ hs_product hs__stack_product(const hs__stack *stack, int32_t worker);
 /* Lets a gang of one add to a worker's layer. */
 void hs__stack_receive(hs__stack *stack, int32_t worker, hs__gang *gang);
 
-/* When all workers have come here: C <- beta C + the layers, each worker its rows. */
+/* A worker begins. */
+void hs__stack_join(hs__stack *stack);
+
+/* When all who take part have come here: C <- beta C + the layers, each worker its rows. */
 void hs__stack_sum(hs__stack *stack, hs__member *self, int spin);
 
 #endif

@@ -810,7 +810,8 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
  *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
- *   finish      [p] out or NULL: when each worker ended, seconds from the start
+ *   finish      [p] out or NULL: when each worker ended, seconds from the start; 0 of one that did not get its core in time to have
+ *               a part in a cooperative run
  *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
  *   busy        [p] out or NULL: CPU seconds that each worker used for computing */
 typedef struct hs_run {
@@ -1012,6 +1013,46 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_
 
 /* The block that hs_run_lu chooses with that many workers and the kernel in use. */
 int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
+
+/* ---- measuring -------------------------------------------------------------------------------------------------- */
+
+/* HS_MEASURE_GEMM: C <- A B, all size x size. HS_MEASURE_PANEL: the panel of an LU factorisation, size rows and the columns that
+ * hs_run_lu would choose. HS_MEASURE_TRSM: the triangular solve with such a panel's square, for size columns, as LU updates need it. */
+typedef enum hs_measured { HS_MEASURE_GEMM = 0, HS_MEASURE_PANEL = 1, HS_MEASURE_TRSM = 2 } hs_measured;
+
+/* How long a kernel takes on a worker's thread; each worker has operands of its own and shares nothing but the machine.
+ *   kernel, dtype  hs_measured, hs_dtype
+ *   size      >= 1; of GEMM at most 2^15, else 2^20
+ *   worker    which one, while the others rest; -1: all at once, who start together and keep computing until the last has ended
+ *   seconds   how long a worker repeats, >= 0, after a tenth of that to warm up; least repetitions are always done
+ *   capacity, least  1 <= least <= capacity
+ *   times     [p * capacity] out: seconds of a repetition, capacity places for each worker; what takes less than 20 us is repeated
+ *             batch[.] times for one of them, and what takes more than 100 us is timed by the thread's own clock, which stands still
+ *             while another program has the core
+ *   count, batch    [p] out: times of each worker, 0 of one that rested; repetitions of which each is the mean
+ *   elapsed, busy   [p] out: seconds of the wall clock, and of its core, that all repetitions of a worker took. They include what
+ *             the LU kernels need to put their operands back. busy < elapsed: something else had the core
+ *   width     out: columns of the panel, 0 for GEMM
+ *   flops     out: of one repetition */
+typedef struct hs_measurement {
+    int32_t kernel, dtype;
+    int64_t size;
+    int32_t worker;
+    double seconds;
+    int32_t capacity, least;
+    double *times;
+    int32_t *count, *batch;
+    double *elapsed, *busy;
+    int64_t width;
+    double flops;
+} hs_measurement;
+
+/* Measures on the pool; the calling thread sleeps, but for poll (may be NULL). HS_ERROR_MEMORY, HS_ERROR_CANCELLED: the arrays
+ * are undefined. Memory: the operands twice, for each worker that runs; given back at the end. */
+hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
+
+/* Which workers' threads are held on the core that was given for them: pinned is [p]. */
+void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
 
 /* Monotonic clock in seconds. */
 double hs_clock(void);

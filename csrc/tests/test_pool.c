@@ -1,5 +1,7 @@
 /* Life of pools: creation, refusal, many at once, use from several threads, destruction. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -26,8 +28,43 @@ static void *many_products(void *pool)
     return (void *)wrong;
 }
 
+/* All workers on the caller's core: they seldom begin before the caller has done everything, and must not come late. */
+static void crowded(void)
+{
+    enum { SIDE = 100, ROUNDS = 60 };
+    const int32_t same[] = {0, 0, 0, 0};
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(4, same, &pool) == HS_OK)) return;
+#if defined(__linux__)
+    cpu_set_t before, one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+#endif
+    for (int round = 0; round < ROUNDS; round++) {
+        const int64_t depth = round % 3 ? SIDE : 12 * SIDE; /* one panel; several */
+        double *a = malloc((size_t)(SIDE * depth) * sizeof *a), *c = malloc(SIDE * SIDE * sizeof *c); /* gone when the product is done */
+        if (!CHECK(a && c)) break;
+        for (int64_t i = 0; i < SIDE * depth; i++) a[i] = round + 1;
+        hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = depth, .a = a, .a_row_stride = depth, .a_col_stride = 1,
+                              .b = a, .b_row_stride = SIDE, .b_col_stride = 1, .c = c, .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
+        CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
+        long wrong = 0;
+        for (int i = 0; i < SIDE * SIDE; i++) wrong += c[i] != (double)(depth * (round + 1) * (round + 1));
+        CHECK(wrong == 0);
+        free(a), free(c);
+    }
+#if defined(__linux__)
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+#endif
+    hs_pool_destroy(pool);
+}
+
 int main(void)
 {
+    crowded();
+
     for (int i = 0; i < N * N; i++) x[i] = 1;
     hs_pool *pool = NULL;
     const int32_t negative[] = {0, -1};

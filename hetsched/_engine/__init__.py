@@ -1078,6 +1078,56 @@ def _lu(
     return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], alive[2], -1)), alive
 
 
+MEASURED = ("gemm", "panel", "trsm")
+
+
+class Measurement(NamedTuple):
+    """Seconds of the repetitions of each worker, none of one that rested; of how many each is the mean; seconds of the wall clock
+    and of the core for all of them; columns of a panel; flops of one repetition."""
+
+    times: list[NDArray[np.float64]]
+    batch: NDArray[np.int32]
+    elapsed: NDArray[np.float64]
+    busy: NDArray[np.float64]
+    width: int
+    flops: float
+
+
+def measure_kernel(
+    threads: Threads,
+    kernel: str,
+    dtype: np.dtype[Any],
+    size: int,
+    *,
+    workers: int,
+    worker: int = -1,
+    seconds: float = 0.0,
+    least: int = 1,
+    capacity: int = 1000,
+) -> Measurement:
+    """hs_measure_kernel on the `workers` of a pool, one of them or, with -1, all at once; without the GIL."""
+    times = np.empty((workers, capacity))
+    count, batch = np.empty(workers, np.int32), np.empty(workers, np.int32)
+    elapsed, busy = np.empty(workers), np.empty(workers)
+    views = (_doubles(times), _int32s(count), _int32s(batch), _doubles(elapsed), _doubles(busy))
+    fields = (MEASURED.index(kernel), DTYPES[dtype], size, worker, seconds, capacity, least, *views, 0, 0.0)
+    what, poll = ffi.new("hs_measurement *", fields), Poll()
+    handle = ffi.new_handle(poll)
+    status = lib.hs_measure_kernel(threads.handle, what, lib.hs_python_poll, handle)
+    if status:
+        _raise(status, poll)
+    return Measurement(
+        [row[:k].copy() for row, k in zip(times, count.tolist(), strict=True)], batch, elapsed, busy, what.width, what.flops
+    )
+
+
+def pinned(threads: Threads, workers: int) -> list[bool]:
+    """Which workers are held on a core of their own."""
+    flags = np.empty(workers, np.int32)
+    lib.hs_pool_pinned(threads.handle, _int32s(flags))
+    return [bool(flag) for flag in flags]
+
+
 _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}
 
 

@@ -1,0 +1,206 @@
+"""NumPy arrays whose large products and systems are worked out on the cores of this machine by hetsched."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _engine, pool, shared
+from .lu import Factors, determinant, solution
+from .operands import element_strides
+
+#: Systems and determinants of fewer rows go to NumPy's LAPACK.
+_FEW_ROWS = 256
+_MATRICES = [(-2, -1)] * 3
+
+
+class Array(np.ndarray[Any, np.dtype[Any]]):
+    """A numpy.ndarray whose large matrix products, systems and determinants go through hetsched's pool; see `asarray`.
+
+    Notes
+    -----
+    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve and
+    numpy.linalg.det, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the
+    same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        plain = [x.view(np.ndarray) if type(x) is Array else x for x in inputs]
+        if not kwargs and method == "__call__":
+            result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
+            if result is None:
+                result = ufunc(*plain)
+            return tuple(_back(x, None) for x in result) if type(result) is tuple else _back(result, None)
+        out: tuple[Any, ...] | None = kwargs.get("out")
+        in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
+        taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
+        if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
+            return out[0]
+        if out is not None:
+            kwargs["out"] = tuple(map(_plain, out))
+        if "where" in kwargs:
+            kwargs["where"] = _plain(kwargs["where"])
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        if not isinstance(result, tuple):
+            return _back(result, None if out is None else out[0])
+        return tuple(_back(x, None if out is None else y) for x, y in zip(result, out or result, strict=True))
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        taken = _FUNCTIONS.get(func)
+        if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
+            result = taken(*args, **kwargs)
+            if result is not None:
+                return result
+        return _back(super().__array_function__(func, types, args, kwargs), None)
+
+    def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
+        """As numpy.dot."""
+        return np.dot(self, b, out=out)
+
+
+def _operator(name: str) -> Callable[[Array, Any], Any]:
+    own: Callable[[Any, Any], Any] = getattr(np.ndarray, f"__{name}__")
+    plain: Callable[[Any, Any], Any] = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+
+    def method(self: Array, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and type(other) is not np.ndarray and type(other) is not Array:
+            return plain(self.view(np.ndarray), other)
+        return own(self, other)
+
+    return method
+
+
+# Other subclasses come first, as they do beside a plain array: Python asks them because they are subclasses of its type.
+for _name in (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
+    "lt", "le", "eq", "ne", "gt", "ge",
+):  # fmt: skip
+    setattr(Array, f"__{_name}__", _operator(_name))
+
+
+def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """A view of an array with which NumPy programs use hetsched's products: one line changes, the rest stays as it is.
+
+    Parameters
+    ----------
+    A : array_like
+        An array is not copied; neither is its memory changed.
+    dtype : dtype_like, optional
+
+    Returns
+    -------
+    Array
+        A numpy.ndarray in every other respect: numpy.asarray gives the array itself back.
+
+    Notes
+    -----
+    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of
+    less than 6, systems of fewer than 256 rows, non-finite systems, and everything with another dtype, a subclass of ndarray or
+    other options than `out` go straight to NumPy. Results agree with NumPy's up to rounding; of products with infinities or
+    NaN NumPy's warnings may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, on plain
+    arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> A = hs.asarray(np.ones((300, 300)))
+    >>> (A @ A)[0, 0], type(A @ A).__name__, type(np.exp(A) - 1).__name__
+    (np.float64(300.0), 'Array', 'Array')
+    """
+    return np.asarray(A, dtype).view(Array)
+
+
+def _plain(x: Any) -> Any:
+    return x.view(np.ndarray) if type(x) is Array else x
+
+
+def _back(result: Any, out: Any) -> Any:
+    if out is not None:
+        return out
+    return result.view(Array) if type(result) is np.ndarray else result
+
+
+def _takes(*arrays: Any) -> bool:
+    return all(type(x) is np.ndarray and x.dtype in _engine.DTYPES for x in arrays)
+
+
+def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
+    """numpy.matmul of what pays; None for what NumPy is to do, which includes everything that is wrong."""
+    if not _takes(a, b) or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        return None
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    if m * n * k <= pool._SMALL or min(m, n) < pool._THIN:
+        return None
+    dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
+    if a.ndim > 2 or b.ndim > 2:
+        try:
+            stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError:
+            return None
+    else:
+        stack = ()
+    if out is None:
+        return shared.matmul(a, b)  # type: ignore[no-any-return]
+    if type(out) is not np.ndarray or out.shape != (*stack, m, n) or out.dtype != dtype or not out.flags.writeable:
+        return None
+    if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
+        out[...] = shared.matmul(a, b)
+        return out
+    try:
+        return shared.matmul(a, b, out)  # type: ignore[no-any-return]
+    except ValueError:  # an output that overlaps itself: NumPy lets that pass
+        return None
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    x, y, z = _plain(a), _plain(b), _plain(out)
+    if not _takes(x, y) or x.ndim != 2 or y.ndim != 2:
+        return None
+    if out is not None and not (type(z) is np.ndarray and z.flags.c_contiguous):
+        return None
+    product = _product(x, y, z)
+    return None if product is None else _back(product, out)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    """numpy.linalg.solve; an Array, as there."""
+    x, y = _plain(a), _plain(b)
+    if not _takes(x, y) or x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != x.shape[1] or y.shape[0] != len(x):
+        return None
+    if len(x) < _FEW_ROWS or not (_finite(x) and _finite(y)):
+        return None
+    dtype = np.promote_types(x.dtype, y.dtype)
+    factors = _factors(x.astype(dtype, copy=False))
+    if factors is None:
+        raise np.linalg.LinAlgError("Singular matrix")
+    threads = shared.shared_pool()._live()
+    return np.ascontiguousarray(solution(threads, (factors.lu, factors.piv), y, 0, False, False)).view(Array)
+
+
+def _det(a: Any) -> Any:
+    x = _plain(a)
+    if not _takes(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or len(x) < _FEW_ROWS or not _finite(x):
+        return None
+    factors = _factors(x)
+    return x.dtype.type(0 if factors is None else determinant(factors.lu, factors.piv))
+
+
+def _finite(x: NDArray[Any]) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(x.sum()))
+
+
+def _factors(a: NDArray[Any]) -> Factors | None:
+    """None where a is singular."""
+    found, threads = Factors.of(a, False, False), shared.shared_pool()
+    singular, _ = found.run(threads._live(), len(threads), 0, None, None, None, 0)
+    return found if singular < 0 else None
+
+
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {np.dot: _dot, np.linalg.solve: _solve, np.linalg.det: _det}

@@ -1,0 +1,13 @@
+"""What every test starts from."""
+
+from itertools import count
+
+import pytest
+
+_tests = count()
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory, monkeypatch):
+    """No measurement of this machine's speeds: neither the user's nor another test's, nor do theirs reach the user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_tests)}"))

@@ -1,0 +1,450 @@
+"""Measuring with a machine whose speeds are known, the cache, and pools that divide by what was measured."""
+
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hetsched as hs
+import hetsched.pool
+import hetsched.shared
+from hetsched import _engine, cli
+from hetsched.cpus import Cpu
+from hetsched.measure import fingerprint, recent, typical
+
+HOUR = 3600.0
+measuring = sys.modules["hetsched.measure"]  # hetsched.measure is the function
+
+
+def topology(p=3, **fields):
+    cpus = tuple(Cpu(i, core=i, siblings=(i,), type="performance" if i == 0 else "efficiency") for i in range(p))
+    changes = dict(logical=cpus, online=p, quota=None, quota_source="", thread_limit=None, model="A", type_source="told")
+    return replace(hs.topology(), **(changes | fields))
+
+
+class Machine:
+    """Stands for the engine: worker i does 100 speed / (i + 1) GFLOP/s in gemm, else half of it; all at once a fifth less."""
+
+    def __init__(self, speed=1.0, share=1.0, noise=0.0):
+        self.speed, self.share, self.noise, self.calls = speed, share, noise, []
+        self.held = None
+        self.even = False
+
+    def measure_kernel(self, threads, kernel, dtype, size, *, workers, worker=-1, seconds=0.0, least=1, capacity=1000):
+        self.calls.append((kernel, dtype.name, size, worker))
+        flops = _engine.flops_per_update(dtype) * float(size) ** (3 if kernel == "gemm" else 2)
+        speeds = np.array([100 * self.speed if self.even else 100 * self.speed / (i + 1) for i in range(workers)])
+        speeds *= 1.0 if kernel == "gemm" else 0.5
+        speeds *= 0.8 if worker < 0 else 1.0
+        seconds_each = flops / (speeds * 1e9)
+        pattern = 1 + self.noise * np.array([0, 0, -1, 1, 0, 0, 0, 0, 0, 400.0])  # the last one is an outlier
+        times = [seconds_each[i] * pattern if worker in (-1, i) else np.empty(0) for i in range(workers)]
+        elapsed = np.array([10 * seconds_each[i] / self.share if worker in (-1, i) else 0.0 for i in range(workers)])
+        return _engine.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * self.share, 0, flops)
+
+    def pinned(self, threads, workers):
+        return [True] * workers if self.held is None else self.held
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    yield tmp_path / "hetsched"
+    hetsched.shared.renew_shared_pool()
+
+
+@pytest.fixture
+def machine(cache, monkeypatch):
+    """Three cores, one fast, and an engine of known speeds."""
+    fake = Machine()
+    monkeypatch.setattr(measuring, "topology", topology)
+    monkeypatch.setattr(_engine, "measure_kernel", fake.measure_kernel)
+    monkeypatch.setattr(_engine, "pinned", fake.pinned)
+    monkeypatch.setattr(measuring, "_start_cost", lambda threads, p: 0.0)
+    return fake
+
+
+class TestProfiles:
+    def test_known_speeds(self, machine):
+        found = hs.measure()
+        assert isinstance(found, hs.Platform)
+        assert found.names == ("cpu 0", "cpu 1", "cpu 2")
+        assert found.cpus == (0, 1, 2)
+        assert found.pinned
+        np.testing.assert_allclose(found.speeds, [80, 40, 80 / 3])
+        for worker in range(3):
+            for dtype in ("float64", "float32"):
+                profile = found.profile(worker, "gemm", dtype)
+                assert profile.sizes.tolist() == [64, 128, 256, 512, 768]
+                np.testing.assert_allclose(profile.gflops, 100 / (worker + 1))
+                np.testing.assert_allclose(profile.seconds, 2 * profile.sizes**3 * (worker + 1) / 1e11)
+                np.testing.assert_allclose(found.profile(worker, "panel", dtype).gflops, 50 / (worker + 1))
+                assert not profile.spread.any()
+        for once in found.at_once.values():
+            assert once.ratio == pytest.approx(0.8)
+            np.testing.assert_allclose(once.share, 1)
+        assert found.notes == ()
+        np.testing.assert_allclose(found.platform(np.float32).cycle_times, found.cycle_times)
+        with pytest.raises(ValueError, match="complex64 was not measured"):
+            found.platform(np.complex64)
+        with pytest.raises(ValueError, match="gemm in complex64 of worker 0 was not measured"):
+            found.profile(0, dtype=np.complex64)
+
+    def test_outliers_are_rejected(self, machine):
+        machine.noise = 0.01
+        profile = hs.measure(kernels=["gemm"]).profile(1)
+        np.testing.assert_allclose(profile.gflops, 50)
+        assert (profile.spread < 0.01).all()
+
+    def test_planners_take_it(self, machine):
+        found = hs.measure()
+        assert hs.distribute(11, found).counts.tolist() == [6, 3, 2]
+        assert hs.partition(found).actual_areas == pytest.approx(np.array([6, 3, 2]) / 11)
+        assert hs.plan_lu(400, 400, found).names == found.names
+
+    def test_chunks(self, machine):
+        found = hs.measure(sizes={"gemm": [10, 100]})
+        plan = hs.distribute_profile(11, found.chunk_profiles(1e6))
+        assert plan.counts.tolist() == [6, 3, 2]
+        assert plan.makespan == pytest.approx(6e-3 / 80)
+        with pytest.raises(ValueError, match="flops"):
+            found.chunk_profiles(0)
+        with pytest.raises(ValueError, match="was not measured"):
+            found.chunk_profiles(1, dtype=np.complex128)
+
+    def test_panel_times(self, machine):
+        found = hs.measure(kernels=["gemm", "panel"], sizes={"panel": [100]})
+        times = found.panel_times(250, 200, 80)
+        assert times.shape == (3, 3)
+        widths, rows = np.array([80, 80, 40]), np.array([250, 170, 90])
+        np.testing.assert_allclose(times[0], widths**2 * (rows - widths / 3) / 40e9)
+        np.testing.assert_allclose(times[2], 3 * times[0])
+        with pytest.raises(ValueError, match="block"):
+            found.panel_times(10, 10, 0)
+
+    def test_between_sizes(self):
+        profile = hs.SpeedProfile(0, "gemm", "float64", np.array([10, 20]), np.ones(2), np.array([1.0, 3.0]), np.zeros(2))
+        assert profile.at([5, 15, 40]).tolist() == [1.0, 2.0, 3.0]
+
+    def test_one_of_each_type(self, machine):
+        found = hs.measure(cores="types")
+        assert {worker for _, _, _, worker in machine.calls} == {-1, 0, 1}
+        assert found.profile(2).gflops.tolist() == found.profile(1).gflops.tolist()
+        np.testing.assert_allclose(found.speeds, [80, 40, 80 / 3])  # all at once is always measured
+        assert "profiles are those of one core of each type" in found.notes
+
+    def test_many_cores(self, machine, monkeypatch):
+        monkeypatch.setattr(measuring, "topology", lambda: topology(20))
+        hs.measure(kernels=["gemm"])
+        assert {worker for _, _, _, worker in machine.calls} == {-1, 0, 1}
+        machine.calls.clear()
+        hs.measure(kernels=["gemm"], cores="all", refresh=True)
+        assert {worker for _, _, _, worker in machine.calls} == {-1, *range(20)}
+
+    def test_slow_machine(self, machine):
+        """What would take too long is left out."""
+        machine.speed = 2e-3
+        sizes = hs.measure(seconds=0.5).profile(2).sizes
+        assert sizes.tolist() == [64, 128]
+
+    def test_where_threads_are_not_held(self, machine):
+        machine.held = [True, False, True]
+        found = hs.measure()
+        assert found.cpus == (0, None, 2)
+        assert found.names[1] == "worker 1"
+        assert not found.pinned
+        assert "could not be held on cpus 1" in found.notes[0]
+
+    def test_neighbour(self, machine):
+        machine.share = 0.5
+        found = hs.measure()
+        np.testing.assert_allclose(found.speeds, np.array([80, 40, 80 / 3]) / 2)
+        np.testing.assert_allclose(found.at_once["float64"].own, [80, 40, 80 / 3])
+        assert found.notes == ("other programs were running: cpu 0 had its core for 50% of the time",)
+
+    def test_quota(self, machine, monkeypatch):
+        monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
+        found = hs.measure()
+        assert found.quota == 2.5
+        assert found.notes == ("measured under a quota of 2.5 cpus (cgroup)",)
+
+    def test_only_what_is_asked(self, machine):
+        found = hs.measure(kernels=["trsm"], dtypes=[np.complex64], sizes={"trsm": [30, 10, 10]})
+        assert set(found.profiles) == {(i, "trsm", "complex64") for i in range(3)}
+        assert found.profile(0, "trsm", np.complex64).sizes.tolist() == [10, 30]
+        assert list(found.at_once) == ["complex64"]
+        assert found.at_once["complex64"].ratio == 1.0
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "words"),
+        [
+            ({"kernels": ["x"]}, ValueError, "kernel must be one of gemm, panel, trsm, got 'x'"),
+            ({"kernels": "gemm"}, TypeError, "must be sequences"),
+            ({"kernels": []}, ValueError, "kernels is empty"),
+            ({"dtypes": []}, ValueError, "dtypes is empty"),
+            ({"dtypes": [int]}, TypeError, "dtype int64 is not one of"),
+            ({"sizes": {"x": [1]}}, ValueError, "kernel must be one of"),
+            ({"sizes": {"gemm": [0]}}, ValueError, "sizes"),
+            ({"sizes": {"gemm": []}}, ValueError, "sizes"),
+            ({"cores": "some"}, ValueError, "cores must be auto, all or types, got 'some'"),
+            ({"seconds": 0}, ValueError, "seconds must be greater than 0"),
+            ({"max_age": -1}, ValueError, "max_age must be at least 0"),
+        ],
+    )
+    def test_bad_arguments(self, machine, arguments, error, words):
+        with pytest.raises(error, match=words):
+            hs.measure(**arguments)
+        assert not machine.calls
+
+
+@given(st.lists(st.floats(0.9, 1.1), min_size=8, max_size=40), st.floats(50, 1000), st.integers(0, 7))
+def test_typical(times, outlier, at):
+    """Near the plain median, whatever one outlier is; the spread is that of the others."""
+    low, high = np.quantile(times, [0.25, 0.75])
+    for given_times in (times, [*times[:at], outlier, *times[at:]]):
+        median, spread = typical(given_times)
+        assert min(times) <= median <= max(times)
+        assert 0 <= spread <= (max(times) - min(times)) / min(times)
+    assert typical([2.0]) == (2.0, 0.0)
+    assert typical([1.0, 1.0, 1.0, 50.0]) == (1.0, 0.0)
+    assert low <= high
+
+
+class TestCache:
+    def test_measured_once(self, machine, cache):
+        first = hs.measure()
+        calls = len(machine.calls)
+        again = hs.measure()
+        assert len(machine.calls) == calls
+        assert again == first
+        assert again.record() == json.loads(json.dumps(first.record()))
+        assert again.age >= 0
+        assert [path.name[:8] for path in cache.iterdir()] == ["measure-"]
+        hs.measure(refresh=True)
+        assert len(machine.calls) == 2 * calls
+
+    def test_age(self, machine, monkeypatch):
+        hs.measure()
+        calls, now = len(machine.calls), time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 2 * HOUR)
+        assert hs.measure(max_age=3 * HOUR).age == pytest.approx(2 * HOUR, abs=60)
+        assert len(machine.calls) == calls
+        assert recent(topology(), max_age=HOUR) is None
+        hs.measure(max_age=HOUR)
+        assert len(machine.calls) == 2 * calls
+        monkeypatch.setattr(time, "time", lambda: now - HOUR)  # a clock that was set back
+        assert recent(topology()) is None
+
+    @pytest.mark.parametrize(
+        "content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 2}', "\x00", "[" * 10**5]
+    )
+    def test_broken_file(self, machine, cache, content):
+        first = hs.measure()
+        (path,) = cache.iterdir()
+        path.write_text(content)
+        calls = len(machine.calls)
+        assert recent(topology()) is None
+        assert hs.measure() == first
+        assert len(machine.calls) == 2 * calls
+        assert recent(topology()) == first
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda r: r.pop("cpus"),
+            lambda r: r["at_once"].clear(),
+            lambda r: r["at_once"]["float64"]["gflops"].pop(),
+            lambda r: r["at_once"]["float64"]["gflops"].__setitem__(0, -1.0),
+            lambda r: r["at_once"]["float64"]["share"].__setitem__(0, float("nan")),
+            lambda r: r["profiles"].__setitem__(0, 3),
+            lambda r: r.__setitem__("measured", "yesterday"),
+            lambda r: r["fingerprint"].__setitem__("model", "B"),
+        ],
+    )
+    def test_damaged_record(self, machine, cache, change):
+        hs.measure()
+        (path,) = cache.iterdir()
+        record = json.loads(path.read_text())
+        change(record)
+        path.write_text(json.dumps(record))
+        assert recent(topology()) is None
+
+    def test_fingerprint(self, machine, monkeypatch):
+        """Another mask, quota, model, limit, kernel or version is another machine."""
+        hs.measure()
+        assert recent(topology()) is not None
+        for other in (topology(2), topology(quota=2.0), topology(model="B"), topology(thread_limit=2)):
+            assert fingerprint(other) != fingerprint(topology())
+            assert recent(other) is None
+        monkeypatch.setattr(hs, "__version__", "0")
+        assert recent(topology()) is None
+
+    def test_kernel_set(self, machine):
+        hs.measure()
+        before = _engine.kernel()["name"]
+        if before == "c":
+            pytest.skip("no other kernels in this build")
+        try:
+            _engine.use_kernel("c")
+            assert recent(topology()) is None
+        finally:
+            _engine.use_kernel(before)
+
+    @pytest.mark.parametrize("place", ["file", "/proc/self/x", "relative"])
+    def test_home_that_cannot_be_written(self, machine, tmp_path, monkeypatch, place):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("HOME", str(tmp_path / "file"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file") if place == "file" else place)
+        monkeypatch.chdir(tmp_path)
+        assert len(hs.measure()) == 3
+        assert recent(topology()) is None
+        assert sorted(os.listdir()) == ["file"]
+
+    def test_no_home(self, machine, monkeypatch):
+        monkeypatch.delenv("XDG_CACHE_HOME")
+
+        def no_home():
+            raise RuntimeError("no home")
+
+        monkeypatch.setattr(Path, "home", no_home)
+        assert len(hs.measure()) == 3
+        assert recent(topology()) is None
+
+    def test_more_is_added(self, machine):
+        """Another dtype or kernel is measured beside what is there."""
+        hs.measure(kernels=["gemm"], dtypes=["float64"])
+        machine.calls.clear()
+        found = hs.measure(kernels=["panel"], dtypes=["float32"])
+        assert {(kernel, dtype) for kernel, dtype, _, _ in machine.calls} == {("panel", "float32"), ("gemm", "float32")}
+        assert {key[1:] for key in found.profiles} == {("gemm", "float64"), ("panel", "float32")}
+        assert set(found.at_once) == {"float64", "float32"}
+        machine.calls.clear()
+        hs.measure(kernels=["gemm"], dtypes=["float64"])
+        assert not machine.calls
+        hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [64, 100]})  # a size that is not there
+        assert machine.calls
+
+
+class TestPools:
+    @pytest.fixture
+    def uneven(self, machine, monkeypatch):
+        monkeypatch.setattr(hetsched.pool, "topology", topology)
+        monkeypatch.setattr(_engine, "Threads", lambda workers, cores: ("threads", workers, cores))
+        return machine
+
+    def test_unmeasured(self, uneven):
+        pool = hs.Pool()
+        assert len(pool) == 3
+        assert set(pool._shares.values()) == {None}
+
+    def test_measured(self, uneven):
+        found = hs.measure()
+        calls = len(uneven.calls)
+        pool = hs.Pool()
+        np.testing.assert_allclose(pool._shares[np.dtype(np.float64)], [80, 40, 80 / 3])
+        assert pool._shares[np.dtype(np.complex64)] is None
+        assert pool.platform == found.platform()
+        assert pool.plan_lu(3000, 3000).cycle_times.tolist() == found.cycle_times.tolist()
+        assert len(uneven.calls) == calls  # a pool never measures by itself
+        assert hs.Pool(2)._measured is None  # other cpus, other speeds
+        given = hs.Platform.star([1, 2, 3])
+        assert hs.Pool(given).platform is given
+        np.testing.assert_allclose(hs.Pool(given)._shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3])
+
+    def test_neighbours_come_and_go(self, uneven):
+        """Shares are those of the cores, not of who was on them."""
+        uneven.share = 0.3
+        hs.measure()
+        assert len(hs.Pool()) == 3
+        np.testing.assert_allclose(hs.Pool()._shares[np.dtype(np.float32)], [80, 40, 80 / 3])
+
+    def test_nearly_equal(self, uneven):
+        uneven.even = True
+        hs.measure()
+        assert set(hs.Pool()._shares.values()) == {None}
+
+    def test_info(self, uneven, monkeypatch, capsys):
+        assert "not measured" in measuring.describe(recent(topology()))
+        found = hs.measure()
+        text = measuring.describe(found)
+        assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s (float64, all at once 80% of one at a time), used by matmul" in text
+        monkeypatch.setattr(time, "time", lambda: found.measured + 5 * HOUR)
+        assert measuring.describe(found).startswith("measured 5 h ago")
+
+
+class TestReal:
+    """The engine itself, on this machine, in a fraction of a second."""
+
+    ARGUMENTS = dict(seconds=0.05, sizes={"gemm": [20, 50], "panel": [50], "trsm": [50]})
+
+    def test_this_machine(self, cache):
+        found = hs.measure(**self.ARGUMENTS)
+        host = hs.topology()
+        assert len(found) == host.worth
+        assert {cpu for cpu in found.cpus if cpu is not None} <= set(host.places)
+        for (_, kernel, _), profile in found.profiles.items():
+            assert (profile.gflops > 0).all()
+            assert (profile.spread >= 0).all()
+            assert profile.sizes.tolist() == self.ARGUMENTS["sizes"][kernel]
+        assert len(found.profiles) == 6 * host.worth
+        assert hs.measure() == found
+        assert recent() == found
+        assert found.start >= 0
+
+    def test_products_by_measured_speeds(self, cache):
+        """Whatever the speeds, the numbers are right."""
+        hs.measure(**self.ARGUMENTS)
+        (path,) = cache.iterdir()
+        record = json.loads(path.read_text())
+        for once in record["at_once"].values():
+            once["gflops"] = once["alone"] = [10.0 / (i + 1) for i in range(len(once["gflops"]))]
+            once["share"] = [1.0] * len(once["gflops"])
+        path.write_text(json.dumps(record))
+        hetsched.shared.renew_shared_pool()
+        rng = np.random.default_rng(0)
+        A = rng.standard_normal((301, 301))
+        np.testing.assert_allclose(hs.matmul(A, A), A @ A, atol=1e-11)
+        lu, piv = hs.lu_factor(A)
+        np.testing.assert_allclose(hs.lu_solve((lu, piv), A @ np.ones(301)), 1, atol=1e-8)
+        if hs.topology().worth > 1:
+            assert hetsched.shared.shared_pool()._shares[A.dtype] is not None
+
+    def test_rate(self):
+        assert measuring.rate(np.dtype(np.float32)) > 1e6
+
+    def test_engine(self):
+        threads = _engine.Threads(2, None)
+        assert _engine.pinned(threads, 2) == [False, False]
+        found = _engine.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
+        assert [len(times) for times in found.times] == [0, 4]
+        assert found.flops == 8 * 30**3
+        with pytest.raises(ValueError, match="argument"):
+            _engine.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
+
+    def test_command(self, cache, tmp_path, monkeypatch, capsys):
+        pytest.importorskip("matplotlib").use("Agg")
+        monkeypatch.chdir(tmp_path)
+        assert cli.main(["measure", "--seconds", "0.05", "--dtype", "float32", "--plot", "a.png"]) == 0
+        table = capsys.readouterr().out
+        assert "gemm float32" in table
+        assert "all at once, float32" in table
+        assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+        assert cli.main(["measure", "--dtype", "float32", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == recent().record()
+        assert cli.main(["measure", "--plot", "a.txt"]) == 1
+        assert "--plot must end in" in capsys.readouterr().err
+        assert cli.main(["info"]) == 0
+        out = capsys.readouterr().out
+        assert "\nspeeds " in out
+        assert "\nworth it " in out
+        found = recent()
+        assert found._repr_html_().startswith("<pre>")
+        assert repr(found).startswith("<MeasuredPlatform: ")
+        assert str(found) == found.table()

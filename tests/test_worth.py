@@ -1,0 +1,127 @@
+"""How many workers are worth it: against the obvious arithmetic, on measured and given platforms."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hetsched as hs
+from hetsched.measure import MeasuredPlatform
+
+
+def measured(alone, crowded, share=None, *, quota=None, start=0.0):
+    p = len(alone)
+    once = {"size": 100, "gflops": list(crowded), "alone": list(alone), "share": share or [1.0] * p}
+    return MeasuredPlatform(
+        {"at_once": {"float64": once}, "profiles": [], "cpus": list(range(p)), "start": start, "measured": 0.0, "took": 0.0,
+         "quota": quota, "notes": []}
+    )  # fmt: skip
+
+
+speeds = st.lists(st.integers(1, 50), min_size=1, max_size=6)
+
+
+@given(speeds, st.integers(1, 40), st.one_of(st.none(), st.fractions(Fraction(1, 10), 8)))
+def test_constant_speeds(rates, n, quota):
+    """Exact fractions: the fastest first, the fewest within 2 % of the least time."""
+    plan = hs.workers_worth(n, n, n, hs.Platform.star(speeds=rates), quota=None if quota is None else float(quota))
+    work, ordered, times = Fraction(2 * n**3, 10**9), sorted(rates, reverse=True), []
+    for p in range(1, len(rates) + 1):
+        total = Fraction(sum(ordered[:p]))
+        times.append(work / (total if quota is None else min(total, quota * total / p)))
+    np.testing.assert_allclose(plan.times, np.array(times, float))
+    close = [p for p, time in enumerate(times, 1) if time <= Fraction(102, 100) * min(times) * (1 - Fraction(1, 10**9))]
+    loose = [p for p, time in enumerate(times, 1) if time <= Fraction(102, 100) * min(times) * (1 + Fraction(1, 10**9))]
+    assert loose[0] <= plan.workers <= close[0]
+    assert sorted((rates[i] for i in plan.enrolled), reverse=True) == ordered[: plan.workers]
+    bound = work / (sum(rates) if quota is None else min(Fraction(sum(rates)), quota * max(rates)))
+    assert plan.lower_bound <= float(min(times)) * (1 + 1e-12)
+    assert plan.lower_bound == pytest.approx(min(float(bound), plan.makespan))
+    assert plan.makespan == plan.times[plan.workers - 1]
+    assert (plan.bounds <= plan.times).all()
+
+
+@pytest.mark.parametrize(("quota", "workers"), [(None, 4), (0.5, 1), (1, 1), (1.01, 1), (1.5, 2), (2, 2), (3.2, 4), (9, 4)])
+def test_quota(quota, workers):
+    plan = hs.workers_worth(1000, 1000, 1000, hs.Platform.star([0.01] * 4), quota=quota)
+    assert plan.workers == workers
+    assert plan.times[-1] == pytest.approx(0.02 / min(4, quota or 4))
+    assert ("under a quota" in plan.describe()) == (quota is not None)
+
+
+def test_slow_links():
+    """Two computers slower than one, three slower still; with more work per byte they are not."""
+    far = hs.Platform.star([0.02, 0.02, 0.02], link_costs=[0, 5, 9])
+    plan = hs.workers_worth(1000, 1000, 1000, far)
+    assert (plan.workers, plan.enrolled) == (1, (0,))
+    assert plan.times[0] == pytest.approx(0.04)
+    assert plan.times[0] < plan.times[1] <= plan.times[2] * (1 + 1e-12)
+    assert hs.workers_worth(20000, 20000, 20000, far).workers == 3
+    assert plan.lower_bound == pytest.approx(0.04 / 3)
+
+
+def test_shared_memory():
+    """Cores that slow each other down by as much as they add; then one is enough."""
+    assert hs.workers_worth(99, 99, 99, measured([10, 10], [5, 5])).workers == 1
+    plan = hs.workers_worth(1000, 1000, 1000, measured([10, 10, 10], [8, 8, 8]))
+    assert plan.workers == 3
+    np.testing.assert_allclose(plan.times, [0.2, 2 / 18, 2 / 24])
+    assert plan.lower_bound == pytest.approx(2 / 30)
+
+
+def test_small_products():
+    """Starting the others takes longer than the work."""
+    here = measured([10, 10], [10, 10], start=1e-4)
+    assert [hs.workers_worth(n, n, n, here).workers for n in (10, 50, 100, 1000)] == [1, 1, 1, 2]
+
+
+def test_measured_under_a_quota():
+    """The cores were there for three quarters of the time: 1.5 cpus on two."""
+    here = measured([10, 10], [7.5, 7.5], [0.75, 0.75], quota=1.5)
+    plan = hs.workers_worth(1000, 1000, 1000, here)
+    np.testing.assert_allclose(plan.times, [0.2, 2 / 15])
+    assert (plan.workers, plan.quota) == (2, 1.5)
+    assert hs.workers_worth(1000, 1000, 1000, here, quota=1).workers == 1
+
+
+def test_this_machine():
+    plan = hs.workers_worth(500, 500, 500, dtype=np.float32)
+    assert 1 <= plan.workers <= len(plan.times) == hs.topology().worth
+    assert plan.describe().startswith(f"{plan.workers} worth it for 500 x 500 x 500")
+
+
+def test_nothing_to_do():
+    plan = hs.workers_worth(0, 5, 5, hs.Platform.star([1, 2]))
+    assert (plan.workers, plan.makespan, plan.lower_bound, plan.optimal) == (1, 0.0, 0.0, True)
+    assert plan.steps() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((-1, 1, 1), {}, ValueError, "m must be in"),
+        ((1, 1.5, 1), {}, ValueError, "n must be an integer"),
+        ((1, 1, "1"), {}, TypeError, "k must be an integer"),
+        ((1, 1, 1), {"quota": 0}, ValueError, "quota must be greater than 0"),
+        ((1, 1, 1), {"quota": np.nan}, ValueError, "quota must be finite"),
+        ((1, 1, 1), {"dtype": int}, TypeError, "dtype int64 is not one of"),
+        ((1, 1, 1), {"platform": measured([1], [1]), "dtype": np.float32}, ValueError, "float32 was not measured"),
+        ((1, 1, 1), {"platform": hs.Platform.star([5e-324])}, ValueError, "overflows"),
+    ],
+)
+def test_bad_arguments(arguments, options, error, words):
+    with pytest.raises(error, match=words):
+        hs.workers_worth(*arguments, **options)
+
+
+def test_forms():
+    pytest.importorskip("matplotlib").use("Agg")
+    plan = hs.workers_worth(100, 100, 100, hs.Platform.star([1, 2], names=["a", "b"]))
+    assert json.loads(json.dumps(plan.to_dict()))["workers"] == 2
+    assert hs.simulate(plan).makespan == plan.makespan
+    assert plan.worker_names == ("a", "b")
+    assert plan.plot().get_xlabel() == "workers"
+    assert "<svg" in plan._repr_html_()
