@@ -12,6 +12,7 @@ from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
 from .lu import LuPlan, plan_lu
+from .lu_grid import LuGrid, lu_grid
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -57,6 +58,7 @@ __all__ = [
     "FilesPlan",
     "FilesProduct",
     "InfeasibleError",
+    "LuGrid",
     "LuPattern",
     "LuPlan",
     "MaxTasks",
@@ -85,6 +87,7 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "lu_factor",
+    "lu_grid",
     "lu_pattern",
     "lu_solve",
     "divisible_load",

@@ -158,7 +158,7 @@ static void simulation(void)
     double good, bad, work, makespan = -1;
     int64_t count;
     hs_lu_task tasks[100];
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, &good, &work, tasks, &count) == HS_OK && count == 55);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
     CHECK(fabs(work - 1e9 / 3) < 1);
     double busy[3] = {0}, ready[10] = {0}, end = 0;
     for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
@@ -169,15 +169,15 @@ static void simulation(void)
         busy[t->worker] = t->end, end = fmax(end, t->end);
     }
     CHECK(end == good);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, &bad, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(bad / good > 1.4 && bad / good < 1.6);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
     int32_t blocks = -1;
     CHECK(hs_lu_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
@@ -199,7 +199,7 @@ static void pacing(hs_pool *pool)
     hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner};
     hs_run run = {.pace = pace, .finish = finish, .late = late, .events = events, .event_capacity = 100};
     CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
-    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &makespan, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
     CHECK(run.event_count == 55);
