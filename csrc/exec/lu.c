@@ -229,6 +229,7 @@ static void work(void *context, int32_t worker, int is_caller)
     }
     while (j->dynamic && !hs__cancelled(&j->course) && help(j, &self, 1)) {}
     hs__member_end(&self);
+    wait_for(j, &self, &j->factored, b->panels);
     /* Back from the slices, with the rows that later panels have exchanged. */
     for (int32_t block; !hs__cancelled(&j->course) && (block = __atomic_fetch_add(&j->stored, 1, __ATOMIC_RELAXED)) < b->count;) {
         wait_for(j, &self, &j->column[block].done, block < b->panels ? block : b->panels);
