@@ -233,7 +233,8 @@ class TestForms:
         else:
             assert legend is None
         assert [text.get_text() for text in ax.texts] == ([str(w) for w in grid.owner.ravel()] if n < 64 else [])
-        assert grid._repr_html_().count("<svg") == 1
+        if n == 1:
+            assert grid._repr_html_().count("<svg") == 1
         pyplot.close("all")
 
 

@@ -91,10 +91,10 @@ static hs_status deal(dealing *d, const box *self, box **pending)
     for (int32_t l = 0; l < lines; l++) d->counts[d->dealt[l]]++;
     for (int32_t c = 0; c < q; c++) {
         if (!d->counts[c]) continue;
-        box *part = box_of(d->found[c], beside ? others : d->counts[c], beside ? d->counts[c] : others, *pending);
-        if (!part) return HS_ERROR_MEMORY;
-        *pending = part;
-        int32_t *to = part->lines + (beside ? others : 0), *same = part->lines + (beside ? 0 : d->counts[c]);
+        box *own_box = box_of(d->found[c], beside ? others : d->counts[c], beside ? d->counts[c] : others, *pending);
+        if (!own_box) return HS_ERROR_MEMORY;
+        *pending = own_box;
+        int32_t *to = own_box->lines + (beside ? others : 0), *same = own_box->lines + (beside ? 0 : d->counts[c]);
         for (int32_t l = 0; l < lines; l++)
             if (d->dealt[lines - 1 - l] == c) *to++ = own[l];
         for (int32_t l = 0; l < others; l++) same[l] = other[l];
@@ -116,13 +116,22 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
     dealing d = {.plan = plan, .parts = parts, .times = times, .found = indices};
     if (indices) d.work = indices + size, d.counts = d.work + size, d.dealt = d.counts + size;
     for (int32_t l = 0; pending && l < n; l++) pending->lines[l] = pending->lines[n + l] = l;
+    box *done = NULL; /* of single workers */
     while (pending) {
         box *self = pending;
         pending = self->next;
-        if (!status && plan[self->node] < 0) status = deal(&d, self, &pending);
-        else if (!status)
-            for (int32_t i = 0; i < self->height; i++)
-                for (int32_t j = 0; j < self->width; j++) owner[(int64_t)self->lines[i] * n + self->lines[self->height + j]] = plan[self->node];
+        if (!status && plan[self->node] >= 0) {
+            self->next = done, done = self;
+            continue;
+        }
+        if (!status) status = deal(&d, self, &pending);
+        free(self);
+    }
+    while (done) {
+        box *self = done;
+        done = self->next;
+        for (int32_t i = 0; i < self->height && !status; i++)
+            for (int32_t j = 0; j < self->width; j++) owner[(int64_t)self->lines[i] * n + self->lines[self->height + j]] = plan[self->node];
         free(self);
     }
     free(parts), free(indices), free(times);
@@ -205,8 +214,10 @@ hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, doub
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !bounds || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
-    hs_status status = counts ? HS_OK : HS_ERROR_MEMORY;
-    for (int64_t k = 0; k < n && !status; k++) status = hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, counts, &bounds[k]);
-    free(counts);
+    double *found = malloc((size_t)n * sizeof *found);
+    hs_status status = counts && found ? HS_OK : HS_ERROR_MEMORY;
+    for (int64_t k = 0; k < n && !status; k++) status = hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, counts, &found[k]);
+    for (int64_t k = 0; k < n && !status; k++) bounds[k] = found[k];
+    free(counts), free(found);
     return status;
 }
