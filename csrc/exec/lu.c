@@ -133,8 +133,7 @@ static hs__lu_matrix given(const job *j, int32_t block)
 static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     if (k < 0) {
-        hs__lu_load(&j->type, given(j, block), &j->column[block].columns, work_of(j, self));
-        hs__attend(self);
+        hs__lu_load(&j->type, given(j, block), &j->column[block].columns, work_of(j, self), self);
     } else {
         const double start = hs__since_start(&j->course);
         hs__lu_update(&j->type, &j->panel[k], &j->column[block].columns, j->lu->pivots, work_of(j, self), self);
@@ -235,8 +234,7 @@ static void work(void *context, int32_t worker, int is_caller)
         wait_for(j, &self, &j->column[block].done, block < b->panels ? block : b->panels);
         if (hs__cancelled(&j->course)) break;
         const int64_t first = hs__lu_first(b, block < b->panels ? block + 1 : b->panels), rank = hs__lu_first(b, b->panels);
-        hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self));
-        hs__attend(&self);
+        hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self), &self);
     }
 }
 
