@@ -80,10 +80,11 @@ def _parser() -> argparse.ArgumentParser:
 
     reproduce = commands.add_parser(
         "reproduce",
-        help="the experiments of a paper again, in simulation",
-        description="Plan the instances of a paper's experiments, print its figures as tables and its claims beside ours.",
+        help="the numbers of a paper again",
+        description="Plan the instances of a paper, print its figures as tables and its claims beside ours. ppopp2008: matrix "
+        "product on master-worker platforms, in simulation. static2001: static allocation, with LU on emulated workers.",
     )
-    reproduce.add_argument("paper", choices=["ppopp2008"], help="matrix product on heterogeneous master-worker platforms")
+    reproduce.add_argument("paper", choices=["ppopp2008", "static2001"])
     reproduce.add_argument("-o", "--output", metavar="FILE", help="draw the figures too: .png, .svg or .pdf")
     reproduce.set_defaults(command=_reproduce)
     return parser
@@ -178,11 +179,12 @@ def _reproduce(given: argparse.Namespace) -> None:
 
     from ._files import replace_file
     from .reproduce import reproduce_ppopp2008
+    from .reproduce_static import reproduce_static2001
 
     kind = Path(given.output).suffix[1:] if given.output else ""
     if given.output and kind not in ("png", "svg", "pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
-    study = reproduce_ppopp2008()
+    study = reproduce_ppopp2008() if given.paper == "ppopp2008" else reproduce_static2001()
     print(study)
     if given.output:
         with replace_file(given.output) as file:
