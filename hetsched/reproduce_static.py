@@ -59,7 +59,7 @@ class Static2001:
             lu_pattern(n, TIMES, method=m) for n, m in ((10, "pattern"), (10, "cyclic"), (78, "contiguous"))
         )
         left = np.bincount(blocks.owner[STEP:], minlength=3) * TIMES
-        costs = {name: partition(AREAS, name).cost for name in ("columns", "kalinov-lastovetsky", "recursive", "rows")}
+        costs = {name: partition(AREAS, name).cost for name in ("columns", "kalinov-lastovetsky", "rows")}
         around = partition(AREAS, "contiguous", (10, 10)).cost / 10
         best = partition(AREAS)
         one, fastest, three = max_tasks(28, [5, 9], 1), max_tasks(28, [5, 9], 1, method="fastest"), max_tasks(118, [4, 5, 9], 1)
@@ -79,7 +79,6 @@ class Static2001:
             Claim("17: Kalinov and Lastovetsky", "6", f"{costs['kalinov-lastovetsky']:.4g}"),
             Claim("17: horizontal slices", "8", f"{costs['rows']:.4g}", "p + 1: a misprint"),
             Claim("18: contiguous blocks", "8.2", f"{around:.4g}"),
-            Claim("19: Crandall and Quinn", "5.56", f"{costs['recursive']:.4g}"),
             Claim("4.2: T = 28, t = (5, 9), tasks", "8", f"{one.tasks}"),
             Claim("4.2: the same, fastest first", "7", f"{fastest.tasks}"),
             Claim("23: T = 118, t = (4, 5, 9), tasks of each", "29 23 13", numbers(three.counts)),
