@@ -89,6 +89,17 @@ static void two_by_two(void)
     for (int k = 0; k < 7; k++) CHECK(loads[k] == 2.0 * ((6 - k + 1) / 2) * ((6 - k + 1) / 2));
 }
 
+/* Two workers above each other are as fast as the sum of their speeds. */
+static void speeds_add_up(void)
+{
+    const int32_t plan[] = {0, 1, HS_ABOVE, 2, HS_BESIDE};
+    const double times[] = {1, 3, 1.5};
+    int32_t owner[81], counts[3] = {0};
+    CHECK(hs_lu_grid_deal(9, 3, times, plan, 5, owner) == HS_OK);
+    for (int b = 0; b < 81; b++) counts[owner[b]]++;
+    CHECK(counts[0] == 42 && counts[1] == 12 && counts[2] == 27); /* 6 of 9 columns; 7 and 2 rows of these */
+}
+
 /* A spiral of very many workers: each cut takes off a line, as long as there are any. */
 static void deep(void)
 {
@@ -192,6 +203,7 @@ int main(void)
     any_map();
     one_direction();
     two_by_two();
+    speeds_add_up();
     deep();
     bounds();
     refusals();
