@@ -1,8 +1,13 @@
-"""hetsched.lu_factor against scipy.linalg.lu_factor, in one run, with equal numbers of threads, and beside our own dgemm.
+"""hetsched.lu_factor against scipy.linalg.lu_factor, StarPU and ScaLAPACK, in one run, with equal numbers of threads, and beside
+our own dgemm.
 
 SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take
 turns: a pause until the last one's threads have gone to sleep, one call to warm up if they are short, then timed calls. Rates are
 of the fastest call of each (what a busy machine leaves of it). Input by columns, both look for NaN.
+
+StarPU is its lu_implicit_example (Debian's starpu-examples), which does not pivot, with the block size that is fastest;
+ScaLAPACK is pdgetrf (libscalapack-openmpi-dev, openmpi-bin) with a process for each thread, built from scalapack_lu.c. Both use
+the system's BLAS, one thread per worker. Those that are not there are left out.
 """
 
 from __future__ import annotations
@@ -10,10 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 KINDS = ("", "SKYLAKEX", "HASWELL", "ZEN")
 PAUSE = 0.25
@@ -42,12 +51,91 @@ print(min(times))
     return best if times[best] < 0.97 * times[""] else ""
 
 
+def peer_environment(**more: str) -> dict[str, str]:
+    """One thread of BLAS, and AVX-512 where the processor has it: the system's OpenBLAS may not know it."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **more}
+    try:
+        if "avx512f" in Path("/proc/cpuinfo").read_text():
+            environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
+    except OSError:
+        pass
+    return environment
+
+
+def output_of(command: list[str], environment: dict[str, str]) -> str:
+    """What a peer prints; "" if it fails."""
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def starpu(dtype: str, threads: int) -> Callable[[int], float] | str:
+    """GFLOP/s of one factorisation of n x n, or why there is none."""
+    kind = {"float64": "double", "float32": "float"}.get(dtype)
+    name = f"lu_implicit_example_{kind}"
+    places = [Path(path) for path in ("/usr/lib", "/usr/local/lib") if Path(path).exists()]
+    found = shutil.which(name) or next((str(path) for place in places for path in place.glob(f"**/starpu/examples/{name}")), None)
+    if kind is None or found is None:
+        return f"no {name}: apt install starpu-examples" if kind else f"not for {dtype}"
+    home = tempfile.TemporaryDirectory(prefix="starpu-")  # removed with the function that is returned
+    environment = peer_environment(
+        STARPU_NCPU=str(threads),
+        STARPU_NCUDA="0",
+        STARPU_NOPENCL="0",
+        STARPU_SILENT="1",
+        STARPU_SCHED="lws",
+        STARPU_HOME=home.name,
+    )
+    best: dict[int, int] = {}
+
+    def rate(n: int, blocks: int) -> float:
+        lines = output_of([found, "-size", str(n), "-nblocks", str(blocks)], environment).split("\n")
+        return max((float(line.split()[2]) for line in lines if line[:1].isdigit() and len(line.split()) == 3), default=0.0)
+
+    def run(n: int, _: object = home) -> float:
+        if n not in best:
+            choices = [b for b in range(2, n) if n % b == 0 and 90 <= n // b <= 500]
+            choices = sorted(choices, key=lambda b: abs(n / b - 250))[:3] or [1]
+            best[n] = max(choices, key=lambda b: rate(n, b))
+        return rate(n, best[n])
+
+    return run
+
+
+def scalapack(dtype: str, threads: int) -> Callable[[int], float] | str:
+    """GFLOP/s of one factorisation of n x n, or why there is none."""
+    if dtype != "float64":
+        return f"not for {dtype}"
+    compiler, mpirun = shutil.which("cc"), shutil.which("mpirun")
+    if compiler is None or mpirun is None:
+        return f"no {'cc' if compiler is None else 'mpirun: apt install openmpi-bin'}"
+    place = tempfile.TemporaryDirectory(prefix="scalapack-")
+    program = str(Path(place.name) / "scalapack_lu")
+    source = str(Path(__file__).with_name("scalapack_lu.c"))
+    command = [compiler, "-O2", source, "-lscalapack-openmpi", "-o", program]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        return "scalapack_lu.c does not link: apt install libscalapack-openmpi-dev"
+    environment = peer_environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+    def run(n: int, _: object = place) -> float:
+        rounds = "3" if n <= 3000 else "1"
+        block = "64" if n < 2000 else "96"
+        lines = output_of([mpirun, "--oversubscribe", "-n", str(threads), program, str(n), block, rounds], environment).split()
+        return 2 / 3 * n**3 / float(lines[-1]) / 1e9 if lines and float(lines[-1]) > 0 else 0.0
+
+    return run
+
+
+PEERS = {"starpu": starpu, "scalapack": scalapack}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[500, 1000, 3000, 6000])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[500, 1000, 3000, 6000, 10000], help="n = 10000 needs 4 GB")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--peer-rounds", type=int, default=3, help="of the rounds, those in which the peers take part")
     given = parser.parse_args()
     if "OPENBLAS_CORETYPE" not in os.environ and (kind := fastest_openblas()):
         os.environ["OPENBLAS_CORETYPE"] = kind
@@ -68,7 +156,15 @@ def main() -> None:
     work = _engine.flops_per_update(np.dtype(given.dtype)) / 3
     for threads in given.threads:
         print(f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians), share of our dgemm")
-        print(f"{'n':>6} {'hetsched':>9} {'scipy':>9} {'matmul':>9}   ratio  (medians)   share")
+        peers: dict[str, Callable[[int], float]] = {}
+        for name in given.peers:
+            made = PEERS[name](given.dtype, threads)
+            if isinstance(made, str):
+                print(f"{name}: {made}")
+            else:
+                peers[name] = made
+        heads = " ".join(f"{name:>9}" for name in ("hetsched", "scipy", "matmul", *peers))
+        print(f"{'n':>6} {heads}   ratio  (medians)   share")
         with threadpool_limits(threads, user_api="blas"), hs.Pool(threads) as pool:
             for n in given.sizes:
                 a = np.asfortranarray(rng.standard_normal((n, n)).astype(given.dtype))
@@ -80,7 +176,8 @@ def main() -> None:
                 }
                 times: dict[str, list[float]] = {name: [] for name in calls}
                 repeats = max(1, min(20, int(3e9 / n**3)))
-                for _ in range(given.rounds):
+                others = dict.fromkeys(peers, 0.0)
+                for turn in range(given.rounds):
                     for name, call in calls.items():
                         time.sleep(PAUSE)
                         if n < 3000:
@@ -89,12 +186,14 @@ def main() -> None:
                             start = time.perf_counter()
                             call()
                             times[name].append(time.perf_counter() - start)
+                    for name, peer in peers.items() if turn < given.peer_rounds else ():
+                        others[name] = max(others[name], peer(n))
                 best = {name: min(own) for name, own in times.items()}
                 middle = {name: statistics.median(own) for name, own in times.items()}
                 rate = {name: work * n**3 / t / 1e9 for name, t in best.items()}
                 rate["matmul"] *= 3
                 ratio, medians = rate["hetsched"] / rate["scipy"], middle["scipy"] / middle["hetsched"]
-                rates = " ".join(f"{rate[name]:9.1f}" for name in calls)
+                rates = " ".join(f"{value:9.1f}" for value in (*(rate[name] for name in calls), *others.values()))
                 print(f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})   {rate['hetsched'] / rate['matmul']:5.3f}", flush=True)
 
 

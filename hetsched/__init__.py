@@ -14,6 +14,7 @@ from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
 from .layers import LayersPlan, layers_star
 from .lu import LuPlan, plan_lu
+from .lu_grid import LuGrid, lu_grid
 from .measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
@@ -65,6 +66,7 @@ __all__ = [
     "FilesProduct",
     "InfeasibleError",
     "LayersPlan",
+    "LuGrid",
     "LuPattern",
     "LuPlan",
     "MaxTasks",
@@ -99,6 +101,7 @@ __all__ = [
     "distribute_profile",
     "layers_star",
     "lu_factor",
+    "lu_grid",
     "lu_pattern",
     "lu_solve",
     "divisible_load",

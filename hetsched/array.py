@@ -199,7 +199,7 @@ def _finite(x: NDArray[Any]) -> bool:
 def _factors(a: NDArray[Any]) -> Factors | None:
     """None where a is singular."""
     found, threads = Factors.of(a, False, False), shared.shared_pool()
-    singular, _ = found.run(threads._live(), len(threads), 0, None, None, None, 0)
+    singular, _ = found.run(threads._live(), len(threads), None, None, None, 0)
     return found if singular < 0 else None
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 #: A method of `lu_pattern`, its result, or the worker of each block of columns.
 Owner = str | LuPattern | ArrayLike
+Times = NDArray[np.float64]
 
 _HIGH = 2**31 - 1
 
@@ -49,8 +50,18 @@ class LuPlan(Plan):
     tasks : structured array
         worker, panel, block, start, end, flops of each task: with panel == block the panel is factored, else it updates the
         block.
+    messages : structured array
+        panel, sender, receiver, start, end of each message; empty without links.
     cycle_times : (p,) float64 array
-        Per gigaflop.
+        Per gigaflop of an update.
+    panel_times : (p,) float64 array
+        Per gigaflop of a panel.
+    links : (p, p) float64 array or None
+        Time per gigabyte from each worker to each; None where messages take no time.
+    look_ahead : bool
+    ideal : float
+        The work divided perfectly over the speeds.
+    dtype : str
     names : tuple of str
         The platform's, or P0, P1, ...
     """
@@ -61,7 +72,13 @@ class LuPlan(Plan):
     counts: NDArray[np.int64]
     makespan: float
     tasks: NDArray[Any]
-    cycle_times: NDArray[np.float64]
+    messages: NDArray[Any]
+    cycle_times: Times
+    panel_times: Times
+    links: Times | None
+    look_ahead: bool
+    ideal: float
+    dtype: str
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
@@ -92,6 +109,28 @@ class LuPlan(Plan):
             shares = load.sum(axis=1) / (1.0 / self.cycle_times).sum() / busy.max(axis=1)
         return np.where(busy.any(axis=1), shares, 1.0)
 
+    @property
+    def efficiency(self) -> float:
+        """Perfectly divided work / makespan."""
+        return self.ideal / self.makespan if self.makespan > 0 else 1.0
+
+    def table(self) -> str:
+        """The steps, one a line: from when to when, who factors the panel, how long each worker updates, and the efficiency."""
+        steps = len(self.step_times)
+        updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
+        busy = np.zeros((steps, len(self.names)))
+        np.add.at(busy, (updates["panel"], updates["worker"]), updates["end"] - updates["start"])
+        width = [max(9, len(name)) for name in self.names]
+        names = "".join(f"  {name:>{w}}" for name, w in zip(self.names, width, strict=True))
+        lines = [f"{'step':>5} {'start':>10} {'end':>10}  {'panel':>{max(width)}}{names}  efficiency"]
+        for k, (start, end) in enumerate(self.step_times.tolist()):
+            own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy[k].tolist(), width, strict=True))
+            panel = self.names[self.owner[k]]
+            lines.append(f"{k:5} {start:10.4g} {end:10.4g}  {panel:>{max(width)}}{own}  {self.step_efficiency[k]:10.1%}")
+        own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy.sum(axis=0).tolist(), width, strict=True))
+        lines.append(f"{'all':>5} {0.0:10.4g} {self.makespan:10.4g}  {'':{max(width)}}{own}  {self.efficiency:10.1%}")
+        return "\n".join(lines)
+
     @cached_property
     def flops(self) -> NDArray[np.float64]:
         """(p,) of each worker."""
@@ -103,7 +142,10 @@ class LuPlan(Plan):
 
     def steps(self) -> list[Step]:
         rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
-        return [Step(worker, "compute", start, end, self.label(panel, block)) for worker, start, end, panel, block in rows]
+        steps = [Step(worker, "compute", start, end, self.label(panel, block)) for worker, start, end, panel, block in rows]
+        for panel, _, receiver, start, end in self.messages.tolist():
+            steps.append(Step(receiver, "transfer", start, end, self.label(panel, panel)))
+        return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot import plot_trace
@@ -120,6 +162,9 @@ def plan_lu(
     owner: Owner = "pattern",
     block: int | None = None,
     dtype: DTypeLike = np.float64,
+    panel_times: ArrayLike | None = None,
+    link_costs: ArrayLike | None = None,
+    look_ahead: bool = True,
 ) -> LuPlan:
     """The schedule of an LU factorisation whose blocks of columns are dealt to workers.
 
@@ -139,6 +184,14 @@ def plan_lu(
     block : int, optional
         Columns of a block. Default: such that the owners given have one each, else what `lu_factor` chooses.
     dtype : dtype_like
+    panel_times : (p,) array_like, optional
+        Seconds per gigaflop in a panel, > 0, where they differ: a device may be fast in updates and slow in panels. Infinite only
+        for a worker that owns no panel.
+    link_costs : float, (p,) or (p, p) array_like, optional
+        Seconds per gigabyte, >= 0, of every message, of each worker's link to a switch (a message goes over two of them, one
+        after the other), or from each worker to each. Default: the links of a Platform, else messages take no time.
+    look_ahead : bool
+        False: a worker factors the next panel only after all its updates of the step.
 
     Returns
     -------
@@ -154,7 +207,9 @@ def plan_lu(
     Notes
     -----
     The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, simulated task by task with the work that
-    each really has; there all updates take the same time and panels none. O(b^2) for b blocks.
+    each really has; there all updates take the same time and panels none. An update includes its triangular solve; exchanges of
+    rows take no time. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
+    O(b^2 + b p) for b blocks.
 
     Examples
     --------
@@ -169,19 +224,32 @@ def plan_lu(
     kind = np.dtype(dtype)
     if kind not in _engine.DTYPES:
         raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    if not isinstance(look_ahead, bool | np.bool_):
+        raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
+    panels = times if panel_times is None else _panel_times(panel_times, len(times))
+    links = _links(link_costs, cycle_times, len(times))
     block, owners, method = _deal(m, n, times, owner, block, kind)
+    slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
+    if slow.any():
+        raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
     flops = _engine.flops_per_update(kind)
-    makespan, _, raw = _engine.lu_simulate(m, n, block, owners, times * (flops / UNIT))
+    makespan, _, raw, messages = _engine.lu_simulate(
+        m, n, block, owners, times * (flops / UNIT), None if panel_times is None else panels * (flops / UNIT),
+        None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
+    )  # fmt: skip
     fields = ["worker", "panel", "block", "start", "end"]
     tasks = np.empty(len(raw), [(name, _engine.LU_TASK[name]) for name in fields] + [("flops", "f8")])
     for name in fields:
         tasks[name] = raw[name]
     tasks["flops"] = raw["work"] * flops
-    bound = max(tasks["flops"].sum() / (1.0 / times).sum(), _chain(tasks) * times.min()) / UNIT
+    factors = tasks["panel"] == tasks["block"]
+    updates, factoring = (float(tasks["flops"][which].sum()) / UNIT for which in (~factors, factors))
+    ideal = _divided(updates, factoring, times, panels)
+    bound = max(ideal, _chain(tasks, times, panels) / UNIT)
     return LuPlan(
         method=method,
-        lower_bound=min(float(bound), makespan),
-        optimal=proven(makespan, float(bound)),
+        lower_bound=min(bound, makespan),
+        optimal=proven(makespan, bound),
         scope="",
         shape=(m, n),
         block=block,
@@ -189,17 +257,77 @@ def plan_lu(
         counts=_check.frozen(np.bincount(owners, minlength=len(times))),
         makespan=makespan,
         tasks=_check.frozen(tasks),
+        messages=_check.frozen(messages),
         cycle_times=_check.frozen(times),
+        panel_times=_check.frozen(panels),
+        links=None if links is None else _check.frozen(links),
+        look_ahead=bool(look_ahead),
+        ideal=ideal,
+        dtype=kind.name,
         names=names_of(cycle_times, len(times)),
     )
 
 
-def _chain(tasks: NDArray[Any]) -> float:
-    """Flops of the panels and of their updates of the next one."""
-    critical = (tasks["block"] - tasks["panel"] == 0) | (
-        (tasks["block"] - tasks["panel"] == 1) & (tasks["block"] <= tasks["panel"].max(initial=-1))
-    )
-    return float(tasks["flops"][critical].sum())
+def _panel_times(given: ArrayLike, p: int) -> Times:
+    times = _check.positive("panel_times", _check.vector("panel_times", given))
+    if len(times) != p:
+        raise ValueError(f"panel_times must have {p} entries, got {len(times)}")
+    return times
+
+
+def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
+    """(p, p) time per unit of data from each worker to each, 0 to itself; None if all are 0."""
+    given = link_costs
+    if given is None:
+        own = getattr(platform, "links", None)
+        given = getattr(platform, "link_costs", None) if own is None else own
+        if given is None:
+            return None
+    costs = _check.reals(f"link_costs must be numbers, got {given!r}", given)
+    if costs.shape not in ((), (p,), (p, p)):
+        raise ValueError(f"link_costs must be a number or have shape ({p},) or ({p}, {p}), got {costs.shape}")
+    if costs.ndim == 2:
+        np.fill_diagonal(costs, 0.0)  # nobody sends to himself
+    bad = ~((costs >= 0) & np.isfinite(costs))
+    if bad.any():
+        raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
+    links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
+    np.fill_diagonal(links, 0.0)
+    return links if links.any() else None
+
+
+def _divided(updates: float, panels: float, times: Times, panel_times: Times) -> float:
+    """The least time in which the workers can divide gigaflops of both kinds, perfectly. It is the largest, over all r, of
+    (updates + r panels) / sum of max(1 / time, r / panel time); only the workers' own ratios of the two times matter."""
+    works = np.isfinite(times)
+    t, q = times[works], panel_times[works]
+    with np.errstate(over="ignore", divide="ignore"):
+        ratio = q / t
+        order = np.argsort(ratio, kind="stable")  # from the best in panels to the best in updates
+        ratio, rate, panel_rate = ratio[order], 1.0 / t[order], 1.0 / q[order]
+    bounds = [updates / rate.sum()]
+    if panels > 0:
+        bounds.append(panels / panel_rate.sum())
+    rest = rate.sum() - np.cumsum(rate)
+    together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
+    usual = np.isfinite(ratio) & np.isfinite(together)
+    bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
+    return float(max(bounds))
+
+
+def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
+    """The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the
+    workers that is fastest at both together: they are the same worker's."""
+    ahead = tasks["block"] - tasks["panel"]
+    factors = tasks["flops"][ahead == 0]
+    updates = tasks["flops"][(ahead == 1) & (tasks["block"] < len(factors))]
+    if not len(factors):
+        return 0.0
+    least = np.full(len(updates), np.inf)
+    for time, panel_time in set(zip(times.tolist(), panel_times.tolist(), strict=True)):
+        if time < np.inf and panel_time < np.inf:
+            np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
+    return float(factors[0] * panel_times.min() + least.sum())
 
 
 def _deal(
@@ -262,16 +390,23 @@ class Factors:
         self,
         threads: _engine.Threads,
         workers: int,
-        block: int,
-        owner: NDArray[np.int32] | None,
-        pace: NDArray[np.float64] | None,
+        plan: LuPlan | None,
+        scale: float | None,
         progress: Any,
         events: int,
     ) -> tuple[int, _engine.RunResult]:
-        """The first zero of the diagonal or -1, and what was recorded."""
+        """The first zero of the diagonal or -1, and what was recorded; scale: seconds per unit of the plan's, None for real
+        speed."""
+        pace = panel_pace = links = None
+        if plan is not None and scale is not None:
+            flops = _engine.flops_per_update(self.lu.dtype)
+            finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
+            pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
+            links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
+        block, owner, late = (0, None, False) if plan is None else (plan.block, plan.owner, not plan.look_ahead)
         return _engine.run_lu(
             threads, self.a, self.lu, self.piv, workers=workers, block=block, owner=owner, cooperative=pace is None,
-            pace=pace, poll=_engine.Poll(progress), event_capacity=events,
+            pace=pace, panel_pace=panel_pace, links=links, late_panel=late, poll=_engine.Poll(progress), event_capacity=events,
         )  # fmt: skip
 
 
@@ -287,7 +422,7 @@ def trace_of(plan: LuPlan, result: _engine.RunResult, emulated: bool, scale: flo
         kind="emulated" if emulated else "real",
         speeds=(1.0 / plan.cycle_times).tolist(),
         predicted=plan.makespan * scale,
-        ideal=float(plan.flops.sum() / (1.0 / plan.cycle_times).sum() / UNIT) * scale,
+        ideal=plan.ideal * scale,
         cpu=result.busy,
         predicted_finish=[t * scale for t in simulate(plan).finish],
     )  # fmt: skip

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .reproduce import Ppopp2008, Table
+    from .reproduce_static import Static2001
 
 # Okabe and Ito's, with a shape for each method that the eye finds again without colour.
 _STYLES = {
@@ -98,3 +99,51 @@ def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> N
     ax.set_xlim(-0.5, len(table) - 0.5)
     ax.grid(axis="y", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
+    """Figures 7 and 10 of the 2001 paper, as measured on emulated workers.
+
+    Parameters
+    ----------
+    study : Static2001
+    figure : matplotlib Figure, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError("plotting needs matplotlib: pip install hetsched[plot]") from None
+    from .reproduce_static import SLICE, STEP, TIMES
+
+    if figure is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(10.0, 3.6), layout="constrained")
+    axes: Any = figure.subplots(1, 2)
+    colours = {"pattern": "#0072b2", "contiguous": "#d55e00", "cyclic": "#d55e00"}
+    for at, (name, run) in enumerate(study.figure7.items()):
+        places = [w + 0.4 * at - 0.2 for w in range(len(TIMES))]
+        axes[0].bar(places, run.updates[STEP - 1], width=0.38, color=colours[name], label=name)
+    axes[0].set_xticks(range(len(TIMES)), [f"P{w + 1}, cycle-time {t}" for w, t in enumerate(TIMES)])
+    axes[0].set_title(f"7: updates in step {STEP}", loc="left", fontsize=10)
+    for name, run in study.figure10.items():
+        steps = [max(step) for step in run.updates[: SLICE - 1]]
+        axes[1].step(range(1, SLICE), steps, where="mid", color=colours[name], label=name)
+    axes[1].set_title("10: updates of each step, the slowest worker's", loc="left", fontsize=10)
+    axes[1].set_xlabel("step")
+    for ax in axes:
+        ax.set_ylim(bottom=0.0)
+        ax.set_ylabel("time")
+        ax.legend(frameon=False, fontsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -697,12 +697,34 @@ class Pool:
             )
 
     def plan_lu(
-        self, m: int, n: int, *, owner: Owner = "pattern", block: int | None = None, dtype: DTypeLike = np.float64
+        self,
+        m: int,
+        n: int,
+        *,
+        owner: Owner = "pattern",
+        block: int | None = None,
+        dtype: DTypeLike = np.float64,
+        panel_times: ArrayLike | None = None,
+        link_costs: ArrayLike | None = None,
+        look_ahead: bool = True,
     ) -> LuPlan:
-        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform."""
+        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform. The links of
+        a pool's platform count where it is emulated: real workers share their memory."""
         kind = np.dtype(dtype)
+        if link_costs is None and not self._emulate:
+            link_costs = 0.0
         platform = self._platform_for(kind if kind in _engine.DTYPES else _DOUBLE)
-        return plan_lu(m, n, platform, owner=owner, block=block, dtype=kind)
+        return plan_lu(
+            m,
+            n,
+            platform,
+            owner=owner,
+            block=block,
+            dtype=kind,
+            panel_times=panel_times,
+            link_costs=link_costs,
+            look_ahead=look_ahead,
+        )
 
     def lu_factor(
         self,
@@ -710,7 +732,7 @@ class Pool:
         overwrite_a: bool = False,
         check_finite: bool = True,
         *,
-        owner: Owner | None = None,
+        owner: Owner | LuPlan | None = None,
         block: int | None = None,
         trace: bool = False,
         progress: Progress | None = None,
@@ -727,7 +749,8 @@ class Pool:
             Look for infinities and NaN first.
         owner : optional
             The worker of each block of columns: a method of `lu_pattern`, its result, or an array. Default: "pattern", with equal
-            workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do.
+            workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do. Or a plan of
+            `plan_lu`, with all that it says: an emulated run paces its panels and messages too.
         block : int, optional
             Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
         trace : bool
@@ -768,7 +791,7 @@ class Pool:
         A: ArrayLike,
         overwrite_a: bool,
         check_finite: bool,
-        owner: Owner | None,
+        owner: Owner | LuPlan | None,
         block: int | None,
         trace: bool,
         progress: Progress | None,
@@ -778,19 +801,18 @@ class Pool:
         x = Factors.of(A, overwrite_a, check_finite)
         (m, n), dtype = x.lu.shape, x.lu.dtype
         plan = None
-        if self._emulate or trace or owner is not None or self._shares[dtype] is not None:
+        if isinstance(owner, LuPlan):
+            plan = self._checked_lu(owner, m, n, dtype, block)
+        elif self._emulate or trace or owner is not None or self._shares[dtype] is not None:
             if owner is None:
                 owner = "cyclic" if self._shares[dtype] is None and not self._emulate else "pattern"
             plan = self.plan_lu(m, n, owner=owner, block=block, dtype=dtype)
         elif block is not None:
             plan = self.plan_lu(m, n, owner="cyclic", block=block, dtype=dtype)
-        pace = None
         if self._emulate:
             self._require_capacity(self.platform.speeds, _rate(dtype), str(dtype))
-            pace = self.platform.cycle_times * self._time_scale / UNIT
-        events = len(plan.tasks) if plan is not None and trace else 0
-        block, owners = (0, None) if plan is None else (plan.block, plan.owner)
-        singular, result = x.run(threads, self._size, block, owners, pace, progress, events)
+        events = len(plan.tasks) + len(plan.messages) if plan is not None and trace else 0
+        singular, result = x.run(threads, self._size, plan, self._time_scale if self._emulate else None, progress, events)
         if singular >= 0:
             warn_singular(singular, depth)
         if self._emulate and plan is not None:
@@ -798,6 +820,18 @@ class Pool:
         if not trace or plan is None:
             return x.lu, x.piv
         return (x.lu, x.piv), trace_of(plan, result, self._emulate, self._time_scale)
+
+    def _checked_lu(self, plan: LuPlan, m: int, n: int, dtype: np.dtype[Any], block: int | None) -> LuPlan:
+        """The plan, if it is for this matrix and these workers."""
+        if plan.shape != (m, n) or plan.dtype != dtype.name:
+            raise ValueError(f"owner is a plan for {plan.shape} {plan.dtype}, A is {(m, n)} {dtype.name}")
+        if block is not None and block != plan.block:
+            raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
+        if len(plan.names) != self._size:
+            raise ValueError(f"owner is a plan for {len(plan.names)} workers, the pool has {self._size}")
+        if self._emulate and not np.array_equal(plan.cycle_times, self.platform.cycle_times):
+            raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {self.platform.cycle_times}")
+        return plan
 
     def map_tasks(
         self,

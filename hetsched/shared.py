@@ -139,7 +139,7 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
     if right.ndim not in (1, 2) or right.shape[0] != len(a):
         raise ValueError(f"b must have shape ({len(a)},) or ({len(a)}, k), got {right.shape}")
     x = Factors.of(a, False, True)
-    singular, _ = x.run(pool._live(), len(pool), 0, None, None, None, 0)
+    singular, _ = x.run(pool._live(), len(pool), None, None, None, 0)
     if singular >= 0:
         raise np.linalg.LinAlgError(f"A is singular: element {singular} of the diagonal of U is zero")
     return solution(pool._live(), (x.lu, x.piv), right, 0, False, True)
@@ -158,5 +158,5 @@ def det(A: ArrayLike) -> Any:
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"A must be square, got shape {a.shape}")
     x = Factors.of(a, False, True)
-    x.run(pool._live(), len(pool), 0, None, None, None, 0)
+    x.run(pool._live(), len(pool), None, None, None, 0)
     return determinant(x.lu, x.piv)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import linprog
 
 
 def exact_lu(rows):
@@ -47,34 +48,73 @@ def edges(m, n, block):
     return [*range(0, rank, block), *range(rank, n, block), n]
 
 
-def schedule(m, n, block, owner, times):
-    """(worker, panel, block) -> (start, end) in fractions: whoever can go on does the next task of its list."""
+def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead=True):
+    """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in fractions: whoever can go on
+    does the next task of its list. links[i][j] is per element."""
     cuts, rank = edges(m, n, block), min(m, n)
     panels = len(range(0, rank, block))
     count = len(cuts) - 1
     todo = {w: [] for w in range(len(times))}
     for k in range(-1, panels):
         blocks = list(range(max(k + 1, 0), count))
+        late = []
         for j in blocks:
             if k >= 0:
                 todo[owner[j]].append((k, j))
             if j == k + 1 and j < panels:
-                todo[owner[j]].append((j, j))
+                if look_ahead or k < 0:
+                    todo[owner[j]].append((j, j))
+                else:
+                    late.append((j, j))
             if k < 0:
                 break
-    result, now, ready = {}, [Fraction(0)] * len(times), {}
+        for panel in late:
+            todo[owner[panel[1]]].append(panel)
+    result, messages, now = {}, {}, [Fraction(0)] * len(times)
+    ready = {}  # (panel, worker) -> when it is there
+    sends, receives = [Fraction(0)] * len(times), [Fraction(0)] * len(times)
+
+    def send(k, when):
+        """From the owner to whoever has a block to the right: the owner of the next panel, then in turn."""
+        source = owner[k]
+        ready[k, source] = when
+        turn = [(source + d) % len(times) for d in range(1, len(times))]
+        if k + 1 < panels and owner[k + 1] in turn:
+            turn.remove(owner[k + 1])
+            turn.insert(0, owner[k + 1])
+        for w in turn:
+            if w not in owner[k + 1 :]:
+                continue
+            if links is None:
+                ready[k, w] = when
+                continue
+            start = max(when, sends[source], receives[w])
+            end = start + (m - cuts[k]) * (cuts[k + 1] - cuts[k]) * links[source][w]
+            sends[source] = receives[w] = ready[k, w] = end
+            messages[k, w] = start, end
+
     while any(todo.values()):
         moved = False
         for w, tasks in todo.items():
-            while tasks and (tasks[0][0] == tasks[0][1] or tasks[0][0] in ready):
+            while tasks and (tasks[0][0] == tasks[0][1] or (tasks[0][0], w) in ready):
                 k, j = tasks.pop(0)
                 rows, width, cols = Fraction(m - cuts[k]), Fraction(cuts[k + 1] - cuts[k]), Fraction(cuts[j + 1] - cuts[j])
                 work = width**2 * (rows - width / 3) / 2 if k == j else width * (rows - width / 2) * cols
-                start = now[w] if k == j else max(now[w], ready[k])
-                now[w] = start + work * times[w]
+                start = now[w] if k == j else max(now[w], ready[k, w])
+                now[w] = start + work * (panel_times if k == j and panel_times else times)[w]
                 result[w, k, j] = start, now[w]
                 if k == j:
-                    ready[k] = now[w]
+                    send(k, now[w])
                 moved = True
         assert moved
-    return result
+    return result, messages
+
+
+def perfect_division(updates, panels, times, panel_times):
+    """The linear program: the least T with sum x = updates, sum y = panels, x_i t_i + y_i q_i <= T."""
+    p = len(times)
+    constraints = np.hstack([np.diag(times), np.diag(panel_times), -np.ones((p, 1))])
+    sums = np.array([[1.0] * p + [0.0] * p + [0.0], [0.0] * p + [1.0] * p + [0.0]])
+    found = linprog([0.0] * 2 * p + [1.0], constraints, np.zeros(p), sums, [updates, panels])
+    assert found.status == 0
+    return found.fun

@@ -17,7 +17,7 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_lu import apart, backward_error, edges, exact_lu, schedule
+from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division, schedule
 
 import hetsched as hs
 from hetsched import _engine
@@ -409,6 +409,18 @@ class TestBadInput:
             hs.plan_lu(100_000, 100_000, [1, 2], block=1)
         with pytest.raises(TypeError, match="dtype int64"):
             hs.plan_lu(10, 10, [1, 2], dtype=int)
+        for bad, error, message in (
+            ({"panel_times": [1]}, ValueError, "panel_times must have 2 entries, got 1"),
+            ({"panel_times": [1, 0]}, ValueError, r"panel_times\[1\] must be positive"),
+            ({"panel_times": [1, np.nan]}, ValueError, r"panel_times\[1\] is NaN"),
+            ({"link_costs": -1}, ValueError, "link_costs must be finite and not negative, got -1"),
+            ({"link_costs": [1, np.inf]}, ValueError, "link_costs must be finite and not negative, got inf"),
+            ({"link_costs": [1, 2, 3]}, ValueError, r"link_costs must be a number or have shape \(2,\) or \(2, 2\), got \(3,\)"),
+            ({"link_costs": "fast"}, TypeError, "link_costs must be numbers"),
+            ({"look_ahead": 1}, TypeError, "look_ahead must be True or False, got 1"),
+        ):
+            with pytest.raises(error, match=message):
+                hs.plan_lu(10, 10, [1, 2], **bad)
 
     def test_factors(self):
         good, piv = hs.lu_factor(np.eye(3))
@@ -437,29 +449,135 @@ class TestBadInput:
 
 
 class TestPlan:
-    @settings(deadline=None, max_examples=80)
+    @settings(deadline=None, max_examples=120)
     @given(
         m=st.integers(0, 60),
         n=st.integers(0, 60),
         block=st.integers(1, 20),
         times=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+        look_ahead=st.booleans(),
         data=st.data(),
     )
-    def test_schedule(self, m, n, block, times, data):
+    def test_schedule(self, m, n, block, times, look_ahead, data):
+        p = len(times)
         count = len(edges(m, n, block)) - 1 if n else 0
-        owner = data.draw(st.lists(st.integers(0, len(times) - 1), min_size=count, max_size=count))
-        plan = hs.plan_lu(m, n, times, owner=np.array(owner, int), block=block)
-        expected = schedule(m, n, block, owner, [Fraction(t) for t in times]) if count else {}
-        assert len(plan.tasks) == len(expected)
+        owner = data.draw(st.lists(st.integers(0, p - 1), min_size=count, max_size=count))
+        panel_times = data.draw(st.none() | st.lists(st.integers(1, 20), min_size=p, max_size=p))
+        links = data.draw(
+            st.none() | st.lists(st.lists(st.integers(0, 40).map(float), min_size=p, max_size=p), min_size=p, max_size=p)
+        )
+        plan = hs.plan_lu(
+            m, n, times, owner=np.array(owner, int), block=block, panel_times=panel_times, link_costs=links, look_ahead=look_ahead
+        )
+        expected: tuple[dict, dict] = {}, {}
+        if count:
+            any_links = links and any(links[i][j] for i in range(p) for j in range(p) if i != j)
+            per_element = [[Fraction(8) * int(x) for x in row] for row in links] if any_links else None
+            doubled = [[Fraction(2) * t for t in row] if row else None for row in (times, panel_times)]
+            expected = schedule(m, n, block, owner, *doubled, per_element, look_ahead)
+        assert len(plan.tasks) == len(expected[0])
         for worker, panel, to, start, end, _ in plan.tasks.tolist():
-            wanted = expected[worker, panel, to]
-            assert (start, end) == pytest.approx(tuple(float(t) * 2e-9 for t in wanted), rel=1e-12)
+            wanted = expected[0][worker, panel, to]
+            assert (start, end) == pytest.approx(tuple(float(t) * 1e-9 for t in wanted), rel=1e-12)
+        assert len(plan.messages) == len(expected[1])
+        for panel, sender, receiver, start, end in plan.messages.tolist():
+            wanted = expected[1][panel, receiver]
+            assert (start, end) == pytest.approx(tuple(float(t) * 1e-9 for t in wanted), rel=1e-12)
+            assert sender == owner[panel]
         assert plan.makespan == max((t[4] for t in plan.tasks.tolist()), default=0.0)
         assert plan.lower_bound <= plan.makespan * (1 + 1e-12)
         assert hs.simulate(plan).makespan == plan.makespan
         rank = min(m, n)
         # multiplications and additions, the triangle's diagonal counted half: m n r - (m + n) r^2 / 2 + r^3 / 3
         assert plan.flops.sum() == pytest.approx(2 * (m * n * rank - (m + n) * rank**2 / 2 + rank**3 / 3), rel=1e-9, abs=1e-9)
+
+    @settings(deadline=None, max_examples=60)
+    @given(
+        times=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30)), min_size=1, max_size=5),
+        m=st.integers(1, 50), n=st.integers(1, 50), block=st.integers(1, 60),
+    )  # fmt: skip
+    def test_ideal(self, times, m, n, block):
+        """Both kinds of work divided perfectly: a linear program. A worker without speed takes no part."""
+        own, panels = map(list, zip(*times, strict=True))
+        plan = hs.plan_lu(m, n, [*own, np.inf], panel_times=[*panels, 1.0], block=block)
+        is_panel = plan.tasks["panel"] == plan.tasks["block"]
+        work = [plan.tasks["flops"][which].sum() for which in (~is_panel, is_panel)]
+        assert plan.ideal == pytest.approx(1e-9 * perfect_division(*work, own, panels), rel=1e-7)
+        assert plan.ideal <= plan.lower_bound * (1 + 1e-12)
+        assert plan.efficiency == pytest.approx(plan.ideal / plan.makespan)
+
+    def test_slow_panels(self):
+        """A device ten times as fast in updates as in panels had better leave them to the others."""
+        usual, panels = [1.0, 10.0], [40.0, 10.0]
+        mine = hs.plan_lu(1000, 1000, usual, panel_times=panels, owner=[0] * 10)
+        given = hs.plan_lu(1000, 1000, usual, panel_times=[np.inf, 10.0], owner=[1] * 10)
+        assert mine.makespan > 1.5 * hs.plan_lu(1000, 1000, usual, owner=[0] * 10).makespan
+        assert given.makespan > 0
+        assert hs.plan_lu(1000, 1000, usual).panel_times.tolist() == usual
+        with pytest.raises(ValueError, match=r"owner\[0\] is a worker with an infinite panel time"):
+            hs.plan_lu(1000, 1000, usual, panel_times=[np.inf, 10.0], owner=[0] * 10)
+        assert hs.plan_lu(2, 8, usual, panel_times=[np.inf, 1.0], owner=[1, 0, 0], block=4).makespan > 0
+
+    def test_chain(self):
+        """With very many fast workers the panels one after another are what is left: the bound is attained."""
+        plan = hs.plan_lu(400, 400, [1.0] * 8, block=100, owner=[0, 0, 0, 0], panel_times=[3.0] * 8)
+        tasks = plan.tasks[np.diff(np.c_[plan.tasks["panel"], plan.tasks["block"]], axis=1)[:, 0] <= 1]
+        factors = tasks["panel"] == tasks["block"]
+        chain = 1e-9 * (3 * tasks["flops"][factors].sum() + tasks["flops"][~factors].sum())
+        assert plan.lower_bound == pytest.approx(chain)
+
+    def test_links(self):
+        """All forms of links; a message costs bytes times link cost, and a star's goes over two of them."""
+        times, shape = [1.0, 1.0, 1.0], (300, 300)
+        forms = {
+            "number": (4.0, [[0, 4, 4], [4, 0, 4], [4, 4, 0]]),
+            "star": ([1.0, 2.0, 3.0], [[0, 3, 4], [3, 0, 5], [4, 5, 0]]),
+            "complete": ([[9, 1, 2], [3, 9, 4], [5, 6, 9]], [[0, 1, 2], [3, 0, 4], [5, 6, 0]]),
+        }
+        for costs, wanted in forms.values():
+            for dtype, size in ((np.float64, 8), (np.complex64, 8), (np.float32, 4)):
+                plan = hs.plan_lu(*shape, times, owner="cyclic", block=100, link_costs=costs, dtype=dtype)
+                assert plan.links.tolist() == wanted
+                lengths = {(m["panel"], m["receiver"]): m["end"] - m["start"] for m in plan.messages}
+                assert lengths == pytest.approx(
+                    {
+                        (0, 1): wanted[0][1] * 300 * 100 * size / 1e9,
+                        (0, 2): wanted[0][2] * 300 * 100 * size / 1e9,
+                        (1, 2): wanted[1][2] * 200 * 100 * size / 1e9,
+                    }
+                )
+        star = hs.Platform.star(times, [1.0, 2.0, 3.0])
+        complete = hs.Platform.complete(times, [[0, 1, 2], [3, 0, 4], [5, 6, 0]])
+        assert hs.plan_lu(*shape, star, block=100).links.tolist() == forms["star"][1]
+        assert hs.plan_lu(*shape, complete, block=100).links.tolist() == forms["complete"][1]
+        assert hs.plan_lu(*shape, star, block=100, link_costs=0).links is None
+        free, paid = (hs.plan_lu(*shape, times, owner="cyclic", block=20, link_costs=cost) for cost in (None, 50.0))
+        assert paid.makespan > 1.2 * free.makespan
+        assert len(free.messages) == 0
+        transfers = [s for s in paid.steps() if s.kind == "transfer"]
+        assert len(transfers) == len(paid.messages) > 0
+        for port in ("sender", "receiver"):  # one thing at a time
+            for w in range(3):
+                own = np.sort(paid.messages[paid.messages[port] == w], order="start")
+                assert (own["start"][1:] >= own["end"][:-1]).all()
+
+    def test_look_ahead(self):
+        """Without it the panels are on everybody's way."""
+        early, late = (hs.plan_lu(1200, 1200, [1.0] * 4, block=60, look_ahead=on) for on in (True, False))
+        assert late.makespan > 1.05 * early.makespan
+        assert (early.look_ahead, late.look_ahead) == (True, False)
+        of_next = [s.what for s in late.steps() if s.worker == late.owner[1]]
+        assert of_next.index("panel 1") > max(of_next.index(what) for what in of_next if what.endswith("after panel 0"))
+
+    def test_table(self):
+        plan = hs.plan_lu(400, 400, hs.Platform.star([1, 2], names=["gpu", "a core of the host"]), block=100, owner=[0, 1, 0, 0])
+        lines = plan.table().splitlines()
+        assert len(lines) == 6
+        assert " ".join(lines[0].split()) == "step start end panel gpu a core of the host efficiency"
+        assert {len(line) for line in lines} == {len(lines[0])}
+        assert [line.split()[-1] for line in lines[1:]] == [*(f"{x:.1%}" for x in plan.step_efficiency), f"{plan.efficiency:.1%}"]
+        assert lines[2].split()[:4] == ["1", f"{plan.step_times[1, 0]:.4g}", f"{plan.step_times[1, 1]:.4g}", "a"]
+        assert hs.plan_lu(0, 0, [1.0]).table().count("\n") == 1
 
     def test_pattern_against_cyclic(self):
         """Section 2.4's numbers: 83 for the pattern and 123 in turn, all updates equal, is 1.48; with the work that the steps
@@ -507,6 +625,85 @@ class TestPlan:
 
 
 class TestRuns:
+    @pytest.mark.parametrize("look_ahead", [True, False])
+    @pytest.mark.parametrize("links", [None, 40.0])
+    def test_emulated_with_panels_and_messages(self, links, look_ahead):
+        """The clock of the emulated platform is the simulation's: who ends when, to the last task and message."""
+        a = random_matrix(np.random.default_rng(0), (240, 260), np.float64)
+        with warnings.catch_warnings(), hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=10) as pool:
+            warnings.simplefilter("ignore", hs.EmulationWarning)
+            plan = pool.plan_lu(240, 260, block=40, panel_times=[9, 4, 8], link_costs=links, look_ahead=look_ahead)
+            (lu, piv), trace = pool.lu_factor(a, owner=plan, trace=True)
+        same_as_scipy(a, (lu, piv))
+        assert trace.predicted == 10 * plan.makespan
+        done = [(e.worker, e.kind, e.what) for e in trace.events if e.kind != "wait"]
+        steps = [(s.worker, s.kind, s.what) for s in plan.steps()]
+        assert sorted(done) == sorted(steps)
+        starts = {(s.worker, s.what, s.kind): 10 * s.start for s in plan.steps()}
+        ends = {(s.worker, s.what, s.kind): 10 * s.end for s in plan.steps()}
+        for event in trace.events:
+            if event.kind == "wait":
+                continue
+            key = event.worker, event.what, event.kind
+            assert event.start == pytest.approx(starts[key], rel=1e-9, abs=1e-12)
+            assert event.end >= ends[key] * (1 - 1e-9)
+            if event.kind == "transfer":
+                assert event.end == pytest.approx(ends[key], rel=1e-9)
+        for w in range(3):
+            tasks = [what for worker, kind, what in done if worker == w and kind == "compute"]
+            assert tasks == [s.what for s in plan.steps() if s.worker == w and s.kind == "compute"]
+
+    def test_who_has_no_blocks_left_is_not_late(self, monkeypatch):
+        """It has ended, however long the others go on."""
+        a = random_matrix(np.random.default_rng(0), (200, 200), np.float64)
+        seen = []
+        monkeypatch.setattr("hetsched.pool._warn_if_late", lambda late, *_: seen.append(late))
+        with hs.Pool(hs.Platform.star([3, 3]), emulate=True, time_scale=50) as pool:
+            (lu, piv), trace = pool.lu_factor(a, owner=[1, 0, 0, 0, 0, 0, 0, 0], trace=True)
+        same_as_scipy(a, (lu, piv))
+        assert trace.predicted > 0.5
+        assert seen[0][1] < 0.5 * trace.predicted
+
+    @pytest.mark.parametrize(
+        "platform", [hs.Platform.star(THREE, [20, 30, 40]), hs.Platform.complete([3, 4], [[0, 90], [50, 0]])]
+    )
+    def test_links_of_the_platform(self, platform):
+        a = random_matrix(np.random.default_rng(0), (150, 150), np.float64)
+        with warnings.catch_warnings(), hs.Pool(platform, emulate=True, time_scale=10) as pool:
+            warnings.simplefilter("ignore", hs.EmulationWarning)
+            (lu, piv), trace = pool.lu_factor(a, block=30, trace=True)
+            plan = pool.plan_lu(150, 150, block=30)
+        same_as_scipy(a, (lu, piv))
+        assert len(plan.messages)
+        assert sum(e.kind == "transfer" for e in trace.events) == len(plan.messages)
+        assert trace.total("transfer") == pytest.approx([10 * t for t in hs.simulate(plan).total("transfer")])
+        assert trace.makespan >= trace.predicted * (1 - 1e-9)
+
+    def test_plan_on_real_cores(self):
+        a = random_matrix(np.random.default_rng(0), (200, 200), np.float64)
+        plan = hs.plan_lu(200, 200, [1, 2], block=20, panel_times=[5, 6], link_costs=3.0, look_ahead=False)
+        with hs.Pool(2) as pool:
+            (lu, piv), trace = pool.lu_factor(a, owner=plan, trace=True)
+        same_as_scipy(a, (lu, piv))
+        assert trace.kind == "real"
+        assert not any(e.kind == "transfer" for e in trace.events)
+        assert len([e for e in trace.events if e.kind == "compute"]) == len(plan.tasks)
+
+    def test_plan_of_something_else(self):
+        a = np.eye(40)
+        with hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=5) as pool:
+            for plan, message in (
+                (hs.plan_lu(40, 41, THREE, block=10), r"plan for \(40, 41\) float64, A is \(40, 40\) float64"),
+                (hs.plan_lu(40, 40, THREE, block=10, dtype=np.float32), "plan for .* float32"),
+                (hs.plan_lu(40, 40, [3, 5], block=10), "plan for 2 workers, the pool has 3"),
+                (hs.plan_lu(40, 40, [3, 5, 9], block=10), "plan for cycle-times"),
+            ):
+                with pytest.raises(ValueError, match=message):
+                    pool.lu_factor(a, owner=plan)
+            with pytest.raises(ValueError, match="block must be the plan's, 10"):
+                pool.lu_factor(a, owner=pool.plan_lu(40, 40, block=10), block=20)
+            assert (pool.lu_factor(a, owner=pool.plan_lu(40, 40, block=10), block=10)[0] == a).all()
+
     @pytest.mark.parametrize("owner", ["pattern", "cyclic"])
     def test_emulated_as_predicted(self, owner):
         a = random_matrix(np.random.default_rng(0), (400, 400), np.float64)

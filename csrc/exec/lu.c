@@ -28,7 +28,10 @@ typedef struct {
     column *column;        /* [count] */
     hs__lu_panel *panel;   /* [panels] */
     int32_t *finished;     /* [panels] atomic: blocks that the panel has updated */
-    double *due;           /* [panels] when it is ready on the clock of the emulated platform */
+    double *due;           /* [panels] when it is ready on the clock of the emulated platform; with links [panels * p] when it has arrived */
+    double *sent;          /* with links [panels * p] when its messages begin */
+    hs__lu_ports ports;
+    int32_t *owner;        /* [count] */
     int32_t factored;      /* atomic: panels */
     int32_t taken;         /* atomic: panels that are factored or being factored */
     int32_t stored;        /* atomic: blocks taken to be copied back */
@@ -78,15 +81,32 @@ static void pause_until(job *j, hs__member *self, const int32_t *counter, int32_
 
 static char *work_of(const job *j, const hs__member *self) { return hs__pool_scratch(j->pool, j->workers + self->worker, 0); /* sized before the run */ }
 
+/* Where the due time of panel k for a worker is. */
+static size_t due_at(const job *j, int32_t k, int32_t worker) { return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k; }
+
+/* The message that brought panel k, on the clock of the emulated platform. */
+static void record_message(job *j, hs__member *self, int32_t k)
+{
+    if (!j->sent || !j->course.run->events || j->owner[k] == self->worker || j->ports.last[self->worker] <= k) return;
+    const size_t at = due_at(j, k, self->worker);
+    self->box = k * j->blocks.count + k;
+    hs__record(self, HS_TRANSFER, j->sent[at], j->due[at]);
+}
+
 static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double start, double work)
 {
     const hs_run *run = j->course.run;
     self->box = k * j->blocks.count + block;
     if (run->pace) {
-        if (k != block) self->deadline = fmax(self->deadline, j->due[k]);
+        const hs_lu_costs *costs = j->lu->costs;
+        if (k != block) self->deadline = fmax(self->deadline, j->due[due_at(j, k, self->worker)]);
         start = self->deadline;
-        hs__keep_pace(self, work * hs_flops_per_update(j->lu->dtype));
-        if (k == block) j->due[k] = self->deadline;
+        if (k == block && costs && costs->panels) hs__sleep_until(self, self->deadline += work * costs->panels[self->worker]);
+        else hs__keep_pace(self, work * hs_flops_per_update(j->lu->dtype));
+        if (k == block && j->sent) {
+            const size_t at = due_at(j, k, 0);
+            hs__lu_broadcast(&j->ports, &j->blocks, k, self->deadline, j->due + at, j->sent + at, NULL);
+        } else if (k == block) j->due[k] = self->deadline;
     }
     if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
     __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
@@ -113,8 +133,7 @@ static hs__lu_matrix given(const job *j, int32_t block)
 static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     if (k < 0) {
-        hs__lu_load(&j->type, given(j, block), &j->column[block].columns, work_of(j, self));
-        hs__attend(self);
+        hs__lu_load(&j->type, given(j, block), &j->column[block].columns, work_of(j, self), self);
     } else {
         const double start = hs__since_start(&j->course);
         hs__lu_update(&j->type, &j->panel[k], &j->column[block].columns, j->lu->pivots, work_of(j, self), self);
@@ -181,31 +200,41 @@ static void own_update(job *j, hs__member *self, int32_t k, int32_t block)
     if (!hs__cancelled(&j->course) && take(&c->claimed, k)) update(j, self, k, block);
 }
 
+/* The next panel, if it is the worker's: its last update, and its factorisation. */
+static void own_panel(job *j, hs__member *self, int32_t next)
+{
+    if (next >= j->blocks.panels || j->column[next].owner != self->worker) return;
+    own_update(j, self, next - 1, next);
+    wait_for(j, self, &j->column[next].done, next);
+    if (!hs__cancelled(&j->course) && take(&j->taken, next)) factor(j, self, next);
+}
+
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     const hs__lu_blocks *b = &j->blocks;
+    const int late_panel = j->lu->costs && j->lu->costs->late_panel;
     hs__member self = hs__member_start(&j->course, worker, is_caller);
-    for (int32_t k = -1; k < b->panels && !hs__cancelled(&j->course); k++) {
-        const int32_t next = k + 1;
+    int32_t last = j->dynamic ? b->panels : b->count - 1; /* who has no blocks left has ended */
+    while (!j->dynamic && last >= 0 && j->column[last].owner != worker) last--;
+    for (int32_t k = -1; k < b->panels && k < last && !hs__cancelled(&j->course); k++) {
+        const int32_t next = k + 1, late = late_panel && k >= 0;
         wait_for(j, &self, &j->factored, next);
-        if (next < b->panels && j->column[next].owner == worker) {
-            own_update(j, &self, k, next);
-            wait_for(j, &self, &j->column[next].done, next);
-            if (!hs__cancelled(&j->course) && take(&j->taken, next)) factor(j, &self, next);
-        }
-        for (int32_t block = next < b->panels ? next + 1 : next; block < b->count && !hs__cancelled(&j->course); block++)
+        if (k >= 0 && !hs__cancelled(&j->course)) record_message(j, &self, k);
+        if (!late) own_panel(j, &self, next);
+        for (int32_t block = next < b->panels && !late ? next + 1 : next; block < b->count && !hs__cancelled(&j->course); block++)
             if (j->column[block].owner == worker) own_update(j, &self, k, block);
+        if (late) own_panel(j, &self, next);
     }
     while (j->dynamic && !hs__cancelled(&j->course) && help(j, &self, 1)) {}
     hs__member_end(&self);
+    wait_for(j, &self, &j->factored, b->panels);
     /* Back from the slices, with the rows that later panels have exchanged. */
     for (int32_t block; !hs__cancelled(&j->course) && (block = __atomic_fetch_add(&j->stored, 1, __ATOMIC_RELAXED)) < b->count;) {
         wait_for(j, &self, &j->column[block].done, block < b->panels ? block : b->panels);
         if (hs__cancelled(&j->course)) break;
         const int64_t first = hs__lu_first(b, block < b->panels ? block + 1 : b->panels), rank = hs__lu_first(b, b->panels);
-        hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self));
-        hs__attend(&self);
+        hs__lu_store(&j->type, &j->column[block].columns, wanted(j, block), first, rank - first, j->lu->pivots, work_of(j, &self), &self);
     }
 }
 
@@ -242,6 +271,7 @@ static hs_status check(const hs_lu *lu, const hs_run *run, int32_t workers, hs__
     if (!hs__lu_blocks_init(blocks, lu->m, lu->n, block)) return HS_ERROR_VALUE;
     for (int32_t i = 0; lu->owner && i < blocks->count; i++)
         if (lu->owner[i] < 0 || lu->owner[i] >= workers) return HS_ERROR_VALUE;
+    if (lu->costs && (lu->costs->panels || lu->costs->links) && !run->pace) return HS_ERROR_VALUE;
     return HS_OK;
 }
 
@@ -296,7 +326,7 @@ static hs_status prepare(job *j)
         char *at = in_place ? wanted(j, i).data : j->slices + before * slice;
         char *last = in_place ? j->strips + strips : at + (size_t)full * slice;
         before += (size_t)((cols + across - 1) / across);
-        j->column[i] = (column){.owner = j->lu->owner ? j->lu->owner[i] : i % j->workers, .claimed = -1, .done = -1,
+        j->column[i] = (column){.owner = j->owner[i], .claimed = -1, .done = -1,
                                 .columns = {at, last, b->m, cols}};
     }
     return HS_OK;
@@ -320,9 +350,17 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     j.column = malloc((size_t)j.blocks.count * sizeof *j.column);
     j.panel = malloc(panels * sizeof *j.panel);
     j.finished = calloc(panels, sizeof *j.finished);
-    j.due = calloc(panels, sizeof *j.due);
+    j.owner = malloc((size_t)j.blocks.count * sizeof *j.owner);
+    const double *links = lu->costs ? lu->costs->links : NULL;
+    j.due = calloc(links ? panels * (size_t)p : panels, sizeof *j.due);
     for (int64_t k = 0; k < j.blocks.panels; k++) j.course.total += j.blocks.count - k;
-    if (!j.column || !j.panel || !j.finished || !j.due) status = HS_ERROR_MEMORY;
+    if (!j.column || !j.panel || !j.finished || !j.owner || !j.due) status = HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < j.blocks.count && !status; i++) j.owner[i] = lu->owner ? lu->owner[i] : i % p;
+    if (!status && !hs__lu_valid_costs(lu->costs, &j.blocks, p, j.owner)) status = HS_ERROR_VALUE;
+    if (!status && links) {
+        j.sent = calloc(panels * (size_t)p, sizeof *j.sent);
+        if (!j.sent || !hs__lu_ports_init(&j.ports, &j.blocks, p, j.owner, links)) status = HS_ERROR_MEMORY;
+    }
     if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
     if (!status) {
         status = prepare(&j);
@@ -340,6 +378,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
         hs__pool_unlock(pool);
     }
     if (!status && j.zero < INT64_MAX) lu->singular = j.zero;
-    free(j.column), free(j.panel), free(j.finished), free(j.due), free(j.slices);
+    hs__lu_ports_end(&j.ports);
+    free(j.column), free(j.panel), free(j.finished), free(j.owner), free(j.due), free(j.sent), free(j.slices);
     return status;
 }

@@ -257,10 +257,10 @@ static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const c
             memcpy(to + (l * across + i) * 16, from + (i * stride + l * depth_stride) * 16, 16);
 }
 
-void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns *block, char *work)
+void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns *block, char *work, hs__member *self)
 {
     const size_t bytes = hs__lu_slice_bytes(t, block->m);
-    for (int64_t j = 0; j < block->cols; j += t->slice.across) {
+    for (int64_t j = 0; j < block->cols && !hs__attend(self); j += t->slice.across) {
         char *slice = slice_at(t, block, j);
         const char *source = from.data + (ptrdiff_t)t->element * j * from.col_stride;
         const int64_t cols = smaller(t->slice.across, block->cols - j);
@@ -271,7 +271,7 @@ void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns 
 }
 
 void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
-                  const int32_t *pivots, char *work)
+                  const int32_t *pivots, char *work, hs__member *self)
 {
     const int64_t m = block->m, across = t->slice.across, e = (int64_t)t->element;
     char *square = work + hs__lu_slice_bytes(t, m);
@@ -281,7 +281,7 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matr
         const int32_t row = rows[i];
         rows[i] = rows[pivots[i]], rows[pivots[i]] = row;
     }
-    for (int64_t j = 0; j < block->cols; j += across) {
+    for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
         const int64_t cols = smaller(across, block->cols - j);
         const char *slice = slice_at(t, block, j);
         for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
@@ -310,12 +310,13 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
     f.aside = f.tile + solve_bytes(t);
     const hs__lu_form *const l = &t->slice;
     const int64_t size = l_bytes(t, l, width), count = strip_count(l, panel->rows, width);
-    for (int64_t s = 0; s < f.count; s++)
+    for (int64_t s = 0; s < f.count && !hs__attend(self); s++)
         for (int64_t j = 0; j < width; j += across)
             hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), smaller(across, width - j),
                             slice_at(t, block, j) + (panel->first + row_of_strip(&f, &t->panel, s)) * across * e, across, 1, in_strip(&f, s, j));
     if (factor(&f, 0, width)) return 1;
     for (int64_t s = 0, packed = 0; s < f.count; s++) {
+        if (hs__attend(self)) return 1;
         const int64_t row = row_of_strip(&f, &t->panel, s), h = rows_of_strip(&f, &t->panel, s);
         for (int64_t j = 0; j < width; j += across)
             transpose(t, smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
@@ -339,6 +340,7 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
     /* The rows of U are a packed operand as they are, unless they are complex or not aligned. */
     const int direct = t->parts == 1 && p->first * row_bytes % 64 == 0;
     for (int64_t j = 0; j < block->cols; j += across) {
+        if (hs__attend(self)) return;
         char *slice = slice_at(t, block, j), *x = slice + p->first * row_bytes, *packed = work + j / across * bytes;
         t->vector.swap_rows(slice, tile, p->first, width, pivots);
         for (int64_t s = 0; s < top; s++) {

@@ -72,11 +72,11 @@ typedef struct hs__lu_matrix {
     int64_t row_stride, col_stride;
 } hs__lu_matrix;
 
-/* To slices, which may be the memory of the block itself. */
-void hs__lu_load(const hs__lu_type *type, hs__lu_matrix from, const hs__lu_columns *block, char *work);
+/* To slices, which may be the memory of the block itself. After a cancel, as of all these functions, the content is undefined. */
+void hs__lu_load(const hs__lu_type *type, hs__lu_matrix from, const hs__lu_columns *block, char *work, hs__member *self);
 
 /* Back, with the exchanges of rows first .. first + count - 1 with pivots[.], one after the other. */
 void hs__lu_store(const hs__lu_type *type, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
-                  const int32_t *pivots, char *work);
+                  const int32_t *pivots, char *work, hs__member *self);
 
 #endif

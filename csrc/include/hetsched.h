@@ -99,16 +99,68 @@ typedef struct hs_lu_task {
 
 hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
-/* When every task starts and ends. 2001 paper, section 2.4, with the work that the steps really have, and panels that take time.
- *   cycle_times  [p] time per multiply-add, > 0; infinite only for a worker that owns nothing
- *   owner        [hs_lu_blocks] the worker of each block
- *   makespan     out
- *   work         out, may be NULL: multiply-adds of all tasks
- *   tasks        out, may be NULL: [*task_count], in an order in which they can be done
- *   task_count   out, may be NULL
- * Time O(blocks^2), memory O(blocks + p). */
-hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner, double *makespan,
-                         double *work, hs_lu_task *tasks, int64_t *task_count);
+/* What a step costs beside the updates, whose time is proportional to their multiply-adds.
+ *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no panel; NULL: that of an update
+ *   links       [p * p] time per element from worker i to worker j at i * p + j, >= 0, finite; NULL: messages take no time. The owner of
+ *               a panel sends it to each worker that has blocks to its right: one message after another, first to the owner of the next
+ *               panel, then in turn after itself. A worker sends and receives at the same time, and while it computes, but takes one
+ *               message at a time, in the order of the panels.
+ *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates of the step */
+typedef struct hs_lu_costs {
+    const double *panels;
+    const double *links;
+    int32_t late_panel;
+} hs_lu_costs;
+
+typedef struct hs_lu_message {
+    int32_t panel, sender, receiver;
+    double start, end;
+} hs_lu_message;
+
+/* When every task starts and ends. 2001 paper, section 2.4, with the work that the steps really have, and panels that take time. The
+ * triangular solve is part of an update; exchanges of rows take no time.
+ *   cycle_times    [p] time per multiply-add, > 0; infinite only for a worker that owns nothing
+ *   owner          [hs_lu_blocks] the worker of each block
+ *   costs          NULL: panels take as long as updates, messages no time, look-ahead
+ *   makespan       out
+ *   work           out, may be NULL: multiply-adds of all tasks
+ *   tasks          out, may be NULL: [*task_count], in an order in which they can be done
+ *   task_count     out, may be NULL
+ *   messages       out, may be NULL: [*message_count], by panel, in the order of their starts; none without links
+ *   message_count  out, may be NULL
+ * Time O(blocks^2 + p panels), memory O(blocks + p). */
+hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                         const hs_lu_costs *costs, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
+                         hs_lu_message *messages, int64_t *message_count);
+
+/* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
+ * functions n is 1 .. 46340 and
+ *   cycle_times  [p] time to update a block, > 0, not NaN; an infinite one gets nothing
+ *   owner        [n * n] the worker of each block, row by row
+ *
+ * hs_lu_grid_deal deals them by a floorplan of straight cuts (HS_BESIDE, HS_ABOVE): the columns of a box to the parts beside each
+ * other, or its rows to those above each other, from the last one back, each to the part that would end it first if its workers
+ * divided the work perfectly; then the same within the parts. Parallel cuts next to each other are one such deal. With parts
+ * beside each other only that is the reversed hs_distribute_prefix, with columns of workers what the 2001 paper's section 2.4
+ * gives in both directions.
+ *   plan   [length] the floorplan; workers that are not in it get nothing
+ *   owner  out
+ * HS_ERROR_VALUE if plan is no such floorplan. Time O(n^2 depth + (n log p) cuts), memory O(n^2 + p). */
+hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, int32_t *owner);
+
+/* Loads and traffic of any owner map.
+ *   loads     [n] out: of step k the largest number of updated blocks times cycle-time
+ *   traffic   [n] out, may be NULL: blocks that are sent in step k. A worker receives each block of the panel, (i, k), and of the pivot
+ *             row, (k, j), that it does not own and needs for an update; and the diagonal block, if it owns another one of either
+ *   received  [p] out, may be NULL: of each worker in all steps
+ * Time O(n^2 + n p), memory O(n + p). */
+hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, double *loads, int64_t *traffic,
+                              int64_t *received);
+
+/* The least loads of the single steps, each of them as if its (n - 1 - k)^2 blocks could be dealt anew: hs_distribute.
+ *   bounds  [n] out
+ * Time O(n p log p). */
+hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, double *bounds);
 
 /* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
  * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
@@ -982,6 +1034,7 @@ hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
  *   lu        in and out; a unit row stride is fast
  *   block     columns of a block; 0: chosen
  *   owner     [hs_lu_blocks] the worker of each block; NULL: in turn
+ *   costs     of the emulated platform, in seconds; NULL: as for hs_lu_simulate. Panels and links need a paced run
  *   pivots    [min(m, n)] out: row i was exchanged with row pivots[i] >= i, one after the other
  *   singular  out: the first i with U(i, i) == 0, else -1 */
 typedef struct hs_lu {
@@ -993,16 +1046,19 @@ typedef struct hs_lu {
     int64_t lu_row_stride, lu_col_stride;
     int64_t block;
     const int32_t *owner;
+    const hs_lu_costs *costs;
     int32_t *pivots;
     int64_t singular;
 } hs_lu;
 
 /* Factors on the pool, by the order of hs_lu_simulate. Of *run the boxes, speeds and receive must be zero; with cooperative set,
- * which excludes pace, a worker that would wait takes over tasks of others. An event's box is panel * blocks + block of a task.
+ * which excludes pace, a worker that would wait takes over tasks of others. An event's box is panel * blocks + block of a task, and
+ * of the message that brings a panel to a worker panel * blocks + panel.
  * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side and starts at a multiple
- * of 64 bytes, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker. A paced worker starts a task, on the clock
- * of the emulated platform, when its panel is ready there; the copy and the exchange of rows in the columns to the left take no
- * time there. 2001 paper, section 2.4; panels by Toledo's recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
+ * of 64 bytes, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker; with links 16
+ * bytes per panel and worker. A paced worker starts a task, on the clock of the emulated platform, when its panel has arrived there;
+ * the copy and the exchange of rows in the columns to the left take no time there. 2001 paper, section 2.4; panels by Toledo's
+ * recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
 hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is

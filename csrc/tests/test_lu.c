@@ -158,7 +158,7 @@ static void simulation(void)
     double good, bad, work, makespan = -1;
     int64_t count;
     hs_lu_task tasks[100];
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, &good, &work, tasks, &count) == HS_OK && count == 55);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
     CHECK(fabs(work - 1e9 / 3) < 1);
     double busy[3] = {0}, ready[10] = {0}, end = 0;
     for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
@@ -169,15 +169,15 @@ static void simulation(void)
         busy[t->worker] = t->end, end = fmax(end, t->end);
     }
     CHECK(end == good);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, &bad, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(bad / good > 1.4 && bad / good < 1.6);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, &makespan, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
     int32_t blocks = -1;
     CHECK(hs_lu_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
@@ -185,25 +185,108 @@ static void simulation(void)
     CHECK(hs_lu_blocks(0, 10, 4, &blocks) == HS_OK && blocks == 3);
 }
 
+/* Panels of another speed, messages, no look-ahead: worked out by hand for two blocks and two workers. */
+static void costs(void)
+{
+    const double times[] = {1, 2}, panels[] = {4, 3}, links[] = {9, 0.5, 0.25, 9}, infinite[] = {INFINITY, 1}, nan[] = {1, NAN}, below[] = {0, -1, 0, 0};
+    const int32_t owner[] = {0, 1, 0};
+    hs_lu_costs all = {.panels = panels, .links = links};
+    hs_lu_task tasks[6];
+    hs_lu_message messages[2];
+    double makespan = -1;
+    int64_t count, sent;
+    /* 20 x 30, blocks of 10: panels 0 and 1, block 2 beyond. Panel 0: 10 * 10 * (20 - 10/3) / 2, its updates 10 * 10 * 15. */
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && count == 5 && sent == 2);
+    const double first = 2500.0 / 3, second = 1000.0 / 3;
+    const double ready = 4 * first, arrived = ready + 0.5 * 200, factored = arrived + 2 * 1500 + 3 * second, back = factored + 0.25 * 100;
+    const double ends[] = {ready, arrived + 3000, factored, ready + 1500, back + 500};
+    for (int i = 0; i < 5; i++) CHECK(fabs(tasks[i].end - ends[i]) < 1e-9 * ends[i]);
+    CHECK(messages[0].panel == 0 && messages[0].sender == 0 && messages[0].receiver == 1 && messages[0].start == tasks[0].end);
+    CHECK(messages[1].panel == 1 && messages[1].sender == 1 && messages[1].receiver == 0 && fabs(messages[1].end - back) < 1e-9 * back);
+    CHECK(makespan == tasks[4].end);
+    const int32_t one[] = {0, 0, 0};
+    all.late_panel = 1, all.links = NULL;
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, one, &all, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && sent == 0);
+    CHECK(tasks[1].block == 1 && tasks[2].block == 2 && tasks[3].block == 1 && tasks[3].panel == 1 && tasks[4].panel == 1);
+    makespan = -1;
+    all.panels = infinite;
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    const int32_t other[] = {1, 1, 0};
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, other, &all, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK && makespan > 0);
+    makespan = -1;
+    all.panels = nan;
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    all.panels = NULL, all.links = below;
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    all.links = NULL, all.late_panel = 2;
+    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(makespan == -1);
+}
+
+/* Many messages: one at a time through every port, and none before its panel. */
+static void ports(void)
+{
+    enum { COUNT = 12, P = 5 };
+    for (int round = 0; round < 60; round++) {
+        double times[P], links[P * P], makespan, sent[P] = {0}, received[P] = {0}, done[COUNT] = {0};
+        int32_t owner[COUNT];
+        hs_lu_task tasks[COUNT * COUNT];
+        hs_lu_message messages[COUNT * P];
+        int64_t count, message_count;
+        for (int i = 0; i < P; i++) times[i] = 1 + check_random(5);
+        for (int i = 0; i < P * P; i++) links[i] = check_random(400);
+        for (int i = 0; i < COUNT; i++) owner[i] = (int32_t)check_random(P);
+        const hs_lu_costs given = {.links = links, .late_panel = round % 2};
+        CHECK(hs_lu_simulate(48, 48, 4, P, times, owner, &given, &makespan, NULL, tasks, &count, messages, &message_count) == HS_OK);
+        for (int64_t i = 0; i < count; i++)
+            if (tasks[i].panel == tasks[i].block) done[tasks[i].panel] = tasks[i].end;
+        for (int64_t i = 0; i < message_count; i++) {
+            const hs_lu_message *m = &messages[i];
+            CHECK(m->start >= done[m->panel] && m->start >= sent[m->sender] && m->start >= received[m->receiver] && m->end >= m->start);
+            CHECK(m->start == fmax(done[m->panel], fmax(sent[m->sender], received[m->receiver])));
+            CHECK(m->sender == owner[m->panel] && m->receiver != m->sender);
+            CHECK(i == 0 || messages[i - 1].panel <= m->panel);
+            if (m->panel + 1 < COUNT && owner[m->panel + 1] != m->sender && (i == 0 || messages[i - 1].panel < m->panel)) CHECK(m->receiver == owner[m->panel + 1]);
+            sent[m->sender] = received[m->receiver] = m->end;
+            for (int64_t t = 0; t < count; t++)
+                if (tasks[t].panel == m->panel && tasks[t].worker == m->receiver) CHECK(tasks[t].start >= m->end);
+        }
+    }
+}
+
 /* The emulated clock: what the simulation says is when the workers end. */
-static void pacing(hs_pool *pool)
+static void pacing(hs_pool *pool, const double *panels, const double *links, int late_panel)
 {
     enum { N = 60, BLOCK = 6 };
     const double times[] = {3, 5, 8}, unit = 1e-6, pace[] = {3 * unit / 2, 5 * unit / 2, 8 * unit / 2};
+    double panel_pace[3], link_pace[9];
+    for (int i = 0; i < 3 && panels; i++) panel_pace[i] = panels[i] * unit;
+    for (int i = 0; i < 9 && links; i++) link_pace[i] = links[i] * unit;
+    const hs_lu_costs costs = {panels, links, late_panel}, paced = {panels ? panel_pace : NULL, links ? link_pace : NULL, late_panel};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     static double a[N * N];
     int32_t pivots[N];
     double makespan, finish[3], late[3], last = 0;
     hs_event events[100];
     for (int i = 0; i < N * N; i++) a[i] = check_random(1000);
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner};
+    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner,
+                .costs = &paced};
     hs_run run = {.pace = pace, .finish = finish, .late = late, .events = events, .event_capacity = 100};
     CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
-    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &makespan, NULL, NULL, NULL) == HS_OK);
+    int64_t sent;
+    hs_lu_message messages[30];
+    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &costs, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
-    CHECK(run.event_count == 55);
-    for (int32_t e = 0; e < run.event_count; e++) CHECK(events[e].worker == owner[events[e].box % 10] && events[e].end >= events[e].start);
+    CHECK((sent > 0) == (links != NULL));
+    CHECK(run.event_count == 55 + sent);
+    for (int32_t e = 0; e < run.event_count; e++) {
+        CHECK(events[e].end >= events[e].start);
+        if (events[e].kind == HS_COMPUTE) CHECK(events[e].worker == owner[events[e].box % 10]);
+        for (int64_t i = 0; i < sent && events[e].kind == HS_TRANSFER; i++)
+            if (messages[i].panel == events[e].box / 10 && messages[i].receiver == events[e].worker)
+                CHECK(fabs(messages[i].start * unit - events[e].start) < 1e-9 && fabs(messages[i].end * unit - events[e].end) < 1e-9);
+    }
 }
 
 static int stop_after(void *context, double fraction)
@@ -258,7 +341,19 @@ static void refusals(hs_pool *pool)
     CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     run = plain, run.speeds = speeds;
     CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    run = plain, lu.m = 0;
+    const double one[] = {1, 1, 1}, free_links[9] = {0};
+    hs_lu_costs given = {.panels = one};
+    run = plain, lu = good, lu.costs = &given;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE); /* not at real speed */
+    given = (hs_lu_costs){.links = free_links};
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    given = (hs_lu_costs){.panels = pace};
+    run.cooperative = 0, run.pace = speeds;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    given = (hs_lu_costs){.late_panel = -1};
+    run = plain;
+    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.m = 0;
     CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);
 }
 
@@ -303,6 +398,8 @@ static void ties_and_tiny(hs_pool *pool)
 int main(void)
 {
     simulation();
+    costs();
+    ports();
     const int32_t cores[] = {0, 1};
     for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
@@ -312,7 +409,13 @@ int main(void)
         if (p == 3) {
             systems(pool);
             ties_and_tiny(pool);
-            pacing(pool);
+            const double panels[] = {9, 4, 8}, links[] = {0, 300, 500, 200, 0, 900, 400, 100, 0};
+            for (int late = 0; late < 2; late++) {
+                pacing(pool, NULL, NULL, late);
+                pacing(pool, panels, NULL, late);
+                pacing(pool, NULL, links, late);
+                pacing(pool, panels, links, late);
+            }
             cancelling(pool);
             refusals(pool);
         }

@@ -531,19 +531,59 @@ def lu_blocks(m: int, n: int, block: int) -> int:
 
 
 def lu_simulate(
-    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64]
-) -> tuple[float, float, NDArray[Any]]:
-    """Makespan, multiply-adds and tasks of hs_lu_simulate; times are per multiply-add."""
-    makespan, work, count = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t *")
-    given = m, n, block, len(times), _doubles(times), _int32s(owner), makespan, work
-    check_status(lib.hs_lu_simulate(*given, ffi.NULL, count))
-    tasks = np.empty(count[0], LU_TASK)
-    check_status(lib.hs_lu_simulate(*given, ffi.from_buffer("hs_lu_task[]", tasks), count))
-    return makespan[0], work[0], tasks
+    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
+    panel_times: NDArray[np.float64] | None = None, links: NDArray[np.float64] | None = None, late_panel: bool = False,
+) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
+    """Makespan, multiply-adds, tasks and messages of hs_lu_simulate; times are per multiply-add, links per element."""
+    makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
+    costs, alive = _lu_costs(panel_times, links, late_panel)
+    given = m, n, block, len(times), _doubles(times), _int32s(owner), costs, makespan, work
+    check_status(lib.hs_lu_simulate(*given, ffi.NULL, counts, ffi.NULL, counts + 1))
+    tasks, messages = np.empty(counts[0], LU_TASK), np.empty(counts[1], LU_MESSAGE)
+    views = ffi.from_buffer("hs_lu_task[]", tasks), ffi.from_buffer("hs_lu_message[]", messages)
+    check_status(lib.hs_lu_simulate(*given, views[0], counts, views[1], counts + 1))
+    del alive
+    return makespan[0], work[0], tasks, messages
+
+
+def _lu_costs(
+    panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_lu_costs and what must stay alive with it."""
+    views = _or_null(panel_times, _doubles), _or_null(None if links is None else links.reshape(-1), _doubles)
+    return ffi.new("hs_lu_costs *", (*views, late_panel)), views
 
 
 _LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
 LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
+LU_MESSAGE = np.dtype(
+    [(name, "i4") for name in ("panel", "sender", "receiver")] + [(name, "f8") for name in ("start", "end")], align=True
+)  # hs_lu_message
+
+
+def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(n, n) owners of hs_lu_grid_deal."""
+    owner = np.empty((n, n), np.int32)
+    check_status(lib.hs_lu_grid_deal(n, len(times), _doubles(times), _int32s(plan), len(plan), _int32s(owner.reshape(-1))))
+    return owner
+
+
+def lu_grid_evaluate(
+    owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Loads, traffic and what each worker receives, of hs_lu_grid_evaluate."""
+    n, p = len(owner), len(times)
+    loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
+    given = n, p, _doubles(times), _int32s(owner.reshape(-1))
+    check_status(lib.hs_lu_grid_evaluate(*given, _doubles(loads), _int64s(traffic), _int64s(received)))
+    return loads, traffic, received
+
+
+def lu_grid_bound(n: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) bounds of hs_lu_grid_bound."""
+    bounds = np.empty(n)
+    check_status(lib.hs_lu_grid_bound(n, len(times), _doubles(times), _doubles(bounds)))
+    return bounds
 
 
 def _links(sends: NDArray[np.float64], receives: NDArray[np.float64] | None) -> tuple[Any, Any]:
@@ -1042,15 +1082,20 @@ def run_lu(
     owner: NDArray[np.int32] | None,
     cooperative: bool,
     pace: NDArray[np.float64] | None,
+    panel_pace: NDArray[np.float64] | None,
+    links: NDArray[np.float64] | None,
+    late_panel: bool,
     poll: Poll,
     event_capacity: int,
 ) -> tuple[int, RunResult]:
     """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
     problem, alive = _lu(a, lu, pivots, block, owner)
+    costs, views = _lu_costs(panel_pace, links, late_panel)
+    problem.costs = costs
     recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
     recorder.run.cooperative = cooperative
     result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.run))
-    del alive
+    del alive, costs, views
     return problem.singular, result
 
 
@@ -1075,7 +1120,7 @@ def _lu(
     alive = ffi.NULL if a is None else _address(a), _or_null(owner, _int32s), _int32s(pivots)
     source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
     target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
-    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], alive[2], -1)), alive
+    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], ffi.NULL, alive[2], -1)), alive
 
 
 MEASURED = ("gemm", "panel", "trsm")
