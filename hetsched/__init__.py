@@ -12,6 +12,7 @@ from .divisible import DivisibleLoad, divisible_load
 from .errors import EmulationWarning, InfeasibleError, TaskError
 from .files_plan import FilesPlan
 from .lu import LuPlan, plan_lu
+from .mesh import MeshPlan, layers_mesh, layers_network
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -60,6 +61,7 @@ __all__ = [
     "LuPattern",
     "LuPlan",
     "MaxTasks",
+    "MeshPlan",
     "MinTime",
     "Partition",
     "Platform",
@@ -84,6 +86,8 @@ __all__ = [
     "det",
     "distribute",
     "distribute_profile",
+    "layers_mesh",
+    "layers_network",
     "lu_factor",
     "lu_pattern",
     "lu_solve",
