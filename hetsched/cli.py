@@ -83,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
         help="the experiments of a paper again, in simulation",
         description="Plan the instances of a paper's experiments, print its figures as tables and its claims beside ours.",
     )
-    reproduce.add_argument("paper", choices=["ppopp2008"], help="matrix product on heterogeneous master-worker platforms")
+    papers = "matrix product on heterogeneous master-worker platforms, or layers of a product on meshes"
+    reproduce.add_argument("paper", choices=["ppopp2008", "layers-mesh"], help=papers)
     reproduce.add_argument("-o", "--output", metavar="FILE", help="draw the figures too: .png, .svg or .pdf")
     reproduce.set_defaults(command=_reproduce)
     return parser
@@ -177,12 +178,13 @@ def _reproduce(given: argparse.Namespace) -> None:
     from pathlib import Path
 
     from ._files import replace_file
-    from .reproduce import reproduce_ppopp2008
+    from . import reproduce, reproduce_mesh
 
     kind = Path(given.output).suffix[1:] if given.output else ""
     if given.output and kind not in ("png", "svg", "pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
-    study = reproduce_ppopp2008()
+    papers = {"ppopp2008": reproduce.reproduce_ppopp2008, "layers-mesh": reproduce_mesh.reproduce_layers_mesh}
+    study: Any = papers[given.paper]()
     print(study)
     if given.output:
         with replace_file(given.output) as file:

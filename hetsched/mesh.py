@@ -167,6 +167,7 @@ def layers_mesh(
     speeds: ArrayLike | None = None,
     source: Sequence[int] = (0, 0),
     source_computes: bool = False,
+    prune: bool = False,
     gap: float = 0.0,
     time_limit: float | None = 60.0,
 ) -> MeshPlan:
@@ -197,6 +198,8 @@ def layers_mesh(
         The node that has A and B.
     source_computes : bool
         Whether it may keep layers, which need no transfer. In the paper it does not.
+    prune : bool
+        Whether links may be left out, so that nodes do not wait for others that send them nothing.
     gap : float
         "milp" ends at this relative distance from its bound.
     time_limit : float or None
@@ -248,7 +251,7 @@ def layers_mesh(
         turned = first // times.shape[1] < row if inward is None else inward
         ends.append(np.stack([np.where(turned, second, first).ravel(), np.where(turned, first, second).ravel()], 1))
     links, costs = np.concatenate(ends), np.concatenate([across.ravel(), along.ravel()])
-    options = _options(n, method, source_computes, gap, time_limit)
+    options = _options(n, method, source_computes, prune, gap, time_limit)
     return _plan(options, times, links, costs, int(nodes[row, column]), names_of(given, times.size))
 
 
@@ -261,6 +264,7 @@ def layers_network(
     *,
     speeds: ArrayLike | None = None,
     source_computes: bool = False,
+    prune: bool = False,
     gap: float = 0.0,
     time_limit: float | None = 60.0,
 ) -> MeshPlan:
@@ -275,7 +279,7 @@ def layers_network(
         there is no cycle and the source reaches every node. Two links may join the same nodes.
     source : int
         The node that has A and B.
-    n, method, speeds, source_computes, gap, time_limit
+    n, method, speeds, source_computes, prune, gap, time_limit
         As of `layers_mesh`.
 
     Returns
@@ -307,7 +311,7 @@ def layers_network(
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
     start = _check.integer("source", source, low=0, high=len(times) - 1)
-    options = _options(n, method, source_computes, gap, time_limit)
+    options = _options(n, method, source_computes, prune, gap, time_limit)
     return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
 
 
@@ -319,6 +323,7 @@ class _Options:
     n: int
     method: str
     source_computes: bool
+    prune: bool
     gap: float
     time_limit: float
 
@@ -334,33 +339,28 @@ def _plan(
     began = time.perf_counter()
     n, own = options.n, times.ravel()
     network = _network(n, own, links, costs, source, options.source_computes)
-    program = Program(network)
-    relaxed = program.relaxed()
-    bound, scope, optimal = relaxed.makespan, "", False
-    if options.method == "relaxed":
-        found, optimal = relaxed, True
-    elif options.method == "heuristic":
-        found = _heuristic(program, relaxed)
-    else:
-        found = _pmft(program, relaxed)
-        if options.method != "pmft":
-            found = _neighbours(program, found)
-        if options.method == "milp":
-            found, least, done = program.whole(found, options.gap, options.time_limit)
-            bound = max(bound, least)
-            if done and found.makespan <= bound * _SOLVED:
-                bound = found.makespan
-    optimal = optimal or proven(found.makespan, bound)
+    programs = [Program(network)]
+    found, bound = _solved(programs[0], options)
+    if options.prune:
+        programs.append(Program(programs[0].pruned()))
+        if not programs[1].network.kept.all():
+            pruned, _ = _solved(programs[1], options)
+            if pruned.makespan < found.makespan:
+                found, network = pruned, programs[1].network
+        programs.append(Program(programs[0].network, below=found.makespan))
+        bound = programs[2].least()
+    flows = np.zeros(len(links))
+    flows[network.kept] = 2.0 * n * found.flows
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     return MeshPlan(
         method=options.method,
         lower_bound=min(bound, found.makespan),
-        optimal=optimal,
-        scope=scope,
+        optimal=proven(found.makespan, bound),
+        scope="",
         n=n,
         counts=_check.frozen(found.counts.reshape(times.shape)),
         links=_check.frozen(links),
-        flows=_check.frozen(2.0 * n * found.flows),
+        flows=_check.frozen(flows),
         start=_check.frozen(network.starts(found.flows).reshape(times.shape)),
         finish=_check.frozen(found.finish.reshape(times.shape)),
         makespan=found.makespan,
@@ -369,11 +369,27 @@ def _plan(
         shape=shape,
         cycle_times=_check.frozen(own),
         link_costs=_check.frozen(costs),
-        lp_solves=program.solves,
-        iterations=program.iterations,
+        lp_solves=sum(program.solves for program in programs),
+        iterations=sum(program.iterations for program in programs),
         planning_time=time.perf_counter() - began,
         names=names,
     )
+
+
+def _solved(program: Program, options: _Options) -> tuple[Solution, float]:
+    """The solution that the method finds, and a lower bound for all plans on that network."""
+    relaxed = program.relaxed()
+    if options.method == "relaxed":
+        return relaxed, relaxed.makespan
+    if options.method == "heuristic":
+        return _heuristic(program, relaxed), relaxed.makespan
+    found = _pmft(program, relaxed)
+    if options.method != "pmft":
+        found = _neighbours(program, found)
+    if options.method != "milp":
+        return found, relaxed.makespan
+    found, bound, done = program.whole(found, options.gap, options.time_limit)
+    return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, relaxed.makespan)
 
 
 def _pmft(program: Program, relaxed: Solution) -> Solution:
@@ -467,14 +483,15 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _options(n: Any, method: Any, source_computes: Any, gap: Any, time_limit: Any) -> _Options:
+def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> _Options:
     size = _check.integer("n", n, low=1, high=10**6)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not isinstance(source_computes, bool | np.bool_):
-        raise TypeError(f"source_computes must be True or False, got {source_computes!r}")
+    for name, given in (("source_computes", source_computes), ("prune", prune)):
+        if not isinstance(given, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {given!r}")
     seconds = float("inf") if time_limit is None else _check.number("time_limit", time_limit, low=0.0)
-    return _Options(size, method, bool(source_computes), _check.number("gap", gap, low=0.0), seconds)
+    return _Options(size, method, bool(source_computes), bool(prune), _check.number("gap", gap, low=0.0), seconds)
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
@@ -539,7 +556,7 @@ def _network(
             "node's: leave out slow nodes, with an infinite cycle-time"
         )
     order = _order(len(times), links, source)
-    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works)
+    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool))
 
 
 def _order(p: int, links: NDArray[np.int64], source: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ class Network:
         The nodes such that every link leads from an earlier to a later one; the source first.
     works : (p,) bool array
         Who may get layers.
+    kept : bool array
+        Which links of a larger network these are.
     """
 
     n: int
@@ -41,6 +43,7 @@ class Network:
     head: NDArray[np.int64]
     order: NDArray[np.int64]
     works: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
 
     def starts(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
         """(p,) when each node can start at the earliest: when all that comes in over all its links has arrived."""
@@ -93,9 +96,17 @@ class Program:
     Columns: layers k of each node, its start, the layers f over each link, the makespan T. Rows: a node starts no earlier than
     anything reaches it (50), T is no earlier than its finish (59), it keeps what comes in and does not go on (53), the sum of
     k (58). Time is in units in which the makespan is about n.
+
+    Parameters
+    ----------
+    network : Network
+    below : float, optional
+        Bound all plans with a makespan of at most this in which some links are left out. A link e that is used carries at most
+        F = min(n, below / transfer) layers, one that is not carries 0; then start(head) >= start(tail) + transfer f -
+        below (1 - f / F) either way, and start(head) >= transfer f.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, below: float | None = None) -> None:
         self.highs = need("highspy", "layers on a mesh")
         self.network = network
         self.solves = self.iterations = 0
@@ -104,9 +115,9 @@ class Program:
         self._p, self._m = p, m
         able = np.flatnonzero(network.works)
         self._unit = 1.0 / float((1.0 / network.compute[able]).sum())  # n layers divided at will take n of these
-        self._build(able)
+        self._build(able, below)
 
-    def _build(self, able: NDArray[np.int64]) -> None:
+    def _build(self, able: NDArray[np.int64], below: float | None) -> None:
         net, p, m, inf = self.network, self._p, self._m, self.highs.kHighsInf
         k, s, f, last = np.arange(p), p + np.arange(p), 2 * p + np.arange(m), 2 * p + m
         rows, columns, values = [], [], []
@@ -116,9 +127,16 @@ class Program:
                 part.append(np.broadcast_to(given, np.shape(column)).astype(np.float64))
 
         link, node, keep = np.arange(m), m + np.arange(p), m + p + np.arange(p)
+        takes, extra = net.transfer / self._unit, 0
         put(link, s[net.head], 1.0)
         put(link, s[net.tail], -1.0)
-        put(link, f, -net.transfer / self._unit)
+        if below is None:
+            put(link, f, -takes)
+        else:
+            extra, most = m, below / self._unit
+            put(link, f, -takes - most / np.minimum(net.n, most / np.maximum(takes, most / net.n)))
+            put(m + 2 * p + 1 + link, s[net.head], 1.0)
+            put(m + 2 * p + 1 + link, f, -takes)
         put(node, np.full(p, last), 1.0)
         put(node, s, -1.0)
         put(node[able], k[able], -net.compute[able] / self._unit)
@@ -131,24 +149,22 @@ class Program:
         row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
         by_row = np.lexsort((column, row))
         lp = self.highs.HighsLp()
-        lp.num_col_, lp.num_row_ = last + 1, m + 2 * p + 1
+        lp.num_col_, lp.num_row_ = last + 1, m + 2 * p + 1 + extra
         lp.col_cost_ = (np.arange(last + 1) == last).astype(np.float64)
         lp.col_lower_ = np.zeros(last + 1)
         upper = np.full(last + 1, inf)
         upper[:p] = np.where(net.works, total, 0.0)
         upper[p + source] = 0.0
         lp.col_upper_ = upper
-        lower = np.zeros(m + 2 * p + 1)
-        lower[m + p + source] = -inf  # the source has everything
-        lower[-1] = total
-        lp.row_lower_ = lower
-        above = np.full(m + 2 * p + 1, inf)
-        above[m + p :] = 0.0
-        above[m + p + source] = inf
-        above[-1] = total
-        lp.row_upper_ = above
+        lower, above = np.zeros(lp.num_row_), np.full(lp.num_row_, inf)
+        if below is not None:
+            lower[link] = -below / self._unit
+        above[keep] = 0.0
+        lower[keep[source]], above[keep[source]] = -inf, inf  # it has everything
+        lower[m + 2 * p] = above[m + 2 * p] = total
+        lp.row_lower_, lp.row_upper_ = lower, above
         lp.a_matrix_.format_ = self.highs.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(m + 2 * p + 2)).astype(np.int32)
+        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(lp.num_row_ + 1)).astype(np.int32)
         lp.a_matrix_.index_ = column[by_row].astype(np.int32)
         lp.a_matrix_.value_ = value[by_row]
         solver = self._solver = self.highs.Highs()
@@ -171,6 +187,40 @@ class Program:
         counts, flows = self._values()
         counts = np.where(counts > _TOLERANCE * self.network.n, counts, 0.0)
         return self.evaluated(counts * (self.network.n / counts.sum()), flows)
+
+    def least(self) -> float:
+        """The least makespan that the rows allow, without its counts and flows."""
+        self._fix(np.zeros(self._p), self._upper, self.network.n)
+        self._run("kOptimal")
+        return float(self._solver.getInfo().objective_function_value) * self._unit
+
+    def pruned(self) -> Network:
+        """The network without links whose heads would wait in vain: one goes as long as the relaxed makespan falls.
+
+        Only a link that holds its head back, one with a dual value, can be worth leaving out.
+        """
+        net, solver, inf = self.network, self._solver, self.highs.kHighsInf
+        kept = np.ones(self._m, bool)
+        into = np.bincount(net.head, minlength=self._p)
+        best, again = self.least(), True
+        while again:
+            again = False
+            duals = np.abs(np.array(solver.getSolution().row_dual)[: self._m])
+            for link in np.argsort(-duals, kind="stable").tolist():
+                if duals[link] <= _TOLERANCE or not kept[link] or into[net.head[link]] == 1:
+                    continue
+                row, column = link, 2 * self._p + link
+                solver.changeRowBounds(row, -inf, inf)
+                solver.changeColBounds(column, 0.0, 0.0)
+                value = self.least()
+                if value < best * (1 - _TOLERANCE):
+                    best, again = value, True
+                    kept[link] = False
+                    into[net.head[link]] -= 1
+                    break
+                solver.changeRowBounds(row, 0.0, inf)
+                solver.changeColBounds(column, 0.0, inf)
+        return replace(net, transfer=net.transfer[kept], tail=net.tail[kept], head=net.head[kept], kept=kept)
 
     def fixed(self, counts: NDArray[np.int64]) -> Solution:
         """The best flows for given numbers of layers, whatever their sum."""
