@@ -177,14 +177,14 @@ def _run(given: argparse.Namespace) -> None:
 def _reproduce(given: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from ._files import replace_file
     from . import reproduce, reproduce_mesh
+    from ._files import replace_file
 
     kind = Path(given.output).suffix[1:] if given.output else ""
     if given.output and kind not in ("png", "svg", "pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
-    papers = {"ppopp2008": reproduce.reproduce_ppopp2008, "layers-mesh": reproduce_mesh.reproduce_layers_mesh}
-    study: Any = papers[given.paper]()
+    papers: dict[str, Any] = {"ppopp2008": reproduce.reproduce_ppopp2008, "layers-mesh": reproduce_mesh.reproduce_layers_mesh}
+    study = papers[given.paper]()
     print(study)
     if given.output:
         with replace_file(given.output) as file:

@@ -244,15 +244,9 @@ def layers_mesh(
     times = _times(cycle_times, speeds, 2)
     across, along = mesh_links(right, down, times.shape)
     row, column = _corner(source, times.shape)
-    nodes = np.arange(times.size).reshape(times.shape)
-    pairs = [(nodes[:, :-1], nodes[:, 1:], nodes[:, :-1] % times.shape[1] < column), (nodes[:-1], nodes[1:], None)]
-    ends = []
-    for first, second, inward in pairs:
-        turned = first // times.shape[1] < row if inward is None else inward
-        ends.append(np.stack([np.where(turned, second, first).ravel(), np.where(turned, first, second).ravel()], 1))
-    links, costs = np.concatenate(ends), np.concatenate([across.ravel(), along.ravel()])
+    first, links, costs = mesh_edges(across, along, (row, column))
     options = _options(n, method, source_computes, prune, gap, time_limit)
-    return _plan(options, times, links, costs, int(nodes[row, column]), names_of(given, times.size))
+    return _plan(options, times, links, costs, first, names_of(given, times.size))
 
 
 def layers_network(
@@ -315,21 +309,38 @@ def layers_network(
     return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
 
 
+def mesh_edges(
+    right: NDArray[np.float64], down: NDArray[np.float64], source: tuple[int, int]
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
+    """The source's number, and (tail, head) and cost of each link of a mesh: away from the source, in all four quadrants."""
+    (row, column), (x, y) = source, (len(right), down.shape[1])
+    nodes = np.arange(x * y).reshape(x, y)
+    ends = []
+    for first, second, inward in (
+        (nodes[:, :-1], nodes[:, 1:], nodes[:, :-1] % y < column),
+        (nodes[:-1], nodes[1:], nodes[:-1] // y < row),
+    ):
+        ends.append(np.stack([np.where(inward, second, first).ravel(), np.where(inward, first, second).ravel()], 1))
+    return int(nodes[row, column]), np.concatenate(ends), np.concatenate([right.ravel(), down.ravel()])
+
+
 # ---- methods -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
+    """What `layers_mesh` was asked for."""
+
     n: int
     method: str
-    source_computes: bool
-    prune: bool
-    gap: float
-    time_limit: float
+    source_computes: bool = False
+    prune: bool = False
+    gap: float = 0.0
+    time_limit: float = float("inf")
 
 
 def _plan(
-    options: _Options,
+    options: Options,
     times: NDArray[np.float64],
     links: NDArray[np.int64],
     costs: NDArray[np.float64],
@@ -338,13 +349,13 @@ def _plan(
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
-    network = _network(n, own, links, costs, source, options.source_computes)
+    network = network_of(n, own, links, costs, source, options.source_computes)
     programs = [Program(network)]
-    found, bound = _solved(programs[0], options)
+    found, bound = solved(programs[0], options)
     if options.prune:
         programs.append(Program(programs[0].pruned()))
         if not programs[1].network.kept.all():
-            pruned, _ = _solved(programs[1], options)
+            pruned, _ = solved(programs[1], options)
             if pruned.makespan < found.makespan:
                 found, network = pruned, programs[1].network
         programs.append(Program(programs[0].network, below=found.makespan))
@@ -376,7 +387,7 @@ def _plan(
     )
 
 
-def _solved(program: Program, options: _Options) -> tuple[Solution, float]:
+def solved(program: Program, options: Options) -> tuple[Solution, float]:
     """The solution that the method finds, and a lower bound for all plans on that network."""
     relaxed = program.relaxed()
     if options.method == "relaxed":
@@ -483,7 +494,7 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> _Options:
+def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> Options:
     size = _check.integer("n", n, low=1, high=10**6)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -491,7 +502,7 @@ def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, ti
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
     seconds = float("inf") if time_limit is None else _check.number("time_limit", time_limit, low=0.0)
-    return _Options(size, method, bool(source_computes), bool(prune), _check.number("gap", gap, low=0.0), seconds)
+    return Options(size, method, bool(source_computes), bool(prune), _check.number("gap", gap, low=0.0), seconds)
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
@@ -536,7 +547,7 @@ def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]
     return pairs, table[:, 2].copy()
 
 
-def _network(
+def network_of(
     n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], source: int, source_computes: bool
 ) -> Network:
     bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
@@ -584,9 +595,7 @@ def _order(p: int, links: NDArray[np.int64], source: int) -> NDArray[np.int64]:
     return np.array(order, np.int64)
 
 
-def _overlapping(
-    links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]
-) -> list[NDArray[np.int64]]:
+def _overlapping(links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Links in the order of their begin, those together that work at the same time."""
     groups: list[list[int]] = []
     latest = -np.inf

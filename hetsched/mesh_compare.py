@@ -1,4 +1,4 @@
-"""What layers on a mesh are compared with (section 6.2.2 of the paper): SUMMA, and pipelines that send everything to everybody."""
+"""What the paper compares layers on a mesh with (section 6.2.2): SUMMA, and pipelines that send everything to everybody."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def summa(
 ) -> Rival:
     """SUMMA (van de Geijn and Watts) with equal blocks that are in place at the start.
 
-    In each step a panel of A goes from its column to the left and right, a panel of B from its row up and down, from node to node;
-    then all multiply. A step ends when all nodes are done. O((X + Y) X Y).
+    In each step a panel of A goes from its column to the left and right, a panel of B from its row up and down, from node to
+    node; then all multiply. A step ends when all nodes are done. O((X + Y) X Y).
 
     Parameters
     ----------
@@ -89,10 +89,12 @@ def pipeline(
     first = source[0] * y + source[1]
     links: list[list[tuple[int, float]]] = [[] for _ in range(x * y)]
     for i, j in np.ndindex(x, y):
-        for other, ok, cost in ((i * y + j + 1, j + 1 < y, right), (i * y + j + y, i + 1 < x, down)):
+        v = i * y + j
+        for other, ok, costs in ((v + 1, j + 1 < y, right), (v + y, i + 1 < x, down)):
             if ok:
-                links[i * y + j].append((other, 2.0 * n * n * float(cost[i, j])))
-                links[other].append((i * y + j, 2.0 * n * n * float(cost[i, j])))
+                everything = 2.0 * n * n * float(costs[i, j])
+                links[v].append((other, everything))
+                links[other].append((v, everything))
     start = np.full(x * y, math.inf)
     queue: list[tuple[float, int, float, float]] = [(0.0, first, 0.0, 0.0)]
     while queue:
@@ -102,9 +104,9 @@ def pipeline(
         start[v] = now
         for other, cost in links[v]:
             if start[other] == math.inf:
-                ends = total + cost, max(most, cost)
-                arrival = ends[1] if chunks == math.inf else (ends[0] + (chunks - 1) * ends[1]) / chunks
-                heapq.heappush(queue, (arrival, other, *ends))
+                whole, slowest = total + cost, max(most, cost)
+                arrival = slowest if chunks == math.inf else (whole + (chunks - 1) * slowest) / chunks
+                heapq.heappush(queue, (arrival, other, whole, slowest))
     layer = float(n) ** 2 * cycle_times.ravel()
     works = np.ones(x * y, bool)
     works[first] = source_computes

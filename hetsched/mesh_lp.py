@@ -104,13 +104,16 @@ class Program:
         Bound all plans with a makespan of at most this in which some links are left out. A link e that is used carries at most
         F = min(n, below / transfer) layers, one that is not carries 0; then start(head) >= start(tail) + transfer f -
         below (1 - f / F) either way, and start(head) >= transfer f.
+    warm : bool
+        Whether each solve starts from the basis of the one before.
     """
 
-    def __init__(self, network: Network, below: float | None = None) -> None:
-        self.highs = need("highspy", "layers on a mesh")
+    def __init__(self, network: Network, below: float | None = None, *, warm: bool = True) -> None:
+        self.highs = need("highspy", "the linear program of layers")
         self.network = network
         self.solves = self.iterations = 0
         self._stopped = False
+        self._warm = warm
         p, m = len(network.compute), len(network.tail)
         self._p, self._m = p, m
         able = np.flatnonzero(network.works)
@@ -120,7 +123,9 @@ class Program:
     def _build(self, able: NDArray[np.int64], below: float | None) -> None:
         net, p, m, inf = self.network, self._p, self._m, self.highs.kHighsInf
         k, s, f, last = np.arange(p), p + np.arange(p), 2 * p + np.arange(m), 2 * p + m
-        rows, columns, values = [], [], []
+        rows: list[Any] = []
+        columns: list[Any] = []
+        values: list[Any] = []
 
         def put(row: Any, column: Any, value: Any) -> None:
             for part, given in ((rows, row), (columns, column), (values, value)):
@@ -281,6 +286,8 @@ class Program:
 
     def _run(self, *expected: str) -> str:
         """Solve in a thread of its own, as Ctrl-C is seen by the main one only."""
+        if not self._warm:
+            self._solver.clearSolver()
         thread = threading.Thread(target=self._solver.run)
         thread.start()
         try:
@@ -294,5 +301,5 @@ class Program:
         self.iterations += max(0, int(self._solver.getInfo().simplex_iteration_count))
         status = str(self._solver.getModelStatus().name)
         if status not in expected:
-            raise RuntimeError(f"HiGHS did not solve a linear program of layers on a mesh: {status}")
+            raise RuntimeError(f"HiGHS did not solve the linear program of layers: {status}")
         return status
