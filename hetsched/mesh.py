@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 METHODS = ("relaxed", "pmft", "heuristic", "neighbours", "milp")
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
-_SOLVED = 1 + 1e-7  # up to the tolerances of HiGHS's branch and bound
+_SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times and links
 _APART = 1e9  # times of a layer may differ by this factor: the tolerances of the solver are absolute
 

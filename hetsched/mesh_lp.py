@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -112,7 +113,7 @@ class Program:
         self.highs = need("highspy", "the linear program of layers")
         self.network = network
         self.solves = self.iterations = 0
-        self._stopped = False
+        self._stopped = threading.Event()
         self._warm = warm
         p, m = len(network.compute), len(network.tail)
         self._p, self._m = p, m
@@ -174,11 +175,11 @@ class Program:
         lp.a_matrix_.value_ = value[by_row]
         solver = self._solver = self.highs.Highs()
         self._set(
-            output_flag=False, solver="simplex", parallel="off", random_seed=0,
-            primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE,
+            output_flag=False, solver="simplex", parallel="off", threads=1, random_seed=0,
+            primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE, mip_feasibility_tolerance=_TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
-        solver.setCallback(self._asked, None)
+        solver.setCallback(_asked, self._stopped)
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
         self._upper = upper[:p].copy()
@@ -279,23 +280,23 @@ class Program:
         for option, given in options.items():
             self._solver.setOptionValue(option, given)
 
-    def _asked(self, kind: Any, message: str, given: Any, answer: Any, data: Any) -> None:
-        """HiGHS asks whether to stop."""
-        if self._stopped:
-            answer.user_interrupt = True
-
     def _run(self, *expected: str) -> str:
-        """Solve in a thread of its own, as Ctrl-C is seen by the main one only."""
+        """Solve in a thread of its own, as Ctrl-C is seen by the main one only.
+
+        HiGHS keeps helpers for each thread that calls it: it is told to use none.
+        """
         if not self._warm:
             self._solver.clearSolver()
-        thread = threading.Thread(target=self._solver.run)
-        thread.start()
+        done = threading.Event()  # Thread.join itself takes a thread for ended when Ctrl-C comes, up to Python 3.12
+        threading.Thread(target=_solve, args=(self._solver, done)).start()
         try:
-            while thread.is_alive():
-                thread.join(_WAIT)
+            while not done.wait(_WAIT):
+                pass
         except BaseException:
-            self._stopped = True
-            thread.join()
+            self._stopped.set()
+            while not done.is_set():
+                with contextlib.suppress(KeyboardInterrupt):
+                    done.wait()
             raise
         self.solves += 1
         self.iterations += max(0, int(self._solver.getInfo().simplex_iteration_count))
@@ -303,3 +304,16 @@ class Program:
         if status not in expected:
             raise RuntimeError(f"HiGHS did not solve the linear program of layers: {status}")
         return status
+
+
+def _solve(solver: Any, done: threading.Event) -> None:
+    try:
+        solver.run()
+    finally:
+        done.set()
+
+
+def _asked(kind: Any, message: str, given: Any, answer: Any, stopped: threading.Event) -> None:
+    """HiGHS asks whether to go on. Nothing here refers to the solver, which nobody could free then."""
+    if stopped.is_set():
+        answer.user_interrupt = True
