@@ -23,7 +23,7 @@ METHODS = ("relaxed", "pmft", "heuristic", "neighbours", "milp")
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
 _SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times and links
-_APART = 1e9  # times of a layer may differ by this factor: the tolerances of the solver are absolute
+_APART = 1e6  # times of a layer may differ by this factor: the tolerances of the solver are absolute
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -389,18 +389,20 @@ def _plan(
 
 def solved(program: Program, options: Options) -> tuple[Solution, float]:
     """The solution that the method finds, and a lower bound for all plans on that network."""
-    relaxed = program.relaxed()
+    relaxed, least = program.relaxed()
+    if least >= relaxed.makespan * _BETTER:
+        least = relaxed.makespan
     if options.method == "relaxed":
-        return relaxed, relaxed.makespan
+        return relaxed, least
     if options.method == "heuristic":
-        return _heuristic(program, relaxed), relaxed.makespan
+        return _heuristic(program, relaxed), least
     found = _pmft(program, relaxed)
     if options.method != "pmft":
         found = _neighbours(program, found)
     if options.method != "milp":
-        return found, relaxed.makespan
+        return found, least
     found, bound, done = program.whole(found, options.gap, options.time_limit)
-    return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, relaxed.makespan)
+    return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
 
 
 def _pmft(program: Program, relaxed: Solution) -> Solution:
@@ -560,11 +562,11 @@ def network_of(
     if not works.any():
         raise InfeasibleError("nobody but the source can compute" + ("" if source_computes else ": give source_computes=True"))
     compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
-    spread = np.concatenate([compute[works], transfer[transfer > 0]])
-    if max(float(compute[works].max()), float(transfer.max(initial=0.0))) > _APART * float(compute[works].min()):
+    fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
+    if slowest > _APART * fastest:
         raise ValueError(
-            f"times of a layer, {spread.min():g} to {spread.max():g}, must not differ by more than {_APART:g} from the fastest "
-            "node's: leave out slow nodes, with an infinite cycle-time"
+            f"a layer takes {fastest:g} on the fastest node, and {slowest:g} on the slowest or over a link: no more than "
+            f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
         )
     order = _order(len(times), links, source)
     return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool))

@@ -186,13 +186,12 @@ class Program:
 
     # ---- solving -------------------------------------------------------------------------------------------------
 
-    def relaxed(self) -> Solution:
-        """Real numbers of layers."""
-        self._fix(np.zeros(self._p), self._upper, self.network.n)
-        self._run("kOptimal")
+    def relaxed(self) -> tuple[Solution, float]:
+        """Real numbers of layers, and the solver's value, which rounding can set apart from their makespan."""
+        value = self.least()
         counts, flows = self._values()
         counts = np.where(counts > _TOLERANCE * self.network.n, counts, 0.0)
-        return self.evaluated(counts * (self.network.n / counts.sum()), flows)
+        return self.evaluated(counts * (self.network.n / counts.sum()), flows), value
 
     def least(self) -> float:
         """The least makespan that the rows allow, without its counts and flows."""
@@ -281,12 +280,26 @@ class Program:
             self._solver.setOptionValue(option, given)
 
     def _run(self, *expected: str) -> str:
-        """Solve in a thread of its own, as Ctrl-C is seen by the main one only.
+        """Solve; where rounding makes that fail, from scratch, and then with HiGHS's usual tolerances."""
+        if not self._warm:
+            self._solver.clearSolver()
+        status = self._solved()
+        for tolerance in (_TOLERANCE, 1e-7):
+            if status in expected:
+                break
+            self._solver.clearSolver()
+            self._set(primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance)
+            status = self._solved()
+            self._set(primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE)
+        if status not in expected:
+            raise RuntimeError(f"HiGHS did not solve the linear program of layers: {status}")
+        return status
+
+    def _solved(self) -> str:
+        """The status after a solve in a thread of its own, as Ctrl-C is seen by the main one only.
 
         HiGHS keeps helpers for each thread that calls it: it is told to use none.
         """
-        if not self._warm:
-            self._solver.clearSolver()
         done = threading.Event()  # Thread.join itself takes a thread for ended when Ctrl-C comes, up to Python 3.12
         threading.Thread(target=_solve, args=(self._solver, done)).start()
         try:
@@ -300,10 +313,7 @@ class Program:
             raise
         self.solves += 1
         self.iterations += max(0, int(self._solver.getInfo().simplex_iteration_count))
-        status = str(self._solver.getModelStatus().name)
-        if status not in expected:
-            raise RuntimeError(f"HiGHS did not solve the linear program of layers: {status}")
-        return status
+        return str(self._solver.getModelStatus().name)
 
 
 def _solve(solver: Any, done: threading.Event) -> None:
