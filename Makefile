@@ -38,6 +38,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_star_run.py
 	$(BIN)/python benchmarks/bench_partition.py
 	$(BIN)/python benchmarks/bench_ring.py
+	$(BIN)/python benchmarks/bench_mesh.py
 	$(BIN)/python benchmarks/bench_tasks.py
 
 lint: $(VENV)/installed-test

@@ -147,7 +147,9 @@ def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
                 _curve(ax, study, size, method, value, name, colour, marker, "-")
             ax.set_title(f"{number}: {size} × {size} mesh", loc="left", fontsize=10)
             if number == 7:
-                ax.set_yscale("log")
+                ax.set(yscale="log", ylim=(6, 400))
+                ax.set_yticks([], minor=True)
+                ax.set_yticks(ticks := [10, 20, 50, 100, 200], map(str, ticks))
             else:
                 ax.set_ylim(bottom=0)
         row[0].set_ylabel(label)

@@ -33,9 +33,7 @@ def replay(plan):
         else:
             assert abs(comes - goes - kept) <= scale / 10**12
         arrivals = [
-            Fraction(starts[tail]) + f * c
-            for f, c, (tail, head) in zip(flows, costs, links, strict=True)
-            if head == v and f > 0
+            Fraction(starts[tail]) + f * c for f, c, (tail, head) in zip(flows, costs, links, strict=True) if head == v and f > 0
         ]
         start = Fraction(starts[v])
         assert all(start >= arrival * (1 - Fraction(1, 10**12)) for arrival in arrivals)
