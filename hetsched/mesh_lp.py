@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .files import need
 
 _WAIT = 0.05  # seconds between looks for Ctrl-C
-_TOLERANCE = 1e-9  # of HiGHS, for rows and for reduced costs; its default is 1e-7
+_TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Program:
         solver = self._solver = self.highs.Highs()
         self._set(
             output_flag=False, solver="simplex", parallel="off", threads=1, random_seed=0,
-            primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE, mip_feasibility_tolerance=_TOLERANCE,
+            primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
         solver.setCallback(_asked, self._stopped)
@@ -241,24 +241,28 @@ class Program:
     def whole(self, start: Solution, gap: float, time_limit: float) -> tuple[Solution, float, bool]:
         """The best whole numbers of layers, a lower bound on their makespan, and whether they are within the gap of it.
 
-        HiGHS begins with `start` and gives up after time_limit seconds; the best that it has found is returned then.
+        HiGHS begins with `start` and gives up after time_limit seconds, or where rounding defeats it; the best that it has found
+        is returned then.
         """
         solver, p = self._solver, self._p
         self._fix(np.zeros(p), self._upper, self.network.n)
         columns, kinds = np.arange(p, dtype=np.int32), self.highs.HighsVarType
         solver.changeColsIntegrality(p, columns, np.full(p, kinds.kInteger))
         self._set(mip_rel_gap=gap, mip_abs_gap=0.0, time_limit=time_limit, solver="choose")
+        self._set(primal_feasibility_tolerance=_USUAL, dual_feasibility_tolerance=_USUAL)
         hint = self.highs.HighsSolution()
         starts = self.network.starts(start.flows)
         hint.col_value = [*start.counts, *(starts / self._unit), *start.flows, start.makespan / self._unit]
         solver.setSolution(hint)
-        done = self._run("kOptimal", "kTimeLimit") == "kOptimal"
-        bound = float(solver.getInfo().mip_dual_bound) * self._unit
-        counts = np.rint(self._values()[0]).astype(np.int64)
+        status = self._solved()
+        known = status in ("kOptimal", "kTimeLimit")
+        bound = float(solver.getInfo().mip_dual_bound) * self._unit if known else 0.0
+        counts = np.rint(self._values()[0]).astype(np.int64) if known else start.counts
         solver.changeColsIntegrality(p, columns, np.full(p, kinds.kContinuous))
         self._set(time_limit=self.highs.kHighsInf, solver="simplex")
+        self._set(primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE)
         found = self.fixed(counts) if int(counts.sum()) == self.network.n else start
-        return min(start, found, key=lambda solution: solution.makespan), bound, done
+        return min(start, found, key=lambda solution: solution.makespan), bound, status == "kOptimal"
 
     def evaluated(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> Solution:
         """These counts and flows, their times as early as they can be."""
@@ -284,7 +288,7 @@ class Program:
         if not self._warm:
             self._solver.clearSolver()
         status = self._solved()
-        for tolerance in (_TOLERANCE, 1e-7):
+        for tolerance in (_TOLERANCE, _USUAL):
             if status in expected:
                 break
             self._solver.clearSolver()

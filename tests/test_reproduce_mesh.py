@@ -85,13 +85,9 @@ def test_balanced_pipeline_is_best():
     rng = np.random.default_rng(3)
     for source_computes in (False, True):
         times, right, down = rng.uniform(1, 5, (2, 2)), rng.uniform(1, 5, (2, 1)), rng.uniform(1, 5, (1, 2))
-        start = [0, 0, 0, 0]
-        for v, other in ((1, 2), (2, 1)):
-            direct, ways = (right[0, 0], (down[0, 0], right[1, 0], down[0, 1])) if v == 1 else (
-                down[0, 0], (right[0, 0], down[0, 1], right[1, 0])
-            )  # fmt: skip
-            start[v] = min(direct, sum(ways))
-        start[3] = min(start[1] + down[0, 1], start[2] + right[1, 0])
+        to_right, below = right[0, 0], down[0, 0]
+        start = [0, min(to_right, below + right[1, 0] + down[0, 1]), min(below, to_right + down[0, 1] + right[1, 0])]
+        start.append(min(start[1] + down[0, 1], start[2] + right[1, 0]))
         n, flat = 6, times.ravel()
         best = min(
             max(2 * n * n * start[v] + k * n * n * flat[v] for v, k in enumerate(counts) if k)
