@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -179,7 +180,7 @@ class Program:
             primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
-        solver.setCallback(_asked, self._stopped)
+        solver.setCallback(functools.partial(_asked, self._stopped), None)  # highspy does not keep the data alive
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
         self._upper = upper[:p].copy()
@@ -304,14 +305,14 @@ class Program:
 
         HiGHS keeps helpers for each thread that calls it: it is told to use none.
         """
-        done = threading.Event()  # Thread.join itself takes a thread for ended when Ctrl-C comes, up to Python 3.12
-        threading.Thread(target=_solve, args=(self._solver, done)).start()
+        entered, done = threading.Event(), threading.Event()  # Thread.join is wrong after Ctrl-C up to Python 3.12
         try:
+            threading.Thread(target=_solve, args=(self._solver, self._stopped, entered, done)).start()
             while not done.wait(_WAIT):
                 pass
         except BaseException:
             self._stopped.set()
-            while not done.is_set():
+            while entered.is_set() and not done.is_set():  # a thread that enters after this finds that it was stopped
                 with contextlib.suppress(KeyboardInterrupt):
                     done.wait()
             raise
@@ -320,14 +321,16 @@ class Program:
         return str(self._solver.getModelStatus().name)
 
 
-def _solve(solver: Any, done: threading.Event) -> None:
+def _solve(solver: Any, stopped: threading.Event, entered: threading.Event, done: threading.Event) -> None:
+    entered.set()
     try:
-        solver.run()
+        if not stopped.is_set():
+            solver.run()
     finally:
         done.set()
 
 
-def _asked(kind: Any, message: str, given: Any, answer: Any, stopped: threading.Event) -> None:
-    """HiGHS asks whether to go on. Nothing here refers to the solver, which nobody could free then."""
+def _asked(stopped: threading.Event, kind: Any, message: str, given: Any, answer: Any, data: Any) -> None:
+    """HiGHS asks whether to go on. This must not refer to the solver, which nobody could free then."""
     if stopped.is_set():
         answer.user_interrupt = True
