@@ -344,6 +344,21 @@ def test_scales():
     assert large.gap < 1e-4
 
 
+def test_flows_are_made_to_conserve():
+    """Whatever the solver's rounding did to them; and what is lost in it goes over the link that had most."""
+    times, right, down = paper_mesh(4, 4, 9)
+    source, links, costs = mesh_module.mesh_edges(right, down, (1, 1))
+    network = mesh_module.network_of(100, times.ravel(), links, costs, source, False)
+    plan = hs.layers_mesh(100, times, right, down, source=(1, 1))
+    counts, noise = plan.counts.ravel(), np.random.default_rng(0).uniform(-1e-6, 1e-6, len(links))
+    for flows in (plan.flows / 200 + noise, np.where(links[:, 1] == 0, 1e-12, plan.flows / 200)):
+        exact = network.conserved(counts, flows)
+        comes = np.bincount(links[:, 1], exact, 16) - np.bincount(links[:, 0], exact, 16)
+        comes[source] += 100
+        assert comes == pytest.approx(counts, abs=1e-12)
+        assert (exact >= 0).all()
+
+
 # ---- branch and bound --------------------------------------------------------------------------------------------
 
 
