@@ -39,6 +39,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_star_run.py
 	$(BIN)/python benchmarks/bench_partition.py
 	$(BIN)/python benchmarks/bench_ring.py
+	$(BIN)/python benchmarks/bench_mesh.py
 	$(BIN)/python benchmarks/bench_tasks.py
 	$(BIN)/python benchmarks/bench_layers.py
 

@@ -16,6 +16,7 @@ from .layers import LayersPlan, layers_star
 from .lu import LuPlan, plan_lu
 from .lu_grid import LuGrid, lu_grid
 from .measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
+from .mesh import MeshPlan, layers_mesh, layers_network
 from .outofcore import FilesProduct, matmul_files, plan_files
 from .partition import Partition, partition
 from .pattern import LuPattern, lu_pattern
@@ -71,6 +72,7 @@ __all__ = [
     "LuPlan",
     "MaxTasks",
     "MeasuredPlatform",
+    "MeshPlan",
     "MinTime",
     "Partition",
     "Platform",
@@ -100,6 +102,8 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "layers_star",
+    "layers_mesh",
+    "layers_network",
     "lu_factor",
     "lu_grid",
     "lu_pattern",

@@ -230,7 +230,7 @@ def _run(given: argparse.Namespace) -> None:
 _STUDIES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "ppopp2008": (("all", "reproduce", "reproduce_ppopp2008"),),
     "static2001": (("all", "reproduce_static", "reproduce_static2001"),),
-    "layers": (("star", "reproduce_layers", "reproduce_star"),),
+    "layers": (("star", "reproduce_layers", "reproduce_star"), ("mesh", "reproduce_mesh", "reproduce_layers_mesh")),
 }
 
 

@@ -79,6 +79,8 @@ class Platform:
     links : (p, p) array_like, optional
         links[i][j] is the time per unit of data from worker i to worker j. Without it the platform is a star: a master
         with one link to each worker (its link_cost).
+    shape, right, down : optional
+        Of a mesh, instead of links: as of `Platform.mesh`, with shape = (X, Y) and the workers row by row.
 
     Examples
     --------
@@ -88,7 +90,15 @@ class Platform:
     (3, [3.0, 5.0, 8.0])
     """
 
-    def __init__(self, workers: Iterable[Worker], links: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        workers: Iterable[Worker],
+        links: ArrayLike | None = None,
+        *,
+        shape: Sequence[int] | None = None,
+        right: ArrayLike | None = None,
+        down: ArrayLike | None = None,
+    ) -> None:
         self._workers = tuple(workers)
         if not self._workers:
             raise ValueError("workers is empty: a platform needs at least one worker")
@@ -96,6 +106,16 @@ class Platform:
             if not isinstance(worker, Worker):
                 raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
         self._links = None if links is None else _check.frozen(_link_matrix(links, len(self._workers)))
+        self._shape: tuple[int, int] | None = None
+        self._right = self._down = None
+        if shape is None:
+            if right is not None or down is not None:
+                raise TypeError("right and down need shape: the rows and columns of the mesh")
+            return
+        if links is not None:
+            raise TypeError("a mesh has right and down, not links")
+        self._shape = _mesh_shape(shape, len(self._workers))
+        self._right, self._down = map(_check.frozen, mesh_links(right, down, self._shape))
 
     @classmethod
     def star(
@@ -140,6 +160,40 @@ class Platform:
         times = _check.cycle_times(cycle_times, None)
         return cls(map(Worker, times.tolist()), links)
 
+    @classmethod
+    def mesh(
+        cls,
+        cycle_times: ArrayLike | None = None,
+        right: ArrayLike | None = None,
+        down: ArrayLike | None = None,
+        *,
+        speeds: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Platform:
+        """Workers in X rows and Y columns, each linked to those beside, above and below it.
+
+        Parameters
+        ----------
+        cycle_times : (X, Y) array_like
+            Time per unit of work, > 0 and finite.
+        right : (X, Y - 1) array_like
+            Time per unit of data between each worker and the one to its right, >= 0; left out where there is one column.
+        down : (X - 1, Y) array_like
+            Time per unit of data between each worker and the one below it, >= 0; left out where there is one row.
+        speeds : (X, Y) array_like, optional
+            1 / cycle_times, instead of them.
+        names : sequence of str, optional
+            Row by row.
+        """
+        name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
+        if (cycle_times is None) == (speeds is None):
+            raise TypeError("give either cycle_times or speeds")
+        grid = _check.reals(f"{name} must be an array of real numbers, got {given!r}", given)
+        if grid.ndim != 2 or grid.size == 0:
+            raise ValueError(f"{name} must have rows and columns, got shape {grid.shape}")
+        star = cls.star(**{name: grid.ravel()}, names=names)  # type: ignore[arg-type]
+        return cls(star.workers, shape=grid.shape, right=right, down=down)
+
     @property
     def workers(self) -> tuple[Worker, ...]:
         """The workers in order."""
@@ -147,8 +201,23 @@ class Platform:
 
     @property
     def links(self) -> NDArray[np.float64] | None:
-        """The (p, p) matrix of link costs, or None for a star."""
+        """The (p, p) matrix of link costs, or None for a star or a mesh."""
         return self._links
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Rows and columns of a mesh, else None; its workers are numbered row by row."""
+        return self._shape
+
+    @property
+    def right(self) -> NDArray[np.float64] | None:
+        """(X, Y - 1) link costs along the rows of a mesh, else None."""
+        return self._right
+
+    @property
+    def down(self) -> NDArray[np.float64] | None:
+        """(X - 1, Y) link costs along the columns of a mesh, else None."""
+        return self._down
 
     @property
     def cycle_times(self) -> NDArray[np.float64]:
@@ -183,14 +252,18 @@ class Platform:
             return NotImplemented
         if (self.links is None) != (other.links is None):
             return False
-        same = self.links is None or np.array_equal(self.links, other.links)  # type: ignore[arg-type]
+        if self.shape != other.shape:
+            return False
+        pairs = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
+        same = all(own is None or np.array_equal(own, its) for own, its in pairs)  # type: ignore[arg-type]
         return same and self.workers == other.workers
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         times = ", ".join(f"{t:g}" for t in self.cycle_times[:6]) + (", ..." if len(self) > 6 else "")
-        return f"<Platform: {'star' if self.links is None else 'complete'}, {len(self)} workers, cycle-times {times}>"
+        kind = "complete" if self.links is not None else "star" if self.shape is None else "{} x {} mesh".format(*self.shape)
+        return f"<Platform: {kind}, {len(self)} workers, cycle-times {times}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: what `save` writes."""
@@ -198,6 +271,8 @@ class Platform:
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.links is not None:
             content["links"] = self.links.tolist()
+        if self.shape is not None and self.right is not None and self.down is not None:
+            content |= {"shape": list(self.shape), "right": self.right.tolist(), "down": self.down.tolist()}
         return content
 
     @classmethod
@@ -207,7 +282,8 @@ class Platform:
             raise ValueError("a platform needs a list 'worker' of tables")
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
-        if unknown := set(content) - {"format", "version", "worker", "links"}:
+        places = ("links", "shape", "right", "down")
+        if unknown := set(content) - {"format", "version", "worker", *places}:
             raise ValueError(f"unknown key {sorted(unknown)[0]!r} in a platform")
         workers = []
         for i, table in enumerate(content["worker"]):
@@ -215,7 +291,7 @@ class Platform:
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
-        return cls(workers, content.get("links"))
+        return cls(workers, **{name: content.get(name) for name in places})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (beside it first, then renamed)."""
@@ -268,6 +344,37 @@ def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
         raise ValueError(f"links[{i}][{j}] must be finite and not negative, got {matrix[i, j]:g}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
     return matrix
+
+
+def _mesh_shape(shape: Any, p: int) -> tuple[int, int]:
+    try:
+        rows, columns = shape
+    except (TypeError, ValueError):
+        raise TypeError(f"shape must be the rows and columns of a mesh, got {shape!r}") from None
+    x, y = _check.integer("shape[0]", rows, low=1), _check.integer("shape[1]", columns, low=1)
+    if x * y != p:
+        raise ValueError(f"shape must be that of {p} workers, got {x} x {y}")
+    return x, y
+
+
+def mesh_links(
+    right: ArrayLike | None, down: ArrayLike | None, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Link costs along the rows and the columns of a mesh of that shape; where there can be none, None or [] will do."""
+    x, y = shape
+    found = []
+    for name, given, wanted in (("right", right, (x, y - 1)), ("down", down, (x - 1, y))):
+        costs = _check.reals(f"{name} must be an array of real numbers, got {given!r}", [] if given is None else given)
+        if 0 in wanted and costs.size == 0:
+            costs = np.zeros(wanted)
+        if costs.shape != wanted:
+            was = "None" if given is None else f"shape {costs.shape}"
+            raise ValueError(f"{name} must have shape {wanted} for a mesh of {x} x {y} nodes, got {was}")
+        if (bad := ~((costs >= 0) & np.isfinite(costs))).any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(f"{name}[{i}][{j}] must be finite and not negative, got {costs[i, j]:g}")
+        found.append(costs)
+    return found[0], found[1]
 
 
 def _toml(content: dict[str, Any]) -> str:

@@ -708,8 +708,10 @@ class Pool:
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
     ) -> LuPlan:
-        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform. The links of
-        a pool's platform count where it is emulated: real workers share their memory."""
+        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform.
+
+        The links of the pool's platform count where it is emulated: real workers share their memory.
+        """
         kind = np.dtype(dtype)
         if link_costs is None and not self._emulate:
             link_costs = 0.0

@@ -444,8 +444,8 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
             raise TypeError("links must not be given with a Platform that has links")
         return given.links.copy()
     if links is None:
-        star = ": the Platform is a star" if isinstance(given, Platform) else ""
-        raise TypeError(f"links must be given{star}")
+        kind = "" if not isinstance(given, Platform) else ": the Platform is a " + ("star" if given.shape is None else "mesh")
+        raise TypeError(f"links must be given{kind}")
     if np.isscalar(links):
         number = _check.number("links", links, low=0.0)
         return np.broadcast_to(np.float64(number), (p, p))

@@ -355,6 +355,8 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
         raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
     if platform.links is not None:
         raise ValueError("platform must be a star: the master's links are needed, got links between the workers")
+    if platform.shape is not None:
+        raise ValueError("platform must be a star: the master's links are needed, got a mesh")
     for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
         if (values > _MOST).any():
             raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")

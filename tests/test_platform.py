@@ -168,6 +168,72 @@ def test_complete():
     assert platform.links[0, 1] == 1.0
 
 
+def test_mesh():
+    right, down = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0, 7.0]])
+    platform = Platform.mesh([[1, 2, 3], [4, 5, 6]], right, down, names="abcdef")
+    assert platform.shape == (2, 3)
+    assert platform.cycle_times.tolist() == [1, 2, 3, 4, 5, 6]
+    assert platform.names == tuple("abcdef")
+    assert platform.links is None
+    assert "2 x 3 mesh, 6 workers" in repr(platform)
+    right[0, 0] = 99.0
+    assert platform.right.tolist() == [[1, 2], [3, 4]]
+    assert platform.down.tolist() == [[5, 6, 7]]
+    for array in (platform.right, platform.down):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 1.0
+    assert Platform.mesh(speeds=[[1, 2]], right=[[3]]) == Platform.mesh([[1, 0.5]], [[3]], [])
+    star = Platform.star([1, 2])
+    assert (star.shape, star.right, star.down) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, TypeError, "give either cycle_times or speeds"),
+        ({"cycle_times": [[1]], "speeds": [[1]]}, TypeError, "give either cycle_times or speeds"),
+        ({"cycle_times": [1, 2]}, ValueError, r"cycle_times must have rows and columns, got shape \(2,\)"),
+        ({"cycle_times": [[]]}, ValueError, r"cycle_times must have rows and columns, got shape \(1, 0\)"),
+        ({"speeds": [["1", "2"]]}, TypeError, "speeds must be an array of real numbers"),
+        ({"cycle_times": [[1, 0]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be positive"),
+        ({"cycle_times": [[1, INF]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be finite"),
+        ({"cycle_times": [[1, 2]], "right": [[1]], "names": "a"}, ValueError, "names must have 2 entries, got 1"),
+        ({"cycle_times": [[1, 2]]}, ValueError, r"right must have shape \(1, 1\) for a mesh of 1 x 2 nodes, got None"),
+        ({"cycle_times": [[1], [2]], "down": [1]}, ValueError, r"down must have shape \(1, 1\) .* got shape \(1,\)"),
+        ({"cycle_times": [[1], [2]], "right": [[1]], "down": [[1]]}, ValueError, r"right must have shape \(2, 0\)"),
+        ({"cycle_times": [[1, 2]], "right": [[NAN]]}, ValueError, r"right\[0\]\[0\] must be finite and not negative, got nan"),
+        ({"cycle_times": [[1], [2]], "down": [[-1]]}, ValueError, r"down\[0\]\[0\] must be finite and not negative, got -1"),
+        ({"cycle_times": [[1, 2]], "right": [["x"]]}, TypeError, "right must be an array of real numbers"),
+    ],
+)
+def test_mesh_refuses(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Platform.mesh(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"right": [[1]]}, TypeError, "right and down need shape"),
+        ({"shape": (1, 2), "right": [[1]], "links": [[0, 1], [1, 0]]}, TypeError, "a mesh has right and down, not links"),
+        ({"shape": 2, "right": [[1]]}, TypeError, "shape must be the rows and columns of a mesh, got 2"),
+        ({"shape": (2, 2)}, ValueError, "shape must be that of 2 workers, got 2 x 2"),
+        ({"shape": (0, 2)}, ValueError, r"shape\[0\] must be in \[1, "),
+    ],
+)
+def test_platform_refuses_shapes(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Platform([Worker(1), Worker(2)], **arguments)
+
+
+def test_a_mesh_is_no_star():
+    mesh = Platform.mesh([[1, 2]], [[3]])
+    with pytest.raises(ValueError, match="platform must be a star: .* got a mesh"):
+        hs.plan_product(2, 2, 2, mesh)
+    with pytest.raises(TypeError, match="links must be given: the Platform is a mesh"):
+        hs.slice_ring(mesh, work=1, volume=1)
+
+
 def test_platform_cannot_be_changed():
     given_times = np.array([1.0, 2.0])
     platform = Platform.complete(given_times, [[0, 1], [1, 0]])
@@ -179,7 +245,7 @@ def test_platform_cannot_be_changed():
         if array.flags.writeable:  # then it is a copy
             array[:] = 7.0
     platform.to_dict()["worker"][0]["cycle_time"] = 7.0
-    for name in ("workers", "links", "cycle_times", "speeds", "link_costs", "memory", "names"):
+    for name in ("workers", "links", "shape", "right", "down", "cycle_times", "speeds", "link_costs", "memory", "names"):
         with pytest.raises(AttributeError):
             setattr(platform, name, None)
     assert platform.to_dict() == before
@@ -203,6 +269,9 @@ def test_equality():
         Platform.star([1, 2], names="ab"),
         Platform.complete([1, 2], links),
         Platform.complete([1, 2], [[0, 1], [2, 0]]),
+        Platform.mesh([[1, 2]], [[1]]),
+        Platform.mesh([[1], [2]], down=[[1]]),
+        Platform.mesh([[1], [2]], down=[[2]]),
     ]
     for i, platform in enumerate(different):
         assert [platform == other for other in different] == [i == j for j in range(len(different))]
@@ -299,7 +368,12 @@ workers = st.builds(
 def platforms(draw):
     own = draw(st.lists(workers, min_size=1, max_size=5))
     p = len(own)
-    row = st.lists(st.floats(0, MOST), min_size=p, max_size=p)
+    cost = st.floats(0, MOST)
+    if draw(st.booleans()):
+        x = draw(st.sampled_from([x for x in range(1, p + 1) if p % x == 0]))
+        right, down = ([[draw(cost) for _ in range(b)] for _ in range(a)] for a, b in ((x, p // x - 1), (x - 1, p // x)))
+        return Platform(own, shape=(x, p // x), right=right, down=down)
+    row = st.lists(cost, min_size=p, max_size=p)
     return Platform(own, draw(st.one_of(st.none(), st.lists(row, min_size=p, max_size=p))))
 
 

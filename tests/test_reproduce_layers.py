@@ -119,6 +119,7 @@ def test_plot(small):
 def test_command(tmp_path, capsys, monkeypatch, small):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr("hetsched.reproduce_layers.reproduce_star", lambda: small)
+    monkeypatch.setattr("hetsched.reproduce_mesh.reproduce_layers_mesh", lambda: small)
     assert cli.main(["reproduce", "layers", "-o", str(tmp_path / "f.png")]) == 0
     assert "6a: LBP below NRRP" in capsys.readouterr().out
     parts = [part for part, _, _ in cli._STUDIES["layers"]]

@@ -1,0 +1,138 @@
+"""Slow oracles of layers on a network: a replay in fractions, the paper's program with SciPy, all counts, all sets of links."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+
+def replay(plan):
+    """Checks a plan by the model alone; waits for unused links only where the plan does. Returns the makespan."""
+    n, p = plan.n, len(plan.cycle_times)
+    counts, starts, finishes = (getattr(plan, name).ravel().tolist() for name in ("counts", "start", "finish"))
+    flows = [Fraction(f) for f in plan.flows.tolist()]
+    links = [tuple(pair) for pair in plan.links.tolist()]
+    costs = [Fraction(c) for c in plan.link_costs.tolist()]
+    scale = Fraction(2 * n * n)
+    assert all(k >= 0 for k in counts)
+    assert abs(sum(map(Fraction, counts)) - n) <= n * Fraction(1, 10**12)
+    assert all(f >= 0 for f in flows)
+    latest = Fraction(0)
+    for v in range(p):
+        comes = sum((f for f, (_, head) in zip(flows, links, strict=True) if head == v), Fraction(0))
+        goes = sum((f for f, (tail, _) in zip(flows, links, strict=True) if tail == v), Fraction(0))
+        kept = 2 * n * Fraction(counts[v])
+        if v == plan.source:
+            assert comes == 0
+            assert abs(goes + kept - scale) <= scale / 10**12
+            assert plan.source_computes or kept == 0
+            assert starts[v] == 0
+        else:
+            assert abs(comes - goes - kept) <= scale / 10**12
+        arrivals = [
+            Fraction(starts[tail]) + f * c for f, c, (tail, head) in zip(flows, costs, links, strict=True) if head == v and f > 0
+        ]
+        start = Fraction(starts[v])
+        assert all(start >= arrival * (1 - Fraction(1, 10**12)) for arrival in arrivals)
+        assert finishes[v] >= starts[v]
+        if counts[v] > 0:
+            end = start + Fraction(counts[v]) * n * n * Fraction(float(plan.cycle_times[v]))
+            assert abs(end - Fraction(finishes[v])) <= end / 10**12
+            latest = max(latest, end)
+        else:
+            assert finishes[v] == starts[v]
+    assert abs(latest - Fraction(plan.makespan)) <= latest / 10**12
+    return float(latest)
+
+
+def program(n, times, links, source=0, *, source_computes=False, counts=None, whole=False, gap=0.0):
+    """Makespan of MFT-LBP by (48) to (59) in its own units, with elements and SciPy; counts fixes the layers."""
+    p, m = len(times), len(links)
+    k, start, finish, flow, last = 0, p, 2 * p, 3 * p, 3 * p + m
+    columns = 3 * p + m + 1
+    scale = n * n * max(t for t in times if np.isfinite(t))  # of times
+
+    def row(**entries):
+        values = np.zeros(columns)
+        for name, amount in entries.items():
+            values[int(name[1:])] += amount
+        return values
+
+    upper, equal, right = [], [], []
+    for e, (tail, head, cost) in enumerate(links):  # T_s(tail) + phi z <= T_s(head)
+        line = np.zeros(columns)
+        line[start + tail] += 1
+        line[start + head] -= 1
+        line[flow + e] += cost * 2 * n / scale  # flows in units of 2 n
+        upper.append(line)
+    for v in range(p):
+        equal.append(row(**{f"c{finish + v}": 1.0, f"d{start + v}": -1.0}))
+        works = np.isfinite(times[v]) and (v != source or source_computes)
+        equal[-1][k + v] = -n * n * times[v] / scale if works else 0.0
+        right.append(0.0)
+        upper.append(row(**{f"c{finish + v}": 1.0, f"d{last}": -1.0}))
+        balance = np.zeros(columns)
+        for e, (tail, head, _) in enumerate(links):
+            balance[flow + e] += (head == v) - (tail == v)
+        balance[k + v] = -1.0
+        equal.append(balance)
+        right.append(-float(n) if v == source else 0.0)
+        if counts is not None:
+            equal.append(row(**{f"c{k + v}": 1.0}))
+            right.append(float(counts[v]))
+    able = [np.isfinite(times[v]) and (v != source or source_computes) for v in range(p)]
+    low, high = np.zeros(columns), np.full(columns, np.inf)
+    high[:p] = np.where(able, n, 0.0)
+    high[start + source] = 0.0
+    goal = row(**{f"c{last}": 1.0})
+    if whole:
+        constraints = [LinearConstraint(np.array(equal), right, right)]
+        if upper:
+            constraints.append(LinearConstraint(np.array(upper), -np.inf, 0.0))
+        kinds = (np.arange(columns) < p).astype(int)
+        found = milp(goal, integrality=kinds, bounds=Bounds(low, high), constraints=constraints, options={"mip_rel_gap": gap})
+    else:
+        found = linprog(
+            goal, np.array(upper), np.zeros(len(upper)), np.array(equal), right, np.stack([low, high], 1), method="highs"
+        )
+    assert found.status == 0, found.message
+    return found.fun * scale
+
+
+def all_counts(n, able):
+    """Every way to divide n layers among those who may have some."""
+    places = [v for v, may in enumerate(able) if may]
+    for bars in combinations(range(n + len(places) - 1), len(places) - 1):
+        ends = (-1, *bars, n + len(places) - 1)
+        counts = [0] * len(able)
+        for v, low, high in zip(places, ends[:-1], ends[1:], strict=True):
+            counts[v] = high - low - 1
+        yield counts
+
+
+def best_counts(n, times, links, source=0, *, source_computes=False):
+    """The least makespan over all whole counts."""
+    able = [np.isfinite(t) and (v != source or source_computes) for v, t in enumerate(times)]
+    options = {"source_computes": source_computes}
+    return min(program(n, times, links, source, counts=counts, **options) for counts in all_counts(n, able))
+
+
+def best_links(n, times, links, source=0, *, whole):
+    """The least makespan over all sets of links; nodes that are not reached get nothing."""
+    best = np.inf
+    for size in range(1, len(links) + 1):
+        for chosen in combinations(links, size):
+            reached = {source}
+            while True:
+                more = reached | {head for tail, head, _ in chosen if tail in reached}
+                if more == reached:
+                    break
+                reached = more
+            own = [t if v in reached else np.inf for v, t in enumerate(times)]
+            if any(np.isfinite(own[v]) for v in reached - {source}):
+                inner = [link for link in chosen if link[0] in reached]
+                best = min(best, program(n, own, inner, source, whole=whole))
+    return best
