@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -63,6 +63,8 @@ def test_integers_are_exact(costs, maximize):
 
 
 @settings(deadline=None, max_examples=300)
+@example(costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.3, 0.0], [0.0, 1.0, 0.0, 0.3, 0.0]], maximize=True)
+@example(costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.3, 0.0, 0.0, 0.3, 0.0]], maximize=True)
 @given(costs=matrices(real), maximize=st.booleans())
 def test_reals(costs, maximize):
     found = hs.assign(costs, maximize)

@@ -178,7 +178,8 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
         x->dist[j] = LARGEST, x->v[j] = DONE;
     }
     for (int32_t k = 0; k < ready; k++) {
-        x->v[x->done[k]] = x->kept[2 * k] + (x->kept[2 * k + 1] - lowest);
+        const cost_t fall = lowest - x->kept[2 * k + 1]; /* rounding may have let the distances fall: prices never rise */
+        x->v[x->done[k]] = x->kept[2 * k] - (fall > 0 ? fall : 0);
         x->from[x->done[k]] = x->kept_from[k];
     }
     if (end < 0) return false;
