@@ -2,7 +2,7 @@
 our own dgemm.
 
 SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take
-turns: a pause until the last one's threads have gone to sleep, one call to warm up if they are short, then timed calls. Rates are
+turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. Rates are
 of the fastest call of each (what a busy machine leaves of it). Input by columns, both look for NaN.
 
 StarPU is its lu_implicit_example (Debian's starpu-examples), which does not pivot, with the block size that is fastest;
@@ -175,13 +175,12 @@ def main() -> None:
                     "matmul": lambda a=a, out=out, pool=pool: pool.matmul(a, a, out=out),
                 }
                 times: dict[str, list[float]] = {name: [] for name in calls}
-                repeats = max(1, min(20, int(3e9 / n**3)))
+                repeats = max(1, min(20, int(6e10 / n**3)))
                 others = dict.fromkeys(peers, 0.0)
                 for turn in range(given.rounds):
                     for name, call in calls.items():
                         time.sleep(PAUSE)
-                        if n < 3000:
-                            call()
+                        call()  # memory that the last one gave back takes its time to come again
                         for _ in range(repeats):
                             start = time.perf_counter()
                             call()
