@@ -231,7 +231,7 @@ class MeasuredPlatform(Platform):
 
     def table(self) -> str:
         """The profiles in columns, GFLOP/s and spread."""
-        lines = []
+        lines = ["GFLOP/s by size, median ± spread"]
         for kernel in KERNELS:
             for dtype in self.at_once:
                 found = [x for (_, k, d), x in self.profiles.items() if (k, d) == (kernel, dtype)]
