@@ -264,3 +264,13 @@ def test_given_cuboids_run():
                 pool.run(hs.cuboids([1, 2, 3], shape=(10, 12, 14)), A, B)
             with pytest.raises(ValueError, match="plan has n = 9, which is neither k = 28"):
                 pool.run(hs.layers_star(9, [1, 2, 3, 4]), A, B)
+
+
+@pytest.mark.parametrize("method", ["auto", "columns", "rows", "rectangles", "layers", "cuboids", "best"])
+def test_matmul_takes_a_method(method):
+    rng = np.random.default_rng(2)
+    for m, k, n in ((40, 30, 50), (9, 6000, 8)):
+        A, B = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+        np.testing.assert_allclose(hs.matmul(A, B, method=method), A @ B, rtol=0, atol=1e-10)
+    with pytest.raises(ValueError, match="method must be one of auto, columns, .* got 'some'"):
+        hs.matmul(A, B, method="some")
