@@ -162,8 +162,14 @@ class MeasuredPlatform(Platform):
         self._record = record
         names = [f"worker {i}" if cpu is None else f"cpu {cpu}" for i, cpu in enumerate(self.cpus)]
         main = self.at_once[main_dtype(self.at_once)]
-        if any(len(x.gflops) != len(names) for x in self.at_once.values()):
+        if any(len(x) != len(names) for once in self.at_once.values() for x in (once.gflops, once.alone, once.share)):
             raise ValueError("a measurement needs one speed per worker")
+        for found in self.profiles.values():
+            if (
+                not 0 <= found.worker < len(names)
+                or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
+            ):
+                raise ValueError("a profile needs a worker, and one speed per size")
         super().__init__([Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)])
 
     @property
@@ -365,7 +371,7 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
         if not 0 <= time.time() - record["measured"] < max_age:
             return None
         return MeasuredPlatform(record)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
         return None  # not there, or broken: it is written anew
 
 

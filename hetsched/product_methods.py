@@ -94,7 +94,7 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
             raise ValueError(f"communication {task.communication!r} has steps along the inner dimension, which {name!r} divides")
         if m and n and k:
             return _layers(task) if name == "layers" else _cuboids(task, search)
-        name = "columns"  # nothing to divide
+        name = "columns"  # there is nothing to divide
     return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
 
 
@@ -139,7 +139,7 @@ def plan_of_partition(
     if communication not in COMMUNICATION:
         raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
     rows, cols = given.shape
-    block = -(-m // rows)
+    block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
         raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
@@ -161,8 +161,8 @@ def plan_of_boxes(
     if p != len(platform):
         raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
     if isinstance(given, LayersPlan):
-        block = -(-k // max(given.n, 1))
-        if -(-k // max(block, 1)) != given.n:
+        block = max(1, -(-k // max(given.n, 1)))
+        if -(-k // block) != given.n:
             raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
         boxes = np.zeros((p, 7), np.int64)
         boxes[:, 0], boxes[:, 3], boxes[:, 6] = np.arange(p), block * given.displs, block * given.counts
@@ -171,14 +171,16 @@ def plan_of_boxes(
     elif given.shape is None:
         raise ValueError("plan has boxes of the unit cube: give cuboids() a shape")
     else:
-        block = -(-m // given.shape[0])
+        block = max(1, -(-m // given.shape[0]))
         if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
             raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
         boxes = np.concatenate((np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1)
     if communication not in COMMUNICATION or COMMUNICATION[communication][0]:
         raise ValueError(f"communication must be one of once, scss, sccs, pccs, pcss for such a plan, got {communication!r}")
-    name = "layers" if isinstance(given, LayersPlan) else "cuboids"
-    return in_layers(name, boxes, Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False))
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
+    if not (m and n and k):
+        return _by_method("columns", task, search=False)  # nothing to divide
+    return in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:

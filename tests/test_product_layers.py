@@ -168,6 +168,20 @@ def test_nan_in_out_does_not_matter():
     assert (out == 20000).all()
 
 
+def test_plans_of_nothing():
+    """No inner dimension: C is only scaled. No rows: the plan's shape is what is wrong."""
+    with hs.Pool(2) as pool:
+        plan = hs.layers_star(0, [1, 1])
+        A = np.ones((4, 0))
+        assert (pool.run(plan, A, A.T) == 0).all()
+        assert (pool.run(plan, A, A.T, np.full((4, 4), 7.0)) == 0).all()
+        assert (pool.run(plan, A, A.T, np.full((4, 4), 7.0), beta=2.0) == 14).all()
+        assert pool.run(hs.layers_star(3, [1, 1]), np.ones((0, 3)), np.ones((3, 2))).shape == (0, 2)
+        for plan in (hs.partition([1, 1], shape=(4, 5)), hs.cuboids([1, 1], shape=(4, 5, 3))):
+            with pytest.raises(ValueError, match="plan has shape"):
+                pool.run(plan, np.zeros((0, 3)), np.zeros((3, 5)))
+
+
 def test_same_plan_same_bits():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((30, 4000)), rng.standard_normal((4000, 30))

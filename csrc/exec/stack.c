@@ -25,6 +25,7 @@ int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
         if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
     }
     const int64_t *rows = run->sum_rows;
+    if (run->cooperative && (rows || run->sum_receive)) return 0; /* who takes part is not known before */
     if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
     for (int32_t w = 0; w < workers; w++) {
         if (rows && rows[w] > rows[w + 1]) return 0;
@@ -156,11 +157,13 @@ static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
     return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
 }
 
-/* Who has taken a box has joined before; who joins later finds none, and comes at once. */
+/* Who has taken a box has joined before; who joins later finds none, and comes at once. In this order: an arrival between the two
+ * would else stand for somebody who still works. */
 static int all_arrived(const void *what)
 {
     const hs__stack *stack = what;
-    return __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST) >= __atomic_load_n(&stack->joined, __ATOMIC_SEQ_CST);
+    const int32_t arrived = __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST);
+    return arrived >= __atomic_load_n(&stack->joined, __ATOMIC_SEQ_CST);
 }
 
 void hs__stack_join(hs__stack *stack)

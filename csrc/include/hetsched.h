@@ -853,7 +853,7 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
  *               each worker does its own boxes, alone.
  *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
- *               Then cooperative asks for boxes of the whole of C, and early workers take boxes over
+ *               Then cooperative asks for boxes of the whole of C, early workers take boxes over, and the two below are NULL
  *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
  *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
  *               the last box; or NULL

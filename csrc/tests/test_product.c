@@ -206,7 +206,15 @@ static void refused_layers(hs_pool *pool)
     const double never[] = {0, INFINITY, 0, 0, 0, 0};
     run.sum_rows = NULL, run.sum_receive = never;
     CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
-    run.sum_receive = NULL, boxes[0].worker = 3, run.cooperative = 1;
+    const double at_once[6] = {0};
+    const int64_t even[] = {0, 3, 5, 8};
+    run.cooperative = 1, run.sum_receive = at_once;
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* workers that may have no part in it */
+    run.sum_receive = NULL, run.sum_rows = even;
+    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    run.sum_rows = NULL;
+    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    boxes[0].worker = 3;
     CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
 }
 
