@@ -28,11 +28,10 @@ static void swap_strides(int64_t *x, int64_t *y)
 
 int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
 {
-    static const size_t sizes[] = {4, 8, 8, 16};
     if (box->height == 0 || box->width == 0) return 0;
     const int real_type = p->dtype & 1, complex = p->dtype >> 1;
     const hs__blocking *blocking = &kernel->real[real_type];
-    const size_t e = sizes[p->dtype];
+    const size_t e = hs__element_bytes(p->dtype);
     *x = (hs__panel_product){.kernel = blocking, .complex = complex, .element = e, .m = box->height, .n = box->width, .k = box->length};
     x->a = (const char *)p->a + (ptrdiff_t)e * (box->row * p->a_row_stride + box->depth * p->a_col_stride);
     x->b = (const char *)p->b + (ptrdiff_t)e * (box->depth * p->b_row_stride + box->col * p->b_col_stride);

@@ -23,6 +23,9 @@ typedef struct hs__panel_product {
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
 
+/* Of one element of an hs_dtype. */
+static inline size_t hs__element_bytes(int32_t dtype) { return (size_t)4 << (dtype & 1) << (dtype >> 1); }
+
 /* C <- beta C for rows x cols elements from `origin` elements on; with beta 0 the old content does not matter. */
 void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2]);
 

@@ -40,15 +40,6 @@ typedef struct {
     int32_t status;       /* atomic: the first failure */
 } job;
 
-static double cpu_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static size_t element_bytes(int32_t dtype) { return (size_t)4 << (dtype & 1) << (dtype >> 1); }
-
 /* Memory of this thread's, so that it is near the core; freed by bench_close. */
 static void *take(bench *b, int slot, size_t bytes)
 {
@@ -71,7 +62,7 @@ static void fill(void *memory, size_t bytes, int32_t dtype)
 static int open_gemm(bench *b)
 {
     const int64_t n = b->size;
-    const size_t bytes = (size_t)(n * n) * element_bytes(b->dtype);
+    const size_t bytes = (size_t)(n * n) * hs__element_bytes(b->dtype);
     char *operands = take(b, 0, 3 * bytes);
     if (!operands) return 0;
     fill(operands, 3 * bytes, b->dtype);
@@ -142,11 +133,11 @@ static double once(bench *b, int32_t kernel)
 {
     static const int never = 0;
     if (kernel != HS_MEASURE_GEMM) memcpy(b->block.slices, b->given, b->bytes);
-    const double start = b->by_own_clock ? cpu_clock() : hs_clock();
+    const double start = b->by_own_clock ? hs__cpu_clock() : hs_clock();
     if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->memory[1], b->memory[2], &never);
     else if (kernel == HS_MEASURE_PANEL) factor(b);
     else hs__lu_update(&b->type, &b->panel, &b->block, b->pivots, b->work, &b->member);
-    return (b->by_own_clock ? cpu_clock() : hs_clock()) - start;
+    return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
 }
 
 /* ---- the workers ------------------------------------------------------------------------------------------------ */
@@ -166,7 +157,7 @@ static void repeat(job *j, bench *b, int32_t worker)
     __atomic_add_fetch(&j->ready, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&j->ready, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) hs__relax(&rounds);
 
-    const double start = hs_clock(), cpu_start = cpu_clock();
+    const double start = hs_clock(), cpu_start = hs__cpu_clock();
     int32_t count = 0;
     do {
         double sum = 0.0;
@@ -174,7 +165,7 @@ static void repeat(job *j, bench *b, int32_t worker)
         times[count++] = sum / batch;
     } while (count < what->capacity && !cancelled(j) && (count < what->least || hs_clock() - start < what->seconds));
     what->elapsed[worker] = hs_clock() - start;
-    what->busy[worker] = cpu_clock() - cpu_start;
+    what->busy[worker] = hs__cpu_clock() - cpu_start;
     what->count[worker] = count;
     what->batch[worker] = batch;
 

@@ -11,7 +11,7 @@
 /* A member looks this long for another's progress before it sleeps. */
 static const double spin_seconds = 50e-6;
 
-static double cpu_clock(void)
+double hs__cpu_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -55,7 +55,7 @@ hs_status hs__course_end(hs__course *course)
 
 hs__member hs__member_start(hs__course *course, int32_t worker, int is_caller)
 {
-    const double cpu_start = course->run->busy ? cpu_clock() : 0.0;
+    const double cpu_start = course->run->busy ? hs__cpu_clock() : 0.0;
     return (hs__member){.course = course, .worker = worker, .is_caller = is_caller, .box = -1, .event = -1, .cpu_start = cpu_start};
 }
 
@@ -66,7 +66,7 @@ void hs__member_end(hs__member *self)
     const double now = hs__since_start(self->course);
     if (run->finish) run->finish[w] = now;
     if (run->late) run->late[w] = run->pace ? now - self->deadline : 0.0;
-    if (run->busy) run->busy[w] = cpu_clock() - self->cpu_start;
+    if (run->busy) run->busy[w] = hs__cpu_clock() - self->cpu_start;
 }
 
 int hs__cancelled(const hs__course *course) { return __atomic_load_n(&course->cancel, __ATOMIC_RELAXED); }

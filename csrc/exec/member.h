@@ -16,6 +16,9 @@ typedef struct hs__course {
     int64_t total;
 } hs__course;
 
+/* Seconds of a core that this thread has had. */
+double hs__cpu_clock(void);
+
 /* One worker of it. box is what it works on; event the index of its last event, -1 for none; deadline when a paced worker ends
  * what it has begun, in seconds from the start. */
 typedef struct hs__member {

@@ -6,8 +6,6 @@
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static size_t element_bytes(int32_t dtype) { return (size_t)4 << ((dtype & 1) + (dtype >> 1)); }
-
 /* The first box of each worker, whose part of C is that of all its boxes; NULL without any. */
 static const hs_box *box_of(const hs_run *run, int32_t worker)
 {
@@ -39,7 +37,7 @@ int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
 static void lay_out(hs__layer *layer, const hs_product *p)
 {
     enum { SPREAD = 4096, LINE = 64 };
-    const size_t element = element_bytes(p->dtype);
+    const size_t element = hs__element_bytes(p->dtype);
     const int by_columns = p->c_row_stride == 1 && p->c_col_stride != 1;
     int64_t line = by_columns ? layer->height : layer->width;
     if ((size_t)line * element % SPREAD == 0) line += (int64_t)(LINE / element);
@@ -65,7 +63,7 @@ hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_r
             lay_out(layer, product);
             size_t bytes;
             const int64_t lines = layer->row_stride == 1 ? b->width : b->height, line = layer->row_stride * layer->col_stride;
-            if (__builtin_mul_overflow((size_t)lines * element_bytes(product->dtype), (size_t)line, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
+            if (__builtin_mul_overflow((size_t)lines * hs__element_bytes(product->dtype), (size_t)line, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
             bytes = (bytes + PAGE - 1) / PAGE * PAGE;
             if (pass) next += bytes;
             else if (__builtin_add_overflow(total, bytes, &total)) goto no_memory;
@@ -121,7 +119,7 @@ ADD(add_double, double)
 static double add_layer(const hs_product *p, const hs__layer *layer, int64_t first, int64_t end)
 {
     const int complex = p->dtype >> 1;
-    const size_t element = element_bytes(p->dtype);
+    const size_t element = hs__element_bytes(p->dtype);
     const int64_t from = larger(first, layer->row), to = smaller(end, layer->row + layer->height);
     if (!layer->begun || from >= to) return 0.0;
     const int by_columns = layer->row_stride == 1;
@@ -185,7 +183,7 @@ void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
     if (hs__cancelled(self->course) || p->m == 0) return;
 
     self->box = run->box_count;
-    const int64_t band = larger(1, BAND / (int64_t)(element_bytes(p->dtype) * (size_t)larger(p->n, 1)));
+    const int64_t band = larger(1, BAND / (int64_t)(hs__element_bytes(p->dtype) * (size_t)larger(p->n, 1)));
     if (run->pace)
         for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, stack->of[w].deadline);
     double start = run->pace ? self->deadline : hs__since_start(self->course), transfer_end = start;
