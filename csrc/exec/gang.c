@@ -318,16 +318,13 @@ int64_t hs__gang_tiles(const hs__gang *gang)
 
 static int cancelled(const hs__gang *gang) { return __atomic_load_n(gang->cancel, __ATOMIC_RELAXED); }
 
-/* Looks for what another member has to do first; now and then it lets the calling thread see to its duties. */
-static void look_again(unsigned *rounds, const hs__member_hooks *hooks)
-{
-    hs__relax(rounds);
-    if (hooks->idle && *rounds % 1024 == 0) hooks->idle(hooks->context);
-}
-
+/* For what other members have to do first. */
 static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value, const hs__member_hooks *hooks)
 {
-    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) look_again(&rounds, hooks);
+    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) {
+        hs__relax(&rounds);
+        if (hooks->idle && rounds % 1024 == 0) hooks->idle(hooks->context);
+    }
 }
 
 void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
@@ -360,8 +357,9 @@ static int32_t take_tile(int64_t *queue, int from_back, int32_t leave)
     }
 }
 
-void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks)
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks)
 {
+    double done = 0.0;
     const hs__panel_product *x = &gang->x;
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
@@ -383,16 +381,19 @@ void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member
             const int all = offset == 0 || last || !__atomic_load_n(&gang->present[victim], __ATOMIC_RELAXED);
             for (int32_t id; (id = take_tile(&queues[victim], offset > 0, !all)) >= 0 && !cancelled(gang);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
-                const int64_t before = panel->level / x->depth; /* the earlier levels of this tile, maybe in other hands */
-                for (unsigned rounds = 0; __atomic_load_n(&t->done, __ATOMIC_ACQUIRE) < before && !cancelled(gang);) look_again(&rounds, hooks);
+                const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
+                wait_until(gang, &t->done, before, hooks);
                 if (cancelled(gang)) break;
                 double start = hooks->tile ? hs_clock() : 0.0;
                 compute_tile(x, panel, t, &have, block, packed);
                 __atomic_store_n(&t->done, before + 1, __ATOMIC_RELEASE);
                 __atomic_add_fetch(&panel->finished, 1, __ATOMIC_RELEASE);
                 __atomic_add_fetch(gang->work_done, 1, __ATOMIC_RELAXED);
-                if (hooks->tile) hooks->tile(hooks->context, flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels, start);
+                const double flops = flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels;
+                done += flops;
+                if (hooks->tile) hooks->tile(hooks->context, flops, start);
             }
         }
     }
+    return done;
 }

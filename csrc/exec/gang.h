@@ -42,7 +42,7 @@ size_t hs__block_bytes(const hs__panel_product *x);
 /* A tile of C within the columns of one panel of B. */
 typedef struct hs__tile {
     int64_t row, rows, col, cols;
-    int64_t done; /* atomic: panels that have been added to it */
+    int32_t done; /* atomic: panels that have been added to it */
 } hs__tile;
 
 typedef struct hs__panel {
@@ -77,8 +77,8 @@ typedef struct hs__member_hooks {
     void *context;
 } hs__member_hooks;
 
-/* The part of one member; returns when nothing is left for it to take. block is its buffer for A. */
-void hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks);
+/* The part of one member, until nothing is left for it to take; returns its flops. block is its buffer for A. */
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks);
 
 /* Waits until the others have finished theirs: then the buffers and C are free for the next box. */
 void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks);

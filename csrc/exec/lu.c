@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "../allocate/lu.h"
@@ -20,11 +21,10 @@ typedef struct {
 
 typedef struct {
     hs__course course;
-    hs_pool *pool;
     hs_lu *lu;
     hs__lu_type type;
     hs__lu_blocks blocks;
-    int32_t workers, buffers, dynamic, spins;
+    int32_t workers, buffers, dynamic;
     column *column;        /* [count] */
     hs__lu_panel *panel;   /* [panels] */
     int32_t *finished;     /* [panels] atomic: blocks that the panel has updated */
@@ -32,6 +32,7 @@ typedef struct {
     double *sent;          /* with links [panels * p] when its messages begin */
     hs__lu_ports ports;
     int32_t *owner;        /* [count] */
+    double *done_by;       /* [workers] work of the updates */
     int32_t factored;      /* atomic: panels */
     int32_t taken;         /* atomic: panels that are factored or being factored */
     int32_t stored;        /* atomic: blocks taken to be copied back */
@@ -63,9 +64,8 @@ static void tell(job *j)
 /* What a worker waits for: a counter that is to reach a value. */
 static void pause_until(job *j, hs__member *self, const int32_t *counter, int32_t value, unsigned *rounds)
 {
-    if (j->spins) {
-        hs__relax(rounds);
-        if (*rounds % 1024 == 0) hs__attend(self);
+    if (hs__pool_spins(j->course.pool)) {
+        hs__look_again(self, rounds);
         return;
     }
     /* Either this sees the counter, or who counts sees that this is asleep: both sides store, then load. */
@@ -79,7 +79,7 @@ static void pause_until(job *j, hs__member *self, const int32_t *counter, int32_
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
-static char *work_of(const job *j, const hs__member *self) { return hs__pool_scratch(j->pool, j->workers + self->worker, 0); /* sized before the run */ }
+static char *work_of(const job *j, const hs__member *self) { return hs__pool_scratch(j->course.pool, j->workers + self->worker, 0); /* sized before the run */ }
 
 /* Where the due time of panel k for a worker is. */
 static size_t due_at(const job *j, int32_t k, int32_t worker) { return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k; }
@@ -137,7 +137,9 @@ static void update(job *j, hs__member *self, int32_t k, int32_t block)
     } else {
         const double start = hs__since_start(&j->course);
         hs__lu_update(&j->type, &j->panel[k], &j->column[block].columns, j->lu->pivots, work_of(j, self), self);
-        end_task(j, self, k, block, start, hs__lu_update_work(&j->blocks, k, block));
+        const double work = hs__lu_update_work(&j->blocks, k, block);
+        j->done_by[self->worker] += work;
+        end_task(j, self, k, block, start, work);
     }
     store(&j->column[block].done, k + 1);
     if (k >= 0) __atomic_add_fetch(&j->finished[k], 1, __ATOMIC_SEQ_CST);
@@ -301,10 +303,10 @@ static hs_status prepare(job *j)
         own = needs > own ? needs : own;
         slices += (size_t)((hs__lu_width(b, i) + across - 1) / across);
     }
-    char *shared = hs__pool_scratch(j->pool, 0, panel * (size_t)j->buffers + strips + slice);
+    char *shared = hs__pool_scratch(j->course.pool, 0, panel * (size_t)j->buffers + strips + slice);
     if (!shared) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < j->workers; w++)
-        if (!hs__pool_scratch(j->pool, j->workers + w, own)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->course.pool, j->workers + w, own)) return HS_ERROR_MEMORY;
     if (!in_place) {
         enum { HUGE_PAGE = 2 << 20 };
         const size_t bytes = slices * slice + 4096; /* micro-kernels load a step more than they use */
@@ -332,12 +334,30 @@ static hs_status prepare(job *j)
     return HS_OK;
 }
 
+/* In turn; where some workers are slow of late, the last blocks, with the most work, first. */
+static hs_status deal(const job *j, int32_t *owner)
+{
+    static const double least = 1e-3;
+    const int32_t p = j->workers, count = j->blocks.count;
+    double *times = malloc((size_t)p * sizeof *times);
+    if (!times) return HS_ERROR_MEMORY;
+    hs__drift_speeds(hs__pool_drift(j->course.pool), NULL, times);
+    for (int32_t w = 0; w < p; w++) times[w] = 1.0 / fmax(times[w], least);
+    hs_status status = hs_distribute_prefix(count, p, times, owner, NULL);
+    for (int32_t i = 0, k = count - 1; i < k; i++, k--) {
+        const int32_t first = owner[i];
+        owner[i] = owner[k], owner[k] = first;
+    }
+    free(times);
+    return status;
+}
+
 hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
 {
     if (!pool || !lu || !run) return HS_ERROR_VALUE;
     hs_kernel_init();
     const int32_t p = hs__pool_size(pool);
-    job j = {.course.run = run, .pool = pool, .lu = lu, .workers = p, .dynamic = run->cooperative, .spins = hs__pool_spins(pool), .zero = INT64_MAX};
+    job j = {.course = {.run = run, .pool = pool}, .lu = lu, .workers = p, .dynamic = run->cooperative, .zero = INT64_MAX};
     hs_status status = check(lu, run, p, &j.blocks);
     if (status) return status;
     run->event_count = 0;
@@ -351,11 +371,13 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     j.panel = malloc(panels * sizeof *j.panel);
     j.finished = calloc(panels, sizeof *j.finished);
     j.owner = malloc((size_t)j.blocks.count * sizeof *j.owner);
+    j.done_by = calloc((size_t)p, sizeof *j.done_by);
     const double *links = lu->costs ? lu->costs->links : NULL;
     j.due = calloc(links ? panels * (size_t)p : panels, sizeof *j.due);
     for (int64_t k = 0; k < j.blocks.panels; k++) j.course.total += j.blocks.count - k;
-    if (!j.column || !j.panel || !j.finished || !j.owner || !j.due) status = HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < j.blocks.count && !status; i++) j.owner[i] = lu->owner ? lu->owner[i] : i % p;
+    if (!j.column || !j.panel || !j.finished || !j.owner || !j.done_by || !j.due) status = HS_ERROR_MEMORY;
+    if (!status && lu->owner) memcpy(j.owner, lu->owner, (size_t)j.blocks.count * sizeof *j.owner);
+    else if (!status) status = deal(&j, j.owner);
     if (!status && !hs__lu_valid_costs(lu->costs, &j.blocks, p, j.owner)) status = HS_ERROR_VALUE;
     if (!status && links) {
         j.sent = calloc(panels * (size_t)p, sizeof *j.sent);
@@ -372,6 +394,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
             else if (j.dynamic) hs__pool_run_shared(pool, work, &j, poll_now);
             else hs__pool_run(pool, work, &j, poll_now);
             status = hs__course_end(&j.course);
+            if (j.dynamic && !lu->owner && !status) hs__drift_learn(hs__pool_drift(pool), NULL, j.done_by, hs__since_start(&j.course));
             pthread_mutex_destroy(&j.lock);
             pthread_cond_destroy(&j.wake);
         }
@@ -379,6 +402,6 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     }
     if (!status && j.zero < INT64_MAX) lu->singular = j.zero;
     hs__lu_ports_end(&j.ports);
-    free(j.column), free(j.panel), free(j.finished), free(j.owner), free(j.due), free(j.sent), free(j.slices);
+    free(j.column), free(j.panel), free(j.finished), free(j.owner), free(j.done_by), free(j.due), free(j.sent), free(j.slices);
     return status;
 }

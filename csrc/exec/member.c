@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "pool.h"
 
 /* A member looks this long for another's progress before it sleeps. */
 static const double spin_seconds = 50e-6;
@@ -107,6 +106,11 @@ int hs__attend(hs__member *self)
     return hs__cancelled(self->course);
 }
 
+void hs__help_along(hs__member *self)
+{
+    if (!hs__attend(self)) hs__pool_rescue(self->course->pool, self->worker);
+}
+
 void hs__sleep_until(hs__member *self, double until)
 {
     while (!hs__cancelled(self->course)) {
@@ -140,11 +144,11 @@ void hs__bells_close(hs__bell *bells, int32_t count)
     free(bells);
 }
 
-void hs__await(hs__member *self, hs__bell *own, int spin, hs__ready *ready, const void *what)
+void hs__await(hs__member *self, hs__bell *own, hs__ready *ready, const void *what)
 {
     if (ready(what)) return;
     unsigned rounds = 0;
-    if (spin)
+    if (hs__pool_spins(self->course->pool))
         for (double until = hs_clock() + spin_seconds; hs_clock() < until;)
             for (int i = 0; i < 32; i++) {
                 if (ready(what)) return;

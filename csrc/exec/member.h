@@ -5,10 +5,12 @@
 #include <pthread.h>
 
 #include "hetsched.h"
+#include "pool.h"
 
 /* A run in progress, as all its workers see it. */
 typedef struct hs__course {
     hs_run *run;
+    hs_pool *pool;
     double start, last_poll;
     int32_t event_count; /* atomic */
     int cancel;          /* atomic */
@@ -53,6 +55,16 @@ void hs__poll(void *course);
 /* Polls if this is the calling thread's part; whether the run was cancelled. */
 int hs__attend(hs__member *self);
 
+/* While it waits for others of a shared run, whose workers have cores of their own: polls, and sees to those who have lost theirs. */
+void hs__help_along(hs__member *self);
+
+/* A busy wait for the same. */
+static inline void hs__look_again(hs__member *self, unsigned *rounds)
+{
+    hs__relax(rounds);
+    if (*rounds % 1024 == 0) hs__help_along(self);
+}
+
 /* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
 void hs__sleep_until(hs__member *self, double until);
 
@@ -67,10 +79,9 @@ typedef struct hs__bell {
 hs__bell *hs__bells_open(int32_t count);
 void hs__bells_close(hs__bell *bells, int32_t count);
 
-/* Waits until ready(what), or a cancel; `spin`: looks for it for a while before it sleeps. Who makes it ready stores that, with
- * sequential consistency, then rings. */
+/* Waits until ready(what), or a cancel. Who makes it ready stores that, with sequential consistency, then rings. */
 typedef int hs__ready(const void *what);
-void hs__await(hs__member *self, hs__bell *own, int spin, hs__ready *ready, const void *what);
+void hs__await(hs__member *self, hs__bell *own, hs__ready *ready, const void *what);
 void hs__ring(hs__bell *bell);
 
 /* A paced worker: moves the deadline on by `work` and sleeps until then. The emulated worker computes all the time, the host's

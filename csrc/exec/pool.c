@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "pool.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
+
+#include "seat.h"
 
 /* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
  * microseconds, as much as a small product. */
@@ -31,6 +32,7 @@ typedef struct {
     int asleep;      /* under lock */
     unsigned ticket; /* atomic: number of the job to do */
     int offered;     /* atomic: the job is there for the taking; who clears it does it, or lets it be */
+    hs__seat seat;
 } __attribute__((aligned(64))) helper;
 
 struct hs_pool {
@@ -40,6 +42,7 @@ struct hs_pool {
     pid_t pid;
     helper *helpers; /* [p] */
     buffer *scratch; /* [2 p] */
+    hs__drift drift;
 
     pthread_mutex_t run_lock;
     const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
@@ -95,6 +98,15 @@ static int pin(pthread_t thread, int32_t core)
 #endif
 }
 
+void hs__pool_rescue(hs_pool *pool, int32_t worker)
+{
+    if (!pool->spin) return;
+    int guests = 0;
+    for (int32_t i = 0; i < pool->p; i++)
+        if (i != worker) guests += hs__seat_watch(&pool->helpers[i].seat);
+    if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
 static void finish(hs_pool *pool)
 {
     if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) {
@@ -140,8 +152,11 @@ static void *helper_main(void *argument)
         seen = next_ticket(self, seen);
         if (__atomic_load_n(&pool->stop, __ATOMIC_ACQUIRE)) return NULL;
         if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
+        hs__seat_take(&self->seat);
         pool->work(pool->job, self->worker, 0);
+        hs__seat_leave(&self->seat);
         finish(pool);
+        hs__seat_go_home(&self->seat); /* which may take as long as the other program runs */
     }
 }
 
@@ -155,6 +170,13 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+
+hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
+
+void hs_pool_availability(const hs_pool *pool, double *availability)
+{
+    for (int32_t w = 0; w < pool->p; w++) __atomic_load(&pool->drift.availability[w], &availability[w], __ATOMIC_RELAXED);
+}
 
 void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
 {
@@ -242,7 +264,7 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
         }
 }
 
-static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job))
+static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job), int shared)
 {
     unsigned rounds = 0;
     if (pool->spin)
@@ -257,6 +279,7 @@ static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job))
         if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) hs__condition_wait(&pool->done, &pool->done_lock);
         pthread_mutex_unlock(&pool->done_lock);
         if (idle) idle(job);
+        if (shared) hs__pool_rescue(pool, -1);
     }
 ended:
     /* The last worker may still hold done_lock to signal: the pool, and with it the lock, outlives it. */
@@ -269,12 +292,15 @@ static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job
     start_all(pool, work, job, own);
     if (own >= 0) {
         int32_t ended = 1;
+        hs__seat_take(&pool->helpers[own].seat);
         work(job, own, 1);
+        hs__seat_leave(&pool->helpers[own].seat);
+        hs__seat_go_home(&pool->helpers[own].seat);
         for (int32_t i = 0; shared && i < pool->p; i++)
             if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
         if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;
     }
-    wait_for_all(pool, job, idle);
+    wait_for_all(pool, job, idle, shared);
 }
 
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 0); }
@@ -285,7 +311,7 @@ void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(voi
 {
     start_all(pool, work, job, -1);
     lead(job);
-    wait_for_all(pool, job, NULL);
+    wait_for_all(pool, job, NULL, 0);
 }
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
@@ -300,14 +326,16 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     pool->spin = cores != NULL;
     pool->scratch = calloc(2 * (size_t)p, sizeof *pool->scratch);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
+    pool->drift = (hs__drift){p, malloc((size_t)p * sizeof(double))};
     void *helpers = NULL;
     int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
-    if (!pool->scratch || (cores && !pool->cores) || refused) {
-        free(helpers), free(pool->scratch), free(pool->cores), free(pool);
+    if (!pool->scratch || !pool->drift.availability || (cores && !pool->cores) || refused) {
+        free(helpers), free(pool->scratch), free(pool->drift.availability), free(pool->cores), free(pool);
         return HS_ERROR_MEMORY;
     }
     memset(helpers, 0, (size_t)p * sizeof(helper));
     pool->helpers = helpers;
+    for (int32_t i = 0; i < p; i++) pool->drift.availability[i] = 1.0;
     if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pthread_mutex_init(&pool->run_lock, NULL);
     pthread_mutex_init(&pool->done_lock, NULL);
@@ -363,5 +391,5 @@ void hs_pool_destroy(hs_pool *pool)
         pthread_cond_destroy(&pool->done);
     }
     for (int32_t i = 0; i < 2 * pool->p; i++) free(pool->scratch[i].data);
-    free(pool->scratch), free(pool->cores), free(pool->helpers), free(pool);
+    free(pool->scratch), free(pool->drift.availability), free(pool->cores), free(pool->helpers), free(pool);
 }

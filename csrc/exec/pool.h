@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "drift.h"
 #include "hetsched.h"
 
 /* The work of one worker in a job; is_caller on the thread that called hs__pool_run. */
@@ -32,6 +33,9 @@ void *hs__allocate_pages(size_t bytes);
 /* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */
 void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
 
+/* What the pool has learned. */
+hs__drift *hs__pool_drift(hs_pool *pool);
+
 /* Runs work for every worker, the caller in the place of one of them, and returns when all have ended. While the caller only
  * waits, idle(job) is called about every 20 ms. */
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
@@ -39,6 +43,11 @@ void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *j
 /* The same for work of which nothing is left when the caller's part ends, but for what others have begun: a worker that has not
  * even started by then, because another program is on its core, is not waited for. */
 void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
+
+/* In a loop in which a worker, or -1 for another thread, waits for others of the job, now and then: of a pool that spins, one that has
+ * hardly had a core for 10 ms, for another program is on its own, comes to that of the calling thread until the job ends, and may have
+ * it. Turns of a fair scheduler are shorter. */
+void hs__pool_rescue(hs_pool *pool, int32_t worker);
 
 /* hs__pool_run with the caller beside the workers: it runs lead(job), which must see to the end of their work. */
 void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job));

@@ -13,8 +13,9 @@ double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
 typedef struct {
     hs__course course;
-    hs_pool *pool;
     hs__gang *gang; /* [box_count] */
+    double *speeds; /* [workers] of a shared run, as they are of late */
+    double *done;   /* [workers] flops */
     hs__stack stack;
     int32_t *taken; /* atomic, [box_count]: boxes of a cooperative layered run that a worker has taken; else NULL */
     int32_t workers;
@@ -24,7 +25,7 @@ static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
 
-static void poll_while_waiting(void *context) { hs__poll(((hs__member *)context)->course); }
+static void while_waiting(void *context) { hs__help_along(context); }
 
 static void after_tile(void *context, double flops, double tile_start)
 {
@@ -77,10 +78,9 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     hs_run *run = j->course.run;
     hs__member self = hs__member_start(&j->course, worker, is_caller);
-    const int polls = is_caller && run->poll, shares = run->cooperative && !run->layered;
-    const hs__member_hooks hooks = {.tile = run->events || run->pace || polls ? after_tile : NULL,
-                                    .idle = polls ? poll_while_waiting : NULL,
-                                    .context = &self};
+    const int shares = run->cooperative && !run->layered;
+    const int records = run->events || run->pace || (is_caller && run->poll);
+    const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = while_waiting, .context = &self};
 
     int32_t at = 0;
     if (run->layered) hs__stack_join(&j->stack);
@@ -88,16 +88,16 @@ static void work(void *context, int32_t worker, int is_caller)
         hs__gang *gang = &j->gang[box];
         self.box = box;
         if (run->receive) await_operands(&self, run->receive + 2 * (size_t)box);
-        void *block = hs__pool_scratch(j->pool, j->workers + worker, 0); /* sized before the run */
+        void *block = hs__pool_scratch(j->course.pool, j->workers + worker, 0); /* sized before the run */
         if (run->layered) {
-            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->pool, worker, 0);
+            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->course.pool, worker, 0);
             hs__stack_receive(&j->stack, worker, gang);
         }
-        hs__gang_work(gang, shares ? worker : 0, block, &hooks);
+        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
         if (run->receive) end_transfer(&self, run->receive + 2 * (size_t)box);
         if (shares && box + 1 < run->box_count) hs__gang_wait(gang, &hooks);
     }
-    if (run->layered) hs__stack_sum(&j->stack, &self, hs__pool_spins(j->pool));
+    if (run->layered) hs__stack_sum(&j->stack, &self);
     hs__member_end(&self);
 }
 
@@ -154,7 +154,7 @@ static hs_status prepare(job *j, const hs_product *product)
         const int32_t owner = run->boxes[i].worker;
         const hs_product layer = run->layered ? hs__stack_product(&j->stack, owner) : *product;
         if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
-        hs_status status = hs__gang_init(gang, &x, members, members > 1 ? run->speeds : NULL);
+        hs_status status = hs__gang_init(gang, &x, members, j->speeds);
         if (status) return status;
         gang->cancel = &j->course.cancel, gang->work_done = &j->course.done;
         j->course.total += hs__gang_tiles(gang);
@@ -162,14 +162,14 @@ static hs_status prepare(job *j, const hs_product *product)
         for (int32_t w = 0; w < p; w++) {
             if (!run->cooperative && w != owner) continue;
             const int packs = members == 1 || w == 0; /* in a gang all use one panel */
-            if (packs && !hs__pool_scratch(j->pool, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
-            if (!hs__pool_scratch(j->pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
+            if (packs && !hs__pool_scratch(j->course.pool, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
+            if (!hs__pool_scratch(j->course.pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
         }
     }
     for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now */
         hs__gang *gang = &j->gang[i];
         if (gang->panel_count == 0) continue;
-        gang->panels[0] = hs__pool_scratch(j->pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
+        gang->panels[0] = hs__pool_scratch(j->course.pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
         gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
     }
     return HS_OK;
@@ -185,17 +185,24 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
     const int32_t p = hs__pool_size(pool);
     hs_status status = check(product, run, p);
     if (status) return status;
-    job j = {.course.run = run, .pool = pool, .workers = p};
+    job j = {.course = {.run = run, .pool = pool}, .workers = p};
     j.gang = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j.gang);
-    if (!j.gang) return HS_ERROR_MEMORY;
+    j.speeds = calloc(2 * (size_t)p, sizeof *j.speeds);
+    if (!j.gang || !j.speeds) {
+        free(j.gang), free(j.speeds);
+        return HS_ERROR_MEMORY;
+    }
+    j.done = j.speeds + p;
     run->event_count = 0;
     hs__run_clear(run, p);
 
     status = hs__pool_lock(pool, run->poll, run->poll_context);
     if (status) {
-        free(j.gang);
+        free(j.gang), free(j.speeds);
         return status;
     }
+    hs__drift *drift = hs__pool_drift(pool);
+    hs__drift_speeds(drift, run->speeds, j.speeds);
     status = prepare(&j, product);
     if (!status) {
         hs__course_start(&j.course, run);
@@ -203,11 +210,12 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
         else if (run->cooperative) hs__pool_run_shared(pool, work, &j, poll_now);
         else hs__pool_run(pool, work, &j, poll_now);
         status = hs__course_end(&j.course);
+        if (run->cooperative && !status) hs__drift_learn(drift, run->speeds, j.done, hs__since_start(&j.course));
     }
     hs__pool_unlock(pool);
     for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);
     hs__stack_close(&j.stack);
-    free(j.gang), free(j.taken);
+    free(j.gang), free(j.speeds), free(j.taken);
     return status;
 }
 
@@ -241,8 +249,10 @@ hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds
     const int32_t p = pool ? hs__pool_size(pool) : 0, count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
     if (count > 0) {
         boxes = malloc((size_t)count * sizeof *boxes);
-        if (!boxes) return HS_ERROR_MEMORY;
-        hs_gemm_boxes(m, n, k, p, speeds, boxes, count);
+        double *now = malloc((size_t)p * sizeof *now);
+        if (boxes && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, boxes, count);
+        free(now);
+        if (!boxes || !now) return free(boxes), HS_ERROR_MEMORY;
         run.boxes = boxes, run.box_count = count, run.layered = 1;
     }
     const hs_status status = hs_run_product(pool, product, &run);

@@ -25,7 +25,6 @@ typedef struct {
 
 typedef struct {
     hs__course course;
-    hs_pool *pool;
     const hs_slices *x;
     hs__jacobi_row *update;
     size_t element;
@@ -151,7 +150,7 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     /* A neighbour that has done as many steps has read what this one is about to overwrite: its columns of the step before. */
     for (int k = 0; k < 2; k++) {
         const stage needed = {&j->slices[side[k]], step};
-        hs__await(self, &j->bells[self->worker], hs__pool_spins(j->pool), has_done, &needed);
+        hs__await(self, &j->bells[self->worker], has_done, &needed);
         if (hs__cancelled(&j->course)) return;
         if (run->pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
     }
@@ -244,7 +243,7 @@ hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, hs_run *run)
     const int32_t p = hs__pool_size(pool);
     hs_status status = check(x, run, p);
     if (status) return status;
-    job j = {.course = {.run = run, .total = x->steps * x->size}, .pool = pool, .x = x, .rows = x->m > 2 ? x->m - 2 : 0};
+    job j = {.course = {.run = run, .pool = pool, .total = x->steps * x->size}, .x = x, .rows = x->m > 2 ? x->m - 2 : 0};
     j.element = x->dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double);
     j.update = hs__jacobi_row_of(x->dtype);
     run->event_count = 0;

@@ -169,7 +169,7 @@ void hs__stack_join(hs__stack *stack)
     if (stack->run->cooperative) __atomic_add_fetch(&stack->joined, 1, __ATOMIC_SEQ_CST);
 }
 
-void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
+void hs__stack_sum(hs__stack *stack, hs__member *self)
 {
     enum { BAND = 1 << 15 };
     const hs_run *run = stack->run;
@@ -179,7 +179,9 @@ void hs__stack_sum(hs__stack *stack, hs__member *self, int spin)
     __atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST);
     if (all_arrived(stack))
         for (int32_t w = 0; w < workers; w++) hs__ring(&stack->bells[w]);
-    hs__await(self, &stack->bells[self->worker], spin, all_arrived, stack);
+    if (run->cooperative && hs__pool_spins(self->course->pool))
+        for (unsigned rounds = 0; !all_arrived(stack) && !hs__cancelled(self->course);) hs__look_again(self, &rounds);
+    else hs__await(self, &stack->bells[self->worker], all_arrived, stack);
     if (hs__cancelled(self->course) || p->m == 0) return;
 
     self->box = run->box_count;

@@ -42,6 +42,6 @@ void hs__stack_receive(hs__stack *stack, int32_t worker, hs__gang *gang);
 void hs__stack_join(hs__stack *stack);
 
 /* When all who take part have come here: C <- beta C + the layers, each worker its rows. */
-void hs__stack_sum(hs__stack *stack, hs__member *self, int spin);
+void hs__stack_sum(hs__stack *stack, hs__member *self);
 
 #endif

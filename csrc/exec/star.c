@@ -42,7 +42,6 @@ typedef struct {
 
 typedef struct {
     hs__course course;
-    hs_pool *pool;
     const hs_product *product;
     hs_star_product *x;
     size_t element;
@@ -198,7 +197,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     const int32_t kind = message->kind, worker = message->worker, paced = j->course.run->pace != NULL;
     seat *desk = &j->desks[worker];
     const stage before = {j, own->waits, COMPUTED};
-    hs__await(self, &j->bells[j->p], hs__pool_spins(j->pool), has_reached, &before);
+    hs__await(self, &j->bells[j->p], has_reached, &before);
     if (hs__cancelled(&j->course)) return;
 
     message->start = hs__since_start(&j->course);
@@ -266,7 +265,7 @@ static void lead(void *context)
     else
         for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->course);)
             if (at >= 0) serve(j, &self, at);
-            else hs__await(&self, &j->bells[j->p], hs__pool_spins(j->pool), some_pending, j);
+            else hs__await(&self, &j->bells[j->p], some_pending, j);
     j->x->late = j->course.run->pace ? hs__since_start(&j->course) - self.deadline : 0.0;
 }
 
@@ -295,7 +294,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const stage before = {j, at, SENT};
-    hs__await(self, &j->bells[self->worker], hs__pool_spins(j->pool), has_reached, &before);
+    hs__await(self, &j->bells[self->worker], has_reached, &before);
     if (hs__cancelled(&j->course)) return;
 
     message->compute_start = hs__since_start(&j->course);
@@ -303,7 +302,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     hs__panel_product x;
     locate(j, chunk, message->depth, pieces);
     if (panel_product(j, at, pieces, &x))
-        hs__panel_product_run(&x, hs__pool_scratch(j->pool, self->worker, 0), hs__pool_scratch(j->pool, j->p + self->worker, 0), &j->course.cancel);
+        hs__panel_product_run(&x, hs__pool_scratch(j->course.pool, self->worker, 0), hs__pool_scratch(j->course.pool, j->p + self->worker, 0), &j->course.cancel);
     if (j->course.run->pace) {
         self->deadline = fmax(self->deadline, own->due);
         hs__keep_pace(self, (double)area(&pieces[C]) * (double)pieces[A].width);
@@ -412,7 +411,7 @@ static hs_status prepare(job *j)
         locate(j, &x->chunks[j->list[at].chunk], j->list[at].depth, pieces);
         if (!panel_product(j, at, pieces, &panel)) continue;
         const int32_t i = j->list[at].worker;
-        if (!hs__pool_scratch(j->pool, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->pool, j->p + i, hs__block_bytes(&panel)))
+        if (!hs__pool_scratch(j->course.pool, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->course.pool, j->p + i, hs__block_bytes(&panel)))
             status = HS_ERROR_MEMORY;
     }
     return status;
@@ -433,7 +432,7 @@ hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product 
     static const size_t sizes[] = {4, 8, 8, 16};
     if (!pool || !product || !x || !run) return HS_ERROR_VALUE;
     hs_kernel_init();
-    job j = {.course.run = run, .pool = pool, .product = product, .x = x, .p = hs__pool_size(pool)};
+    job j = {.course = {.run = run, .pool = pool}, .product = product, .x = x, .p = hs__pool_size(pool)};
     hs_status status = check(product, x, run, j.p);
     if (status) return status;
     j.element = sizes[product->dtype];

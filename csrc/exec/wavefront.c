@@ -14,7 +14,6 @@ typedef struct {
 
 typedef struct {
     hs__course course;
-    hs_pool *pool;
     const hs_wavefront *w;
     int64_t length; /* rows, or columns with axis 0 */
     int32_t lines;  /* the others, which are dealt: called columns below */
@@ -44,7 +43,7 @@ static int has_finished(const void *what)
 static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
 {
     const place what = {j, chunk, row};
-    hs__await(self, &j->bells[self->worker], hs__pool_spins(j->pool), has_finished, &what);
+    hs__await(self, &j->bells[self->worker], has_finished, &what);
 }
 
 static void finish_row(job *j, int32_t chunk, int64_t row)
@@ -129,7 +128,7 @@ hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, hs_run *run)
     const int32_t p = hs__pool_size(pool);
     hs_status status = check(w, run, p);
     if (status) return status;
-    job j = {.course = {.run = run, .total = (int64_t)w->rows * w->cols}, .pool = pool, .w = w};
+    job j = {.course = {.run = run, .pool = pool, .total = (int64_t)w->rows * w->cols}, .w = w};
     j.length = w->axis ? w->rows : w->cols;
     j.lines = w->axis ? w->cols : w->rows;
     j.chunk_count = hs__wavefront_chunks(j.lines, w->owner, NULL);

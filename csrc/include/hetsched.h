@@ -810,6 +810,12 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
  * exist; there only the memory is given back. */
 void hs_pool_destroy(hs_pool *pool);
 
+/* What the pool's shared runs have shown of late.
+ *   availability  [p] out: the work that each worker did per speed that it was said to have, over the last 20 ms of such runs or so;
+ *                 the best one's is 1, and so are all at first
+ * Shared runs are dealt by speeds times these while one of them is below 0.9. May be called from any thread. */
+void hs_pool_availability(const hs_pool *pool, double *availability);
+
 /* ---- product -------------------------------------------------------------------------------------------------- */
 
 /* A part of the iteration space of C = A B: rows row.. of C, columns col.. of C, depth.. of the inner dimension. */

@@ -1,0 +1,80 @@
+#define _GNU_SOURCE
+#include "seat.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "pool.h"
+
+static int try_watch(hs__seat *s) { return !__atomic_exchange_n(&s->watched, 1, __ATOMIC_ACQUIRE); }
+static void end_watch(hs__seat *s) { __atomic_store_n(&s->watched, 0, __ATOMIC_RELEASE); }
+
+static void await_watch(hs__seat *s)
+{
+    for (unsigned rounds = 0; !try_watch(s);) hs__relax(&rounds);
+}
+
+void hs__seat_take(hs__seat *s)
+{
+    await_watch(s);
+    s->thread = pthread_self();
+    s->since = 0.0;
+    __atomic_store_n(&s->taken, 1, __ATOMIC_RELAXED);
+    end_watch(s);
+}
+
+void hs__seat_leave(hs__seat *s)
+{
+    await_watch(s);
+    __atomic_store_n(&s->taken, 0, __ATOMIC_RELAXED);
+    end_watch(s);
+}
+
+#if defined(__linux__)
+
+void hs__seat_go_home(hs__seat *s)
+{
+    if (s->away) pthread_setaffinity_np(pthread_self(), sizeof s->home, &s->home);
+    s->away = 0;
+}
+
+static double cpu_time(pthread_t thread)
+{
+    clockid_t clock;
+    struct timespec now;
+    if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &now)) return INFINITY;
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void move_here(hs__seat *s)
+{
+    const int core = sched_getcpu();
+    cpu_set_t here;
+    if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(s->thread, sizeof s->home, &s->home)) return;
+    CPU_ZERO(&here);
+    CPU_SET(core, &here);
+    s->away = !pthread_setaffinity_np(s->thread, sizeof here, &here);
+}
+
+int hs__seat_watch(hs__seat *s)
+{
+    static const double enough = 10e-3, too_long = 50e-3, least = 0.1; /* of the core */
+    if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) || !try_watch(s)) return 0;
+    const int taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
+    const double now = hs_clock(), passed = now - s->since;
+    if (taken && passed > enough) {
+        const double had = cpu_time(s->thread);
+        if (!s->away && passed < too_long && had - s->had < least * passed) move_here(s);
+        s->since = now, s->had = had;
+    }
+    const int away = taken && s->away;
+    end_watch(s);
+    return away;
+}
+
+#else
+
+void hs__seat_go_home(hs__seat *s) { (void)s; }
+int hs__seat_watch(hs__seat *s) { return (void)s, 0; }
+
+#endif
