@@ -223,10 +223,18 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
 
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
+/* Rows of the next tile where so many are left of a member's part: equal parts, and of a last panel ever smaller ones, so that members end together. */
+static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
+{
+    enum { SHORTEST = 48 };
+    const int64_t equal = even_parts(left, x->block_rows, row_unit(x)), half = round_up(ceil_div(left, 2), row_unit(x));
+    return last && half < equal && half >= SHORTEST ? half : equal;
+}
+
 /* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
  * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Writes to tile unless it is
  * NULL; first[w] .. first[w + 1] are member w's. Returns the number of tiles. */
-static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
+static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
 {
     const int64_t mu = row_unit(x), nu = col_unit(x), row_units = ceil_div(x->m, mu), col_units = ceil_div(cols, nu);
     const double units = (double)row_units * (double)col_units;
@@ -244,7 +252,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int32_t memb
         while (row < end_row || (row == end_row && col < end_col)) {
             int64_t rows = 1, until = col_units;
             if (row == end_row) until = end_col;
-            else if (col == 0) rows = even_parts((end_row - row) * mu, x->block_rows, mu) / mu;
+            else if (col == 0) rows = next_rows(x, (end_row - row) * mu, last) / mu;
             if (tile) {
                 tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
                 tile[count].rows = smaller(rows * mu, x->m - row * mu);
@@ -274,8 +282,8 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
 
     /* All panels of columns but the last are equally wide, and so are dealt alike. */
     const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
-    int64_t tiles = deal_tiles(x, last_cols, members, speeds, NULL, first);
-    if (col_panels > 1) tiles += (col_panels - 1) * deal_tiles(x, x->panel_cols, members, speeds, NULL, first);
+    int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, first);
+    if (col_panels > 1) tiles += (col_panels - 1) * deal_tiles(x, x->panel_cols, 0, members, speeds, NULL, first);
     if (tiles > INT32_MAX) goto no_memory;
     gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
     if (!gang->tile) goto no_memory;
@@ -283,7 +291,7 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
     int64_t next = 0;
     for (int64_t j = 0; j < col_panels; j++) {
         int64_t col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
-        int32_t count = deal_tiles(x, cols, members, speeds, gang->tile + next, first);
+        int32_t count = deal_tiles(x, cols, members > 1 && j + 1 == col_panels, members, speeds, gang->tile + next, first);
         for (int64_t l = 0; l < levels; l++) {
             int64_t at = j * levels + l, level = l * x->depth;
             gang->panel[at] = (hs__panel){.col = col, .cols = cols, .level = level, .levels = smaller(x->depth, x->k - level),
