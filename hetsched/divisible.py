@@ -206,4 +206,4 @@ def _found(
         return best
     programs = max(1, math.ceil(_WORK / (3 * len(times) ** 3)))
     searched = _Orders(*_engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound))
-    return searched if searched.makespan <= best.makespan else best
+    return searched if searched.optimal or searched.makespan <= best.makespan else best

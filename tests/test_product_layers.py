@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -24,8 +24,9 @@ def replay(plan: hs.ProductPlan) -> float:
         done[r : r + h, c : c + w, d : d + length] += 1
         assert not layer[worker].any()  # one box per worker
         layer[worker][r : r + h, c : c + w] = True
-        begin = 0.0 if parallel else port
-        come = begin + 8 * length * (h + w) * plan.link_costs[worker] / 1e9
+        sending = 8 * length * (h + w) * plan.link_costs[worker] / 1e9
+        begin = 0.0 if parallel or sending == 0 else port  # what takes no time does not wait for the port
+        come = begin + sending
         port = max(port, come)
         work = 2 * h * w * length * plan.cycle_times[worker] / 1e9
         end[worker] = max(begin + work, come) if overlap else come + work
@@ -43,10 +44,11 @@ def replay(plan: hs.ProductPlan) -> float:
         additions = max(sum(x[own].sum() for x in layer) - (own.stop - own.start) * n, 0)
         assert plan.layers.sent[worker] == come
         assert plan.layers.flops[worker] == additions
-        begin = 0.0 if parallel else port
-        port = begin + come * plan.link_costs[worker] / 1e9
+        sending = come * plan.link_costs[worker] / 1e9
+        begin = 0.0 if parallel or sending == 0 else port
+        port = max(port, begin + sending)
         work = additions * plan.cycle_times[worker] / 1e9
-        end[worker] = max(begin + work, port) if overlap else port + work
+        end[worker] = max(begin + work, begin + sending) if overlap else begin + sending + work
     return float(start + end.max())
 
 
@@ -60,6 +62,7 @@ WORKERS = st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 300)), min_size=1,
 
 
 @settings(deadline=None, max_examples=80)
+@example([(1.0, 1.0), (1.0, 0.0)], "cuboids", "once", (2, 2, 3), 1)  # a free message does not wait for the port
 @given(
     WORKERS,
     st.sampled_from(["layers", "cuboids"]),

@@ -14,8 +14,8 @@ typedef struct hs__drift {
  * From any thread. */
 void hs__drift_speeds(const hs__drift *drift, const double *speeds, double *now);
 
-/* After a shared run of workers with those speeds, in which done[w] was the work of worker w, whatever the unit. Short runs teach nothing. Under the lock
- * of the pool. */
+/* After a shared run of workers with those speeds, in which done[w] was the work of worker w, whatever the unit. Short runs teach
+ * nothing. Under the lock of the pool. */
 void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done, double seconds);
 
 #endif

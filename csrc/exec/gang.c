@@ -223,7 +223,7 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
 
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
-/* Rows of the next tile where so many are left of a member's part: equal parts, and of a last panel ever smaller ones, so that members end together. */
+/* Rows of the next tile where so many are left of a part: equal ones, and of a last panel ever fewer, so that members end together. */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
     enum { SHORTEST = 48 };

@@ -154,9 +154,9 @@ static void *helper_main(void *argument)
         if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
         hs__seat_take(&self->seat);
         pool->work(pool->job, self->worker, 0);
-        hs__seat_leave(&self->seat);
+        const hs__home home = hs__seat_leave(&self->seat);
         finish(pool);
-        hs__seat_go_home(&self->seat); /* which may take as long as the other program runs */
+        hs__go_home(&home);
     }
 }
 
@@ -294,8 +294,8 @@ static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job
         int32_t ended = 1;
         hs__seat_take(&pool->helpers[own].seat);
         work(job, own, 1);
-        hs__seat_leave(&pool->helpers[own].seat);
-        hs__seat_go_home(&pool->helpers[own].seat);
+        const hs__home home = hs__seat_leave(&pool->helpers[own].seat);
+        hs__go_home(&home);
         for (int32_t i = 0; shared && i < pool->p; i++)
             if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
         if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;

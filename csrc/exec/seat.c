@@ -23,19 +23,21 @@ void hs__seat_take(hs__seat *s)
     end_watch(s);
 }
 
-void hs__seat_leave(hs__seat *s)
+hs__home hs__seat_leave(hs__seat *s)
 {
     await_watch(s);
     __atomic_store_n(&s->taken, 0, __ATOMIC_RELAXED);
+    const hs__home home = s->home;
+    s->home.away = 0;
     end_watch(s);
+    return home;
 }
 
 #if defined(__linux__)
 
-void hs__seat_go_home(hs__seat *s)
+void hs__go_home(const hs__home *home)
 {
-    if (s->away) pthread_setaffinity_np(pthread_self(), sizeof s->home, &s->home);
-    s->away = 0;
+    if (home->away) pthread_setaffinity_np(pthread_self(), sizeof home->cpus, &home->cpus);
 }
 
 static double cpu_time(pthread_t thread)
@@ -50,10 +52,10 @@ static void move_here(hs__seat *s)
 {
     const int core = sched_getcpu();
     cpu_set_t here;
-    if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(s->thread, sizeof s->home, &s->home)) return;
+    if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) return;
     CPU_ZERO(&here);
     CPU_SET(core, &here);
-    s->away = !pthread_setaffinity_np(s->thread, sizeof here, &here);
+    s->home.away = !pthread_setaffinity_np(s->thread, sizeof here, &here);
 }
 
 int hs__seat_watch(hs__seat *s)
@@ -64,17 +66,17 @@ int hs__seat_watch(hs__seat *s)
     const double now = hs_clock(), passed = now - s->since;
     if (taken && passed > enough) {
         const double had = cpu_time(s->thread);
-        if (!s->away && passed < too_long && had - s->had < least * passed) move_here(s);
+        if (!s->home.away && passed < too_long && had - s->had < least * passed) move_here(s);
         s->since = now, s->had = had;
     }
-    const int away = taken && s->away;
+    const int away = s->home.away;
     end_watch(s);
     return away;
 }
 
 #else
 
-void hs__seat_go_home(hs__seat *s) { (void)s; }
+void hs__go_home(const hs__home *home) { (void)home; }
 int hs__seat_watch(hs__seat *s) { return (void)s, 0; }
 
 #endif
