@@ -40,7 +40,8 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     dtype = A.dtype
     if dtype is not B.dtype or dtype not in _engine.DTYPES or A.shape[1] != B.shape[0]:
         return False
-    if not ((A.flags.forc and A.flags.aligned) and (B.flags.forc and B.flags.aligned)):
+    a, b = A.flags, B.flags
+    if not (a.forc and a.aligned and b.forc and b.aligned):
         return False
     if out is None:
         return True

@@ -39,6 +39,9 @@ class Workers:
     Attributes
     ----------
     given : Platform or None
+        The one that `Pool` was given.
+    measured : MeasuredPlatform or None
+        What `measure` has found of these cpus, where no platform is given.
     cores : tuple of int or None
         The cpus that the workers are pinned to, if there are enough.
     shares : dict
@@ -55,7 +58,7 @@ class Workers:
         self.emulated = bool(emulate)
         host = topology()
         self.given: Platform | None = None
-        self._measured: MeasuredPlatform | None = None
+        self.measured: MeasuredPlatform | None = None
         if isinstance(workers, Platform):
             self.given = workers
             self._size = len(workers)
@@ -65,7 +68,7 @@ class Workers:
                 worth_here(found, host.worth) if workers is None else _check.integer("workers", workers, low=1, high=4096)
             )
             if found is not None and found.cpus == host.places[: self._size]:
-                self._measured = found
+                self.measured = found
         if self.emulated:
             if self.given is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
@@ -77,7 +80,7 @@ class Workers:
             if self.given is not None:
                 self.shares[kind] = self.given.speeds if np.ptp(self.given.speeds) > 0 else None
             else:
-                self.shares[kind] = None if self._measured is None else self._measured.relative(kind)
+                self.shares[kind] = None if self.measured is None else self.measured.relative(kind)
 
     def __len__(self) -> int:
         return self._size
@@ -94,8 +97,8 @@ class Workers:
     def platform_for(self, dtype: np.dtype[Any]) -> Platform:
         if self.given is not None:
             return self.given
-        if self._measured is not None and dtype.name in self._measured.at_once:
-            return self._measured.platform(dtype)
+        if self.measured is not None and dtype.name in self.measured.at_once:
+            return self.measured.platform(dtype)
         return _equal_workers(self._size, dtype)
 
     def require_as_many(self, names: Sequence[str], what: str = "plan is") -> None:

@@ -360,7 +360,7 @@ class TestPools:
         assert pool.platform == found.platform()
         assert pool.plan_lu(3000, 3000).cycle_times.tolist() == found.cycle_times.tolist()
         assert len(uneven.calls) == calls  # a pool never measures by itself
-        assert hs.Pool(2)._measured is None  # other cpus, other speeds
+        assert hs.Pool(2)._workers.measured is None  # other cpus, other speeds
         given = hs.Platform.star([1, 2, 3])
         assert hs.Pool(given).platform is given
         np.testing.assert_allclose(hs.Pool(given)._workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3])
