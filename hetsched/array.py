@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _engine, pool, shared
-from .lu import Factors, determinant, solution
+from . import _engine, product_run, shared
+from .lu_run import Factors, determinant, solution
 from .operands import element_strides
 
 #: Systems and determinants of fewer rows go to NumPy's LAPACK.
@@ -135,7 +135,7 @@ def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
     if not _takes(a, b) or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         return None
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    if m * n * k <= pool._SMALL or min(m, n) < pool._THIN:
+    if m * n * k <= product_run.SMALL or min(m, n) < product_run.THIN:
         return None
     dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
     if a.ndim > 2 or b.ndim > 2:
@@ -198,8 +198,8 @@ def _finite(x: NDArray[Any]) -> bool:
 
 def _factors(a: NDArray[Any]) -> Factors | None:
     """None where a is singular."""
-    found, threads = Factors.of(a, False, False), shared.shared_pool()
-    singular, _ = found.run(threads._live(), len(threads), None, None, None, 0)
+    found, pool = Factors.of(a, False, False), shared.shared_pool()
+    singular, _ = found.run(pool._live(), pool._workers)
     return found if singular < 0 else None
 
 

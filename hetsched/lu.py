@@ -1,23 +1,19 @@
-"""LU factorisation: plans for unequal workers, and what a run needs; systems and determinants."""
+"""LU factorisation: plans for unequal workers."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _check, _engine
-from .errors import LinAlgWarning
-from .operands import Array, element_strides, operand
 from .pattern import METHODS, LuPattern, lu_pattern
 from .plan import Plan, Step, names_of, proven
 from .product import UNIT
 from .simulate import simulate
-from .trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -363,158 +359,3 @@ def _blocks(m: int, n: int, block: int) -> int:
         return _engine.lu_blocks(m, n, block)
     except ValueError:
         raise ValueError(f"block={block} cuts {m} x {n} elements into too many blocks") from None
-
-
-# ---- a run --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """Checked arguments of `Pool.lu_factor`, and where its results go."""
-
-    a: Array | None  # None: lu holds the matrix
-    lu: Array
-    piv: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
-        a = matrix("A", A)
-        if check_finite:
-            require_finite(a)
-        piv = np.empty(min(a.shape), np.int32)
-        if overwrite_a and a is A and a.flags.f_contiguous and a.flags.writeable:
-            return cls(None, a, piv)
-        return cls(a, _columns(a.shape, a.dtype), piv)
-
-    def run(
-        self,
-        threads: _engine.Threads,
-        workers: int,
-        plan: LuPlan | None,
-        scale: float | None,
-        progress: Any,
-        events: int,
-    ) -> tuple[int, _engine.RunResult]:
-        """The first zero of the diagonal or -1, and what was recorded; scale: seconds per unit of the plan's, None for real
-        speed."""
-        pace = panel_pace = links = None
-        if plan is not None and scale is not None:
-            flops = _engine.flops_per_update(self.lu.dtype)
-            finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
-            pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
-            links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
-        block, owner, late = (0, None, False) if plan is None else (plan.block, plan.owner, not plan.look_ahead)
-        return _engine.run_lu(
-            threads, self.a, self.lu, self.piv, workers=workers, block=block, owner=owner, cooperative=pace is None,
-            pace=pace, panel_pace=panel_pace, links=links, late_panel=late, poll=_engine.Poll(progress), event_capacity=events,
-        )  # fmt: skip
-
-
-def trace_of(plan: LuPlan, result: _engine.RunResult, emulated: bool, scale: float) -> Trace:
-    """What was recorded, beside what the plan predicts; scale: seconds per unit of the plan's."""
-    blocks = max(1, len(plan.owner))
-    return Trace.from_steps(
-        (
-            (worker, kind, start, end, plan.label(*divmod(task, blocks)))
-            for worker, kind, start, end, task in result.events
-        ),
-        plan.names,
-        kind="emulated" if emulated else "real",
-        speeds=(1.0 / plan.cycle_times).tolist(),
-        predicted=plan.makespan * scale,
-        ideal=plan.ideal * scale,
-        cpu=result.busy,
-        predicted_finish=[t * scale for t in simulate(plan).finish],
-    )  # fmt: skip
-
-
-def matrix(name: str, value: ArrayLike) -> Array:
-    """A matrix of a supported dtype; integers become float64."""
-    array = np.asarray(value)
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float64)
-    array = operand(name, array)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
-    return array
-
-
-def require_finite(array: Array) -> None:
-    """ValueError as of numpy.asarray_chkfinite."""
-    with np.errstate(all="ignore"):
-        if np.isfinite(array.sum()):  # a NaN or an infinity would show; a sum that overflows is looked at again
-            return
-    if not np.isfinite(array).all():
-        raise ValueError("array must not contain infs or NaNs")
-
-
-def _columns(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An empty matrix by columns that starts with a cache line, as the engine likes it."""
-    memory = np.empty(shape[0] * shape[1] * dtype.itemsize + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + shape[0] * shape[1] * dtype.itemsize].view(dtype).reshape(shape, order="F")
-
-
-def warn_singular(column: int, depth: int) -> None:
-    """As scipy.linalg.lu_factor; depth: of the calls from the user's."""
-    try:
-        from scipy.linalg import LinAlgWarning as kind
-    except ImportError:
-        kind = LinAlgWarning
-    warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", kind, stacklevel=depth)
-
-
-# ---- systems ------------------------------------------------------------------------------------------------------
-
-
-def solution(
-    threads: _engine.Threads,
-    lu_and_piv: tuple[ArrayLike, ArrayLike],
-    b: ArrayLike,
-    trans: Literal[0, 1, 2],
-    overwrite_b: bool,
-    check_finite: bool,
-) -> Array:
-    """What `lu_solve` returns."""
-    try:
-        given, pivots = lu_and_piv
-    except (TypeError, ValueError):
-        raise TypeError("lu_and_piv must be a pair of arrays, as lu_factor returns it") from None
-    lu = matrix("lu", given)
-    n = lu.shape[0]
-    if lu.shape[1] != n:
-        raise ValueError(f"lu must be square, got shape {lu.shape}")
-    piv = np.ascontiguousarray(_check.integers("piv", pivots, low=0, high=max(n - 1, 0)), np.int32)
-    if piv.shape != (n,):
-        raise ValueError(f"piv must have shape ({n},), got {piv.shape}")
-    if trans not in (0, 1, 2):
-        raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
-    right = np.asarray(b)
-    right = operand("b", right.astype(np.float64) if right.dtype.kind in "biu" else right)
-    if right.ndim > 2 or right.shape[0] != n:
-        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
-    if check_finite:
-        require_finite(lu)
-        require_finite(right)
-    dtype = np.promote_types(lu.dtype, right.dtype)
-    lu = lu.astype(dtype, copy=False)
-    in_place = overwrite_b and right is b and right.dtype == dtype and right.flags.writeable and right.flags.forc
-    x = right if in_place else np.array(right, dtype, order="F")
-    if not element_strides(lu):
-        lu = lu.copy()
-    conjugate = trans == 2 and dtype.kind == "c"
-    if conjugate:
-        np.conjugate(x, out=x)
-    _engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, _engine.Poll())
-    if conjugate:
-        np.conjugate(x, out=x)
-    return x
-
-
-def determinant(lu: Array, piv: NDArray[np.int32]) -> Any:
-    """From the factors; in double precision, as scipy.linalg.det."""
-    wide = np.complex128 if lu.dtype.kind == "c" else np.float64
-    exchanges = int(np.count_nonzero(piv != np.arange(len(piv))))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        product = np.prod(lu.diagonal().astype(wide))
-    return wide(-product if exchanges % 2 else product)

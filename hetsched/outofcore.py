@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import _engine
+from ._engine import Progress
 from ._linux import memory_room
 from .files import STAGE, Array, Held, Matrix, Raw, open_matrix
 from .files_output import Output, OutputFile, open_output
 from .files_plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 from .journal import Journal
 from .operands import scalar
-from .pool import Pool, Progress
+from .pool import Pool
 from .shared import shared_pool
 
 _SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
@@ -169,7 +170,7 @@ class _Job:
         self.pool = pool
         if not isinstance(pool, Pool):
             raise TypeError(f"pool must be a Pool, got {type(pool).__name__}")
-        if pool._emulate:
+        if pool._workers.emulated:
             raise ValueError("pool is emulated; products of files run on real cores")
         self.a, self.b = open_matrix("A", a, allowed, opened), open_matrix("B", b, allowed, opened)
         (m, k), (rows, n) = self.a.shape, self.b.shape

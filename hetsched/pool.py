@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _check, _engine, star_run, stencil
-from .cuboids import Cuboids
-from .errors import EmulationWarning
+from . import _check, _engine, lu_run, product_run, star_run, stencil_run, sweep_run
 from .layers import LayersPlan
-from .lu import Factors, LuPlan, Owner, plan_lu, trace_of, warn_singular
-from .measure import MeasuredPlatform, rate, recent
-from .operands import Array, Operands, operands
-from .partition import Partition
-from .plan import names_of, relative_speeds
-from .platform import Platform
-from .product import COMMUNICATION, UNIT, ProductPlan, Task, in_shared_layers
-from .product_methods import plan_matmul, plan_of_boxes, plan_of_partition
-from .ring import SliceRing
-from .simulate import simulate
+from .operands import operands
+from .product import ProductPlan
 from .star import StarPlan
-from .stencil import StencilPlan, plan_stencil
-from .sweep import Kernel, Stencil, checked, stencil_rate
-from .topology import topology
-from .trace import Trace
-from .wavefront import Wavefront
-from .worth import worth_here
+from .workers import Workers
 
-#: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
-_SMALL = 100**3
-#: So do those with a side below this: they are bound by memory, and packing would double the traffic.
-_THIN = 6
-#: Shares of the host's measured rate that emulated workers may ask for, of one core and of all together.
-_ONE_CORE, _ALL_CORES = 0.9, 0.8
-#: Longer ones look for Ctrl-C.
-_LONG = 10**8
-_DOUBLE = np.dtype(np.float64)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
-Progress = Callable[[float], object]
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from ._engine import Progress
+    from .cuboids import Cuboids
+    from .lu import LuPlan, Owner
+    from .operands import Array
+    from .partition import Partition
+    from .platform import Platform
+    from .ring import SliceRing
+    from .stencil import StencilPlan
+    from .sweep import Kernel, Stencil
+    from .trace import Trace
+    from .wavefront import Wavefront
 
 
 class Pool:
@@ -82,37 +67,9 @@ class Pool:
     """
 
     def __init__(self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0) -> None:
-        self._time_scale = _check.number("time_scale", time_scale, above=0.0)
-        if not emulate and self._time_scale != 1.0:
-            raise ValueError("time_scale is for emulate=True")
-        self._emulate = bool(emulate)
-        host = topology()
-        self._platform: Platform | None = None
-        self._measured: MeasuredPlatform | None = None
-        if isinstance(workers, Platform):
-            self._platform = workers
-            self._size = len(workers)
-        else:
-            found = recent(host)
-            self._size = (
-                worth_here(found, host.worth) if workers is None else _check.integer("workers", workers, low=1, high=4096)
-            )
-            if found is not None and found.cpus == host.places[: self._size]:
-                self._measured = found
-        if self._emulate:
-            if self._platform is None:
-                raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
-            if all(m is None for m in self._platform.memory):  # else the unit may be the block
-                self._require_capacity(self._platform.speeds, _rate(np.dtype(np.float32)), "float32")
-        self._cores = None if self._emulate or self._size > len(host.places) else host.places[: self._size]
-        self._shares: dict[Any, NDArray[np.float64] | None] = {}  # dtype -> speeds, None where equal
-        for kind in _engine.DTYPES:
-            if self._platform is not None:
-                self._shares[kind] = self._platform.speeds if np.ptp(self._platform.speeds) > 0 else None
-            else:
-                self._shares[kind] = None if self._measured is None else self._measured.relative(kind)
+        self._workers = Workers(workers, emulate, time_scale)
         # The process and its threads, replaced as one: other threads see both or neither.
-        self._own: tuple[int, _engine.Threads] | None = (os.getpid(), _engine.Threads(self._size, self._cores))
+        self._own: tuple[int, _engine.Threads] | None = (os.getpid(), self._started())
 
     # ---- life ----
 
@@ -127,11 +84,14 @@ class Pool:
         self.close()
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._workers)
 
     def __repr__(self) -> str:
-        kind = f"emulated, time_scale {self._time_scale:g}" if self._emulate else "real"
-        return f"<Pool: {self._size} workers, {kind}{', closed' if self._own is None else ''}>"
+        kind = f"emulated, time_scale {self.time_scale:g}" if self._workers.emulated else "real"
+        return f"<Pool: {len(self)} workers, {kind}{', closed' if self._own is None else ''}>"
+
+    def _started(self) -> _engine.Threads:
+        return _engine.Threads(len(self._workers), self._workers.cores)
 
     def _live(self) -> _engine.Threads:
         own = self._own
@@ -139,7 +99,7 @@ class Pool:
             with _lock:
                 own = self._own
                 if own is not None and own[0] != os.getpid():
-                    own = self._own = (os.getpid(), _engine.Threads(self._size, self._cores))
+                    own = self._own = (os.getpid(), self._started())
         if own is None:
             raise ValueError("the pool is closed")
         return own[1]
@@ -147,20 +107,13 @@ class Pool:
     @property
     def time_scale(self) -> float:
         """Real seconds per second of an emulated platform."""
-        return self._time_scale
+        return self._workers.time_scale
 
     @property
     def platform(self) -> Platform:
         """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
         cycle-time measured in a few milliseconds."""
-        return self._platform_for(_DOUBLE)
-
-    def _platform_for(self, dtype: np.dtype[Any]) -> Platform:
-        if self._platform is not None:
-            return self._platform
-        if self._measured is not None and dtype.name in self._measured.at_once:
-            return self._measured.platform(dtype)
-        return _equal_workers(self._size, dtype)
+        return self._workers.platform
 
     # ---- planning ----
 
@@ -212,28 +165,7 @@ class Pool:
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
         m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
-        kind = np.dtype(dtype)
-        if kind not in _engine.DTYPES:
-            raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
-        platform = self._platform_for(kind)
-        shared = not self._emulate and method == "auto" and communication == "once"
-        flops = _engine.flops_per_update(kind)
-        if shared:
-            if layers := _engine.gemm_boxes((m, n, k), self._size, self._shares[kind]):
-                return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, kind.itemsize, flops, True))
-            method = "columns" if n >= m else "rows"
-        return plan_matmul(
-            m,
-            n,
-            k,
-            platform,
-            method=method,
-            block=block,
-            communication=communication,
-            itemsize=kind.itemsize,
-            flops_per_update=flops,
-            shared=shared,
-        )
+        return product_run.plan_for(self._workers, m, n, k, np.dtype(dtype), method, block, communication)
 
     # ---- running ----
 
@@ -294,10 +226,10 @@ class Pool:
         KeyboardInterrupt
             Ctrl-C is seen within 0.2 s.
         """
-        threads = self._live()
-        direct = self._emulate or trace or (method, block, communication) != ("auto", 1, "once")
-        if not direct and alpha == 1 and beta == 0 and progress is None and _is_plain(A, B, out):
-            return self._multiply_plain(threads, A, B, out)
+        threads, workers = self._live(), self._workers
+        direct = workers.emulated or trace or (method, block, communication) != ("auto", 1, "once")
+        if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
+            return product_run.multiply_plain(threads, workers, A, B, out)
         x = operands(A, B, out, alpha, beta)
         if trace and x.c.ndim > 2:
             raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
@@ -306,9 +238,9 @@ class Pool:
             m, n, k = x.sizes
             plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
             for a, b, c in x:
-                record = self._run(threads, plan, a, b, c, x.alpha, x.beta, progress)
+                record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), progress)
         else:
-            self._multiply(threads, x, progress)
+            product_run.multiply(threads, workers, x, progress)
         result = x.result if x.result.ndim or out is not None else x.result[()]
         return (result, record) if trace else result
 
@@ -350,124 +282,25 @@ class Pool:
         >>> C[0, 0], round(trace.predicted, 6), trace.peak
         (np.float64(48.0), 0.195, (11, 16))
         """
-        threads = self._live()
+        threads, workers = self._live(), self._workers
         x = operands(A, B, C, alpha, beta)
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
             raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
+        record: Trace | None
         if isinstance(plan, StarPlan):
-            record = self._run_star(threads, plan, x, order, progress, trace)
-            return (x.result, record) if trace else x.result
-        if order != "plan":
+            record = star_run.run(threads, workers, plan, x, order, trace, progress)
+        elif order != "plan":
             raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
-        flops = _engine.flops_per_update(x.c.dtype)
-        if isinstance(plan, Partition):
-            plan = plan_of_partition(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
-        elif isinstance(plan, Cuboids | LayersPlan):
-            plan = plan_of_boxes(plan, *x.sizes, self.platform, x.c.itemsize, flops, communication)
-        elif not isinstance(plan, ProductPlan):
-            raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
-        if plan.shape != x.sizes:
-            raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
-        if len(plan.names) != self._size:
-            raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {self._size}")
-        record = self._run(threads, plan, x.a, x.b, x.c, x.alpha, x.beta, progress)
+        else:
+            boxes = product_run.checked(workers, plan, x, communication)
+            record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), progress)
         return (x.result, record) if trace else x.result
-
-    def _multiply_plain(self, threads: _engine.Threads, a: Any, b: Any, out: Array | None) -> Array:
-        (m, k), n = a.shape, b.shape[1]
-        work = m * n * k
-        if work <= _SMALL or m < _THIN or n < _THIN:
-            product: Array = np.matmul(a, b, out=out)
-            return product
-        c: Array = np.empty((m, n), a.dtype) if out is None else out
-        watched = work > _LONG and threading.current_thread() is threading.main_thread()
-        _engine.gemm(threads, a, b, c, 1.0, 0.0, self._shares[a.dtype], _engine.Poll() if watched else None)
-        return c
-
-    def _multiply(self, threads: _engine.Threads, x: Operands, progress: Progress | None) -> None:
-        m, n, k = x.sizes
-        if m * n * k <= _SMALL or min(m, n) < _THIN:
-            _by_numpy(x)
-            return
-        watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
-        for a, b, c in x:
-            poll = _engine.Poll(progress) if watched else None
-            _engine.gemm(threads, a, b, c, x.alpha, x.beta, self._shares[c.dtype], poll)
 
     def _accumulate(self, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: _engine.Poll) -> None:
         """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
-        _engine.gemm(self._live(), a, b, c, alpha, float(onto), self._shares[c.dtype], poll)
-
-    def _run(
-        self,
-        threads: _engine.Threads,
-        plan: ProductPlan,
-        a: Array,
-        b: Array,
-        c: Array,
-        alpha: complex,
-        beta: complex,
-        progress: Progress | None,
-    ) -> Trace:
-        pace = receive = sum_receive = None
-        layers = plan.layers
-        if self._emulate:
-            self._require_capacity(self.platform.speeds, _rate(c.dtype), str(c.dtype))
-            pace = self.platform.cycle_times * self._time_scale / UNIT
-            if plan.link_costs.any():
-                receive = plan.receive * self._time_scale
-                sum_receive = None if layers is None else layers.receive * self._time_scale
-        m, n, k = plan.shape
-        tiles = plan.shared and layers is None
-        result = _engine.run_product(
-            threads, a, b, c, alpha, beta,
-            workers=self._size, boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
-            cooperative=plan.shared, speeds=self._shares[c.dtype] if plan.shared else None, pace=pace, receive=receive,
-            layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-            overlap=COMMUNICATION[plan.communication][2],
-            poll=_engine.Poll(progress), event_capacity=1000 + 200 * self._size + 4 * len(plan.boxes),
-        )  # fmt: skip
-        labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
-        steps = [
-            (worker, kind, start, end, labels[box] if kind == "compute" else plan.transfer_label(box, worker))
-            for worker, kind, start, end, box in result.events
-        ]
-        trace = Trace.from_steps(
-            steps,
-            plan.names,
-            kind="emulated" if self._emulate else "real",
-            speeds=(1.0 / plan.cycle_times).tolist(),
-            predicted=plan.makespan * self._time_scale,
-            ideal=plan.lower_bound * self._time_scale,
-            cpu=result.busy,
-            predicted_finish=[t * self._time_scale for t in simulate(plan).finish],
-        )
-        if self._emulate:
-            _warn_if_late(result.late, plan.names, plan.makespan * self._time_scale, 4)
-        return trace
-
-    def _run_star(
-        self, threads: _engine.Threads, plan: StarPlan, x: Operands, order: str, progress: Progress | None, record: bool
-    ) -> Trace | None:
-        if len(plan.names) != self._size:
-            raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {self._size}")
-        times = costs = None
-        memory: tuple[int | None, ...] = (None,) * self._size
-        if self._emulate:
-            times, costs = (t * self._time_scale for t in (self.platform.cycle_times, self.platform.link_costs))
-            memory = self.platform.memory
-        run = star_run.checked(plan, x, order, times, costs, memory)
-        if self._emulate:
-            flops, rate, carried, copied = run.rates()
-            self._require_capacity(flops * self._time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}")
-            self._require_links(carried, copied)
-        result = run.run(threads, progress)
-        if self._emulate:
-            makespan = float(run.simulated["end"].max())
-            _warn_if_late([*result.late, result.port_late], plan.names, makespan, 4)
-        return run.trace(result, "emulated" if self._emulate else "real") if record else None
+        _engine.gemm(self._live(), a, b, c, alpha, float(onto), self._workers.shares[c.dtype], poll)
 
     def sweep(
         self,
@@ -525,26 +358,7 @@ class Pool:
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
-        threads = self._live()
-        x = checked(plan, image, kernel, flops, self._size)
-        rate = None
-        if isinstance(kernel, Stencil):
-            rate = stencil_rate(x.image.dtype, kernel.rule, kernel.used.tobytes()) * x.flops / kernel.flops
-        times = pace = None
-        if self._emulate:
-            if rate is not None:
-                self._require_capacity(self.platform.speeds, rate, f"this stencil, {x.image.dtype}")
-            times = pace = self.platform.cycle_times * (self._time_scale / UNIT)
-        elif rate is not None:
-            times = 1.0 / (rate * relative_speeds(self.platform.cycle_times))
-        array = x.target(out)
-        result = x.run(threads, array, pace, progress, trace)
-        if self._emulate:
-            _warn_if_late(result.late, plan.names, max(result.finish), 3)
-        if not trace:
-            return array
-        kind = "emulated" if self._emulate else "real"
-        return array, x.trace(result, times, 1.0 / self.platform.cycle_times, kind)
+        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, progress)
 
     def plan_stencil(
         self,
@@ -584,24 +398,7 @@ class Pool:
         -----
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
         """
-        kind = np.dtype(dtype)
-        if kind not in stencil.DTYPES:
-            raise TypeError(f"dtype must be float32 or float64, got {kind}")
-        rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
-        return plan_stencil(rows, cols, steps, self._ring_members(rows, cols, kind), kind.itemsize, ring)
-
-    def _ring_members(self, rows: int, cols: int, dtype: np.dtype[Any]) -> stencil.Members:
-        names = names_of(self._platform, self._size)
-        none = np.broadcast_to(np.float64(0.0), (self._size, self._size))
-        if self._platform is None:
-            rate = stencil.update_rate(dtype, rows, -(-cols // self._size))
-            return stencil.Members(np.full(self._size, UNIT / rate), none, names)
-        links = self._platform.links
-        if self._emulate and links is None and self._platform.link_costs.any():
-            raise ValueError(
-                "the platform is a star whose links have costs: a ring needs a link between every two workers (Platform.complete)"
-            )
-        return stencil.Members(self._platform.cycle_times, none if links is None or not self._emulate else links, names)
+        return stencil_run.plan_for(self._workers, rows, cols, steps, np.dtype(dtype), ring)
 
     def stencil(
         self,
@@ -665,36 +462,7 @@ class Pool:
         ...     pool.stencil(U, 3)[:, 0].tolist()
         [64.0, 29.0, 8.0, 1.0, 0.0]
         """
-        threads = self._live()
-        matrix = stencil.checked_matrix(U)
-        factor = stencil.checked_weight(weight, matrix.dtype)
-        target = stencil.target_of(matrix, out)
-        rows, cols = matrix.shape
-        members = self._ring_members(rows, cols, matrix.dtype)
-        if plan is None or isinstance(plan, SliceRing):
-            own = plan_stencil(rows, cols, steps, members, matrix.itemsize, plan)
-        else:
-            own = stencil.checked_plan(plan, matrix, steps, members)
-        if self._emulate and own.makespan:
-            rate = stencil.update_rate(matrix.dtype, rows, -(-cols // len(own.ring)))
-            wanted = np.where(own.counts > 0, self.platform.speeds, 0.0)
-            self._require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
-        run = stencil.StencilRun(own, matrix, factor)
-        result = run.run(threads, target, self._time_scale if self._emulate else None, progress, trace)
-        if self._emulate:
-            _warn_if_late(result.late, own.names, own.makespan * self._time_scale, 3)
-        if not trace:
-            return target
-        return target, run.trace(result, self._time_scale, "emulated" if self._emulate else "real")
-
-    def _require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
-        """Refuse links, in bytes per second, that are faster than this host copies."""
-        excess = float(wanted.max()) / (_ONE_CORE * copied)
-        if excess > 1.0:
-            raise ValueError(
-                f"platform's links are too fast for this host: they carry up to {wanted.max() / UNIT:.4g} GB/s, the host can "
-                f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
-            )
+        return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, progress)
 
     def plan_lu(
         self,
@@ -712,21 +480,10 @@ class Pool:
 
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
-        kind = np.dtype(dtype)
-        if link_costs is None and not self._emulate:
-            link_costs = 0.0
-        platform = self._platform_for(kind if kind in _engine.DTYPES else _DOUBLE)
-        return plan_lu(
-            m,
-            n,
-            platform,
-            owner=owner,
-            block=block,
-            dtype=kind,
-            panel_times=panel_times,
-            link_costs=link_costs,
+        return lu_run.plan_for(
+            self._workers, m, n, owner=owner, block=block, dtype=np.dtype(dtype), panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
-        )
+        )  # fmt: skip
 
     def lu_factor(
         self,
@@ -786,54 +543,7 @@ class Pool:
         >>> lu.tolist(), piv.tolist()
         ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
         """
-        return self._lu_factor(A, overwrite_a, check_finite, owner, block, trace, progress, 4)
-
-    def _lu_factor(
-        self,
-        A: ArrayLike,
-        overwrite_a: bool,
-        check_finite: bool,
-        owner: Owner | LuPlan | None,
-        block: int | None,
-        trace: bool,
-        progress: Progress | None,
-        depth: int,
-    ) -> Any:
-        threads = self._live()
-        x = Factors.of(A, overwrite_a, check_finite)
-        (m, n), dtype = x.lu.shape, x.lu.dtype
-        plan = None
-        if isinstance(owner, LuPlan):
-            plan = self._checked_lu(owner, m, n, dtype, block)
-        elif self._emulate or trace or owner is not None or self._shares[dtype] is not None:
-            if owner is None:
-                owner = "cyclic" if self._shares[dtype] is None and not self._emulate else "pattern"
-            plan = self.plan_lu(m, n, owner=owner, block=block, dtype=dtype)
-        elif block is not None:
-            plan = self.plan_lu(m, n, owner="cyclic", block=block, dtype=dtype)
-        if self._emulate:
-            self._require_capacity(self.platform.speeds, _rate(dtype), str(dtype))
-        events = len(plan.tasks) + len(plan.messages) if plan is not None and trace else 0
-        singular, result = x.run(threads, self._size, plan, self._time_scale if self._emulate else None, progress, events)
-        if singular >= 0:
-            warn_singular(singular, depth)
-        if self._emulate and plan is not None:
-            _warn_if_late(result.late, plan.names, plan.makespan * self._time_scale, depth)
-        if not trace or plan is None:
-            return x.lu, x.piv
-        return (x.lu, x.piv), trace_of(plan, result, self._emulate, self._time_scale)
-
-    def _checked_lu(self, plan: LuPlan, m: int, n: int, dtype: np.dtype[Any], block: int | None) -> LuPlan:
-        """The plan, if it is for this matrix and these workers."""
-        if plan.shape != (m, n) or plan.dtype != dtype.name:
-            raise ValueError(f"owner is a plan for {plan.shape} {plan.dtype}, A is {(m, n)} {dtype.name}")
-        if block is not None and block != plan.block:
-            raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
-        if len(plan.names) != self._size:
-            raise ValueError(f"owner is a plan for {len(plan.names)} workers, the pool has {self._size}")
-        if self._emulate and not np.array_equal(plan.cycle_times, self.platform.cycle_times):
-            raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {self.platform.cycle_times}")
-        return plan
+        return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
 
     def map_tasks(
         self,
@@ -853,87 +563,13 @@ class Pool:
         """
         from .farm import map_tasks
 
-        if self._emulate:
+        workers = self._workers
+        if workers.emulated:
             raise ValueError("tasks in Python run at the speed of this machine: use a Pool without emulate=True")
         options: dict[str, Any] = dict(
             order=order, cycle_times=cycle_times, send=send, start_method=start_method, progress=progress, trace=trace
         )
-        return map_tasks(function, tasks, self._platform if cycle_times is None and self._platform else self._size, **options)
-
-    def _require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
-        """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
-        cannot emulate."""
-        wanted = speeds / self._time_scale
-        one = rate / UNIT
-        host = topology()
-        cores = min(float(host.worth), math.inf if host.quota is None else host.quota)
-        excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
-        if excess > 1.0:
-            raise ValueError(
-                f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
-                f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({what}, {cores:g} core{'s' * (cores != 1)}); {self._sufficient(excess)}"
-            )
-
-    def _sufficient(self, excess: float) -> str:
-        return f"time_scale={float(f'{1.1 * excess * self._time_scale:.2g}'):g} would do"
-
-
-def _is_plain(A: Any, B: Any, out: Any) -> bool:
-    """Whether the operands are the usual ones: contiguous matrices of one supported dtype, out apart from them. Everything
-    else takes the general way, which also finds the words for what is wrong."""
-    if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
-        return False
-    dtype = A.dtype
-    if dtype is not B.dtype or dtype not in _engine.DTYPES or A.shape[1] != B.shape[0]:
-        return False
-    if not ((A.flags.forc and A.flags.aligned) and (B.flags.forc and B.flags.aligned)):
-        return False
-    if out is None:
-        return True
-    return (
-        type(out) is np.ndarray
-        and out.dtype is dtype
-        and out.shape == (A.shape[0], B.shape[1])
-        and out.flags.carray
-        and not np.may_share_memory(out, A)
-        and not np.may_share_memory(out, B)
-    )
-
-
-def _warn_if_late(late: list[float], names: tuple[str, ...], makespan: float, depth: int) -> None:
-    """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one; depth:
-    of the calls from the user's."""
-    if max(late) > max(0.01 * makespan, 0.005):
-        i = int(np.argmax(late))
-        who = f"worker {names[i]}" if i < len(names) else "the master's port"
-        warnings.warn(
-            f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
-            EmulationWarning,
-            stacklevel=depth,
-        )
-
-
-def _by_numpy(x: Operands) -> None:
-    if x.alpha == 1 and x.beta == 0:
-        np.matmul(x.a, x.b, out=x.c)
-        return
-    product: Array = np.matmul(x.a, x.b)
-    product *= x.c.dtype.type(x.alpha)
-    if x.beta != 0:
-        product += x.c.dtype.type(x.beta) * x.c
-    x.c[...] = product
-
-
-@cache
-def _rate(dtype: np.dtype[Any]) -> float:
-    """Flops per second of one core, measured once per process."""
-    return rate(dtype)
-
-
-@cache
-def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
-    return Platform.star([UNIT / _rate(dtype)] * p)
+        return map_tasks(function, tasks, workers.given if cycle_times is None and workers.given else len(workers), **options)
 
 
 _lock = threading.Lock()  # for what a forked child replaces

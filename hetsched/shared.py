@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .lu import Factors, determinant, matrix, solution
+from . import lu_run
+from ._engine import Progress
+from .lu_run import Factors, determinant, matrix, solution
 from .operands import Array
-from .pool import Pool, Progress
+from .pool import Pool
 
 _shared: Pool | None = None
 _lock = threading.Lock()
@@ -79,8 +81,8 @@ def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     >>> lu.tolist(), piv.tolist()
     ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
     """
-    result: tuple[Array, NDArray[np.int32]] = shared_pool()._lu_factor(A, overwrite_a, check_finite, None, None, False, None, 4)
-    return result
+    pool = shared_pool()
+    return lu_run.run(pool._live(), pool._workers, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
 
 
 def lu_solve(
@@ -139,7 +141,7 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
     if right.ndim not in (1, 2) or right.shape[0] != len(a):
         raise ValueError(f"b must have shape ({len(a)},) or ({len(a)}, k), got {right.shape}")
     x = Factors.of(a, False, True)
-    singular, _ = x.run(pool._live(), len(pool), None, None, None, 0)
+    singular, _ = x.run(pool._live(), pool._workers)
     if singular >= 0:
         raise np.linalg.LinAlgError(f"A is singular: element {singular} of the diagonal of U is zero")
     return solution(pool._live(), (x.lu, x.piv), right, 0, False, True)
@@ -158,5 +160,5 @@ def det(A: ArrayLike) -> Any:
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"A must be square, got shape {a.shape}")
     x = Factors.of(a, False, True)
-    x.run(pool._live(), len(pool), None, None, None, 0)
+    x.run(pool._live(), pool._workers)
     return determinant(x.lu, x.piv)

@@ -4,21 +4,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _engine
-from .operands import Operands
+from .product import UNIT
 from .star import StarPlan, forms
 from .trace import Trace
+
+if TYPE_CHECKING:
+    from ._engine import Progress
+    from .operands import Operands
+    from .workers import Workers
 
 ORDERS = ("plan", "demand")
 _LISTED, _DEMAND = 3, 1  # hs_star_order
 _LARGEST = 256  # side of the products that measure a rate
 _COPIED = 1 << 22  # bytes copied to measure one
 _MOST = 1e200  # HS_STAR_MOST
+
+
+def run(
+    threads: _engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
+) -> Trace | None:
+    """C = alpha A B + beta C, of the operands."""
+    workers.require_as_many(plan.names)
+    times = costs = None
+    memory: tuple[int | None, ...] = (None,) * len(workers)
+    if workers.emulated:
+        times, costs = (t * workers.time_scale for t in (workers.platform.cycle_times, workers.platform.link_costs))
+        memory = workers.platform.memory
+    own = checked(plan, x, order, times, costs, memory)
+    if workers.emulated:
+        flops, rate, carried, copied = own.rates()
+        workers.require_capacity(flops * workers.time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}")
+        workers.require_links(carried, copied)
+    result = own.run(threads, progress)
+    if workers.emulated:
+        workers.warn_if_late([*result.late, result.port_late], plan.names, float(own.simulated["end"].max()))
+    return own.trace(result, workers.kind) if trace else None
 
 
 @dataclass(frozen=True)
@@ -38,7 +64,7 @@ class StarRun:
     costs: NDArray[np.float64] | None
     simulated: NDArray[Any]
 
-    def run(self, threads: _engine.Threads, progress: Any) -> _engine.StarRunResult:
+    def run(self, threads: _engine.Threads, progress: Progress | None) -> _engine.StarRunResult:
         x = self.operands
         served = np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
         return _engine.run_star(

@@ -1,35 +1,30 @@
-"""An iteration on a matrix in slices, run by a ring of workers: integer columns for each, predicted steps, what a run needs."""
+"""An iteration on a matrix in slices, by a ring of workers: integer columns for each, predicted steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from . import _check, _engine
-from .operands import Array, element_strides, writable
 from .plan import Plan, Step, proven
 from .product import UNIT
 from .ring import SliceRing, slice_ring
 from .simulate import simulate
-from .trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DTYPES = (np.float32, np.float64)
 #: Of the update of an element.
 FLOPS = 7.0
-_MOST, _EVENTS = 2**30 - 1, 2**31 - 1  # steps, events of a trace
+_MOST = 2**30 - 1  # steps
 _KINDS = ("compute", "transfer", "transfer")
 
 #: Members of a ring in order, and their columns.
 Slices = tuple[NDArray[np.int64], NDArray[np.int64]]
-_SAMPLE = 1 << 20  # updates that measure a rate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -180,6 +175,12 @@ def plan_stencil(
     return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
 
 
+def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
+    """The slices of a plan with the times of these members, and bytes of an element."""
+    count = _check.integer("steps", steps, low=0, high=_MOST)
+    return _evaluated(*plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0)
+
+
 def _evaluated(
     rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
 ) -> StencilPlan:
@@ -258,110 +259,3 @@ def _link_pairs(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[
     if len(ring) == 1:
         return np.zeros((1, 2))
     return np.stack((links[ring, np.roll(ring, -1)], links[ring, np.roll(ring, 1)]), axis=1)
-
-
-# ---- runs --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class StencilRun:
-    """Checked arguments of `Pool.stencil`; the plan is for the pool's own times."""
-
-    plan: StencilPlan
-    matrix: Array
-    weight: float
-
-    def run(self, threads: _engine.Threads, target: Array, scale: float | None, progress: Any, record: bool) -> _engine.RunResult:
-        """scale: real seconds per second of an emulated platform, None at real speed."""
-        plan = self.plan
-        events = len(_KINDS) * plan.iterations * len(plan.ring) if record else 0
-        if events > _EVENTS:
-            raise ValueError(f"trace would have up to {events} events, at most {_EVENTS} are possible")
-        pace = exchange = None
-        if scale is not None:
-            pace = plan.cycle_times * (scale * FLOPS / UNIT)
-            if plan.exchange_times.any():
-                exchange = np.ascontiguousarray(plan.exchange_times * scale)
-        return _engine.run_slices(
-            threads, self.matrix, target, self.weight, plan.iterations, workers=len(plan.names),
-            ring=plan.ring.astype(np.int32), widths=plan.counts[plan.ring], exchange=exchange, pace=pace,
-            poll=_engine.Poll(progress), event_capacity=events,
-        )  # fmt: skip
-
-    def trace(self, result: _engine.RunResult, scale: float, kind: str) -> Trace:
-        plan = self.plan
-        exchanges = dict(zip(plan.ring.tolist(), plan.exchange_labels, strict=True))
-        steps = (
-            (worker, kind, start, end, f"step {box // 2}" if kind == "compute" else exchanges[worker][box % 2])
-            for worker, kind, start, end, box in result.events
-        )
-        return Trace.from_steps(
-            steps,
-            plan.names,
-            kind=kind,
-            speeds=(1.0 / plan.cycle_times).tolist(),
-            predicted=plan.makespan * scale,
-            ideal=float(plan.iterations * plan.work * scale / (1.0 / plan.cycle_times).sum()),
-            cpu=result.busy,
-            predicted_finish=(plan.finish * scale).tolist(),
-        )
-
-
-def checked_matrix(value: ArrayLike) -> Array:
-    array = np.asarray(value)
-    if array.ndim != 2 or array.size == 0:
-        raise ValueError(f"U must be a matrix with at least one element, got shape {array.shape}")
-    if array.dtype not in DTYPES:
-        raise TypeError(f"U has dtype {array.dtype}; a stencil takes float32 and float64")
-    return array if element_strides(array) else array.copy()
-
-
-def checked_weight(value: float, dtype: np.dtype[Any]) -> float:
-    weight = _check.number("weight", value)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(dtype.type(weight)):
-            raise ValueError(f"weight must be finite in {dtype}, got {weight:g}")
-    return weight
-
-
-def checked_plan(plan: StencilPlan, matrix: Array, steps: int, members: Members) -> StencilPlan:
-    """The slices of a plan with the times of the pool that runs it."""
-    if not isinstance(plan, StencilPlan):
-        raise TypeError(f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}")
-    if len(plan.names) != len(members.names):
-        raise ValueError(f"plan is for {len(plan.names)} workers, the pool has {len(members.names)}")
-    if plan.shape != matrix.shape:
-        raise ValueError(f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {matrix.shape}")
-    count = _check.integer("steps", steps, low=0, high=_MOST)
-    rows, cols = plan.shape
-    slices = plan.ring, plan.counts[plan.ring]
-    return _evaluated(rows, cols, count, members, matrix.itemsize, slices, plan.method, 0.0)
-
-
-def target_of(matrix: Array, out: Array | None) -> Array:
-    return np.empty(matrix.shape, matrix.dtype) if out is None else writable(out, matrix.shape, matrix.dtype, "U")
-
-
-def update_rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
-    """Flops per second of one core with slices of about that size, up to 8 MB, measured in a few milliseconds."""
-    return _rate(dtype, min(max(_power(rows), 4), 1024), min(_power(cols), 1024))
-
-
-def _power(size: int) -> int:
-    """The next power of two."""
-    return 1 << max(size - 1, 1).bit_length()
-
-
-@cache
-def _rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
-    matrix, one = np.ones((rows, cols), dtype), _engine.Threads(1, None)
-    steps = max(2, _SAMPLE // matrix.size)
-    ring, widths = np.zeros(1, np.int32), np.array([cols], np.int64)
-    finish = min(
-        _engine.run_slices(
-            one, matrix, matrix, 0.25, steps, workers=1, ring=ring, widths=widths, exchange=None, pace=None, poll=None,
-            event_capacity=0,
-        ).finish[0]
-        for _ in range(4)
-    )  # fmt: skip
-    return FLOPS * _inner(rows) * cols * steps / finish

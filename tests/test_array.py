@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 import hetsched.array
-import hetsched.pool
+import hetsched.product_run
 from hetsched.array import Array
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -23,8 +23,8 @@ OTHERS = (np.int64, np.bool_, np.longdouble, np.float16, object, ">f8", np.uint8
 def taken(monkeypatch):
     """Small ones too; the products, systems and determinants that hetsched has computed."""
     seen = []
-    monkeypatch.setattr(hetsched.pool, "_SMALL", 0)
-    monkeypatch.setattr(hetsched.pool, "_THIN", 0)
+    monkeypatch.setattr(hetsched.product_run, "SMALL", 0)
+    monkeypatch.setattr(hetsched.product_run, "THIN", 0)
     monkeypatch.setattr(hetsched.array, "_FEW_ROWS", 0)
     multiply, run = hs.Pool.matmul, hetsched.array.Factors.run
 
@@ -289,15 +289,15 @@ def test_views(data):
         found = base[:: steps[0], :: steps[1]][: shape[0], : shape[1]]
         return found if data.draw(st.booleans()) else np.asfortranarray(found)
 
-    small, thin = hetsched.pool._SMALL, hetsched.pool._THIN
-    hetsched.pool._SMALL = hetsched.pool._THIN = 0
+    small, thin = hetsched.product_run.SMALL, hetsched.product_run.THIN
+    hetsched.product_run.SMALL = hetsched.product_run.THIN = 0
     try:
         m, k, n = (data.draw(st.integers(1, 12)) for _ in range(3))
         a, b = view((m, k), 1), view((k, n), 2)
         assert_same(hs.asarray(a) @ b, a @ b, exactly=False)
         assert_same(np.dot(a, hs.asarray(b)), a @ b, exactly=False)
     finally:
-        hetsched.pool._SMALL, hetsched.pool._THIN = small, thin
+        hetsched.product_run.SMALL, hetsched.product_run.THIN = small, thin
 
 
 class TestOut:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.pool
+import hetsched.product_run
 from hetsched import _engine
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -17,8 +17,8 @@ DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 @pytest.fixture(autouse=True)
 def no_shortcut(monkeypatch):
     """Small products take the engine too."""
-    monkeypatch.setattr(hetsched.pool, "_SMALL", 0)
-    monkeypatch.setattr(hetsched.pool, "_THIN", 0)
+    monkeypatch.setattr(hetsched.product_run, "SMALL", 0)
+    monkeypatch.setattr(hetsched.product_run, "THIN", 0)
 
 
 @pytest.fixture(params=["blis", "openblas", "c"])
@@ -170,7 +170,7 @@ def test_alpha_zero_ignores_operands(pool):
 def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
     """Contiguous operands take a short way through the checks."""
     if not plain:
-        monkeypatch.setattr(hetsched.pool, "_is_plain", lambda *_: False)
+        monkeypatch.setattr(hetsched.product_run, "is_plain", lambda *_: False)
     rng = np.random.default_rng(5)
     A, B = random(rng, (64, 40), np.float64), random(rng, (40, 33), np.float64)
     out = np.empty((64, 33))

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.pool
 import hetsched.shared
+import hetsched.workers
 from hetsched import _engine, cli
 from hetsched.cpus import Cpu
 from hetsched.measure import fingerprint, recent, typical
@@ -342,40 +342,40 @@ class TestCache:
 class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
-        monkeypatch.setattr(hetsched.pool, "topology", topology)
+        monkeypatch.setattr(hetsched.workers, "topology", topology)
         monkeypatch.setattr(_engine, "Threads", lambda workers, cores: ("threads", workers, cores))
         return machine
 
     def test_unmeasured(self, uneven):
         pool = hs.Pool()
         assert len(pool) == 3
-        assert set(pool._shares.values()) == {None}
+        assert set(pool._workers.shares.values()) == {None}
 
     def test_measured(self, uneven):
         found = hs.measure()
         calls = len(uneven.calls)
         pool = hs.Pool()
-        np.testing.assert_allclose(pool._shares[np.dtype(np.float64)], [80, 40, 80 / 3])
-        assert pool._shares[np.dtype(np.complex64)] is None
+        np.testing.assert_allclose(pool._workers.shares[np.dtype(np.float64)], [80, 40, 80 / 3])
+        assert pool._workers.shares[np.dtype(np.complex64)] is None
         assert pool.platform == found.platform()
         assert pool.plan_lu(3000, 3000).cycle_times.tolist() == found.cycle_times.tolist()
         assert len(uneven.calls) == calls  # a pool never measures by itself
-        assert hs.Pool(2)._measured is None  # other cpus, other speeds
+        assert hs.Pool(2)._workers.measured is None  # other cpus, other speeds
         given = hs.Platform.star([1, 2, 3])
         assert hs.Pool(given).platform is given
-        np.testing.assert_allclose(hs.Pool(given)._shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3])
+        np.testing.assert_allclose(hs.Pool(given)._workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3])
 
     def test_neighbours_come_and_go(self, uneven):
         """Shares are those of the cores, not of who was on them."""
         uneven.share = 0.3
         hs.measure()
         assert len(hs.Pool()) == 3
-        np.testing.assert_allclose(hs.Pool()._shares[np.dtype(np.float32)], [80, 40, 80 / 3])
+        np.testing.assert_allclose(hs.Pool()._workers.shares[np.dtype(np.float32)], [80, 40, 80 / 3])
 
     def test_nearly_equal(self, uneven):
         uneven.even = True
         hs.measure()
-        assert set(hs.Pool()._shares.values()) == {None}
+        assert set(hs.Pool()._workers.shares.values()) == {None}
 
     def test_info(self, uneven, monkeypatch, capsys):
         assert "not measured" in measuring.describe(recent(topology()))
@@ -421,7 +421,7 @@ class TestReal:
         lu, piv = hs.lu_factor(A)
         np.testing.assert_allclose(hs.lu_solve((lu, piv), A @ np.ones(301)), 1, atol=1e-8)
         if hs.topology().worth > 1:
-            assert hetsched.shared.shared_pool()._shares[A.dtype] is not None
+            assert hetsched.shared.shared_pool()._workers.shares[A.dtype] is not None
 
     def test_rate(self):
         assert measuring.rate(np.dtype(np.float32)) > 1e6

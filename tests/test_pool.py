@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
+from hetsched import _engine
 from hetsched.plan import Plan
 
 
@@ -165,6 +166,27 @@ class TestEmulation:
                 pytest.skip("unexpected plan")
             with pytest.warns(hs.EmulationWarning, match="worker P0 was .* late"):
                 pool.matmul(A, B)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda pool, a: pool.matmul(a, a),
+            lambda pool, a: pool.run(pool.plan(6, 6, 6), a, a),
+            lambda pool, a: pool.run(hs.plan_product(1, 1, 1, pool.platform), a, a),
+            lambda pool, a: pool.lu_factor(a),
+            lambda pool, a: pool.stencil(a, 2),
+            lambda pool, a: pool.sweep(hs.wavefront(2, 2, [1.0]), a, hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])),
+        ],
+        ids=["matmul", "run", "star", "lu_factor", "stencil", "sweep"],
+    )
+    def test_it_is_said_of_the_line_that_calls(self, call, monkeypatch):
+        a, result = np.arange(36.0).reshape(6, 6) + 9 * np.eye(6), _engine._Recorder.result
+        monkeypatch.setattr(_engine._Recorder, "result", lambda *of: result(*of)._replace(late=[7.0]))
+        monkeypatch.setattr("hetsched.workers.Workers.require_capacity", lambda *_: None)  # of a busy host
+        emulated = hs.Pool(hs.Platform.star([0.1], memory=[12]), emulate=True)
+        with emulated as pool, pytest.warns(hs.EmulationWarning, match="worker P0 was 7 s late") as caught:
+            call(pool, a)
+        assert (caught[0].filename, caught[0].lineno) == (__file__, call.__code__.co_firstlineno)
 
     @pytest.mark.parametrize(
         ("arguments", "keywords", "words"),

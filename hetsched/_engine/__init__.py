@@ -785,10 +785,14 @@ def flops_per_update(dtype: np.dtype[Any]) -> float:
     return lib.hs_flops_per_update(DTYPES[dtype])  # type: ignore[no-any-return]
 
 
+#: Called with the fraction done.
+Progress = Callable[[float], object]
+
+
 class Poll:
     """Called back while a run lasts; keeps what it raises, to be raised again when the engine has returned."""
 
-    def __init__(self, progress: Callable[[float], object] | None = None) -> None:
+    def __init__(self, progress: Progress | None = None) -> None:
         self.progress = progress
         self.error: BaseException | None = None
 
