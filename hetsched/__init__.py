@@ -171,7 +171,7 @@ if not TYPE_CHECKING:  # to which any name would be a name of the package
             value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
             globals()[name] = value
             return value
-        if name.isidentifier() and not name.startswith("__") and find_spec(f".{name}", __name__):
+        if name.isidentifier() and find_spec(f".{name}", __name__):
             return import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
