@@ -80,6 +80,13 @@ def test_function_before_module(name):
     assert fresh(f"{code}[module, hs.{name}.__module__, hs.{name}.__name__]") == [f"hetsched.{name}", f"hetsched.{name}", name]
 
 
+def test_function_can_be_replaced(monkeypatch):
+    monkeypatch.setattr(hs, "partition", "another")
+    assert hs.partition == "another"
+    monkeypatch.undo()
+    assert hs.partition is sys.modules["hetsched.partition"].partition
+
+
 def test_same_names_are_all():
     assert [name for name in hs.__all__ if hs._MODULE_OF.get(name) == name] == SAME_NAME
 
