@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Where path is a symbolic link, the file that it points to is replaced.
     """
+    import tempfile
+
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:

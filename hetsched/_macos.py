@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from typing import Any
 
@@ -17,6 +16,8 @@ def sysctl(root: str) -> str:
         return read(root, "sysctl.txt")
     if sys.platform != "darwin":
         return ""
+    import subprocess
+
     command = ["/usr/sbin/sysctl", "hw", "machdep.cpu.brand_string", "vm.loadavg"]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=5, check=False, env={"LC_ALL": "C"}).stdout

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -270,6 +269,8 @@ class MeasuredPlatform(Platform):
         return f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<pre>{escape(self.table())}</pre>"
 
 

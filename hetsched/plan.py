@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -85,6 +84,8 @@ class Plan:
         return f"<{type(self).__name__}: {self.certificate()}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from .plot import figure_svg
 
         return f"<p><b>{type(self).__name__}</b>: {escape(self.certificate())}</p>{figure_svg(self.plot)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -316,6 +315,8 @@ class Platform:
         ValueError
             If it is not a platform; the message names the file and the entry.
         """
+        import tomllib
+
         path = Path(path)
         readers = {".json": json.loads, ".toml": tomllib.loads}
         if path.suffix not in readers:

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 from . import _check, _linux, _macos
@@ -148,6 +147,8 @@ class Topology:
         return f"<Topology: {count_of(self.cpus, 'cpu')}, {cores}{kinds}, {self.worth} worth starting>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in self.describe())
         return f"<table>{rows}</table>"
 

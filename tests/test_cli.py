@@ -167,11 +167,3 @@ def test_the_users_kernel_choice_is_respected(variable, want):
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()
     assert (want in reason) if want else reason.endswith("None")
-
-
-def test_import_is_light():
-    """No plotting, no SciPy, no machine learning at import."""
-    optional = ("matplotlib", "scipy", "sklearn", "tqdm", "pandas", "h5py")
-    code = f"import sys, hetsched; print([m for m in {optional} if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"

@@ -1,0 +1,134 @@
+"""What `import hetsched` loads, and what it leaves to first use: each test in a process of its own."""
+
+import ast
+import inspect
+import json
+import pickle
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import hetsched as hs
+
+#: The functions that are named as their modules.
+SAME_NAME = ["cuboids", "lu_grid", "measure", "partition", "simulate", "topology", "wavefront"]
+SUBMODULES = [module.name for module in pkgutil.iter_modules(hs.__path__) if module.name not in SAME_NAME]
+
+
+def fresh(code):
+    """What the code left in `result`, in a new interpreter where warnings are errors."""
+    code = f"import json, sys, threading\n{code}\nprint(json.dumps(result))"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_import_is_light():
+    """Beside NumPy only the engine: nothing that plans or runs, no plotting, no SciPy, no solver, no processes."""
+    loaded = set(fresh("import numpy; before = set(sys.modules); import hetsched; result = sorted(set(sys.modules) - before)"))
+    own = {name for name in loaded if name.startswith("hetsched.") and not name.startswith("hetsched._engine.")}
+    assert own == {"hetsched._engine", "hetsched.errors"}
+    others = {"matplotlib", "scipy", "highspy", "sklearn", "tqdm", "pandas", "h5py"}
+    standard = {"dataclasses", "html", "json", "multiprocessing", "pathlib", "subprocess", "tempfile", "tomllib"}
+    assert not (others | standard) & loaded
+
+
+def test_a_plan_loads_no_pool():
+    loaded = fresh("import hetsched as hs; hs.distribute(9, [1.0, 2.0]); result = list(sys.modules)")
+    assert "hetsched.allocate" in loaded
+    assert not {"hetsched.pool", "hetsched.measure", "hetsched.star", "hetsched.files"} & set(loaded)
+
+
+@pytest.mark.parametrize("names", [hs.__all__, hs.__all__[::-1]], ids=["forth", "back"])
+def test_public_names(names):
+    code = f"import hetsched as hs; listed, names = dir(hs), {names}; seen = [getattr(hs, name) for name in names]"
+    listed, called, kept = fresh(
+        f"{code}; result = [listed, [one.__name__ for one in seen], all(vars(hs)[n] is one for n, one in zip(names, seen))]"
+    )
+    assert set(names) <= set(listed)
+    assert called == ["hetsched.datasets" if name == "datasets" else name for name in names]
+    assert kept  # the next access is that of any attribute
+
+
+def test_star():
+    names = fresh("before = dir(); from hetsched import *; result = sorted(set(dir()) - set(before))")
+    assert set(names) - {"before"} == set(hs.__all__)
+
+
+def test_lists_agree():
+    """Type checkers read the imports, the package its table, users __all__."""
+    tree = ast.parse(inspect.getsource(hs))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name))
+    seen = {(node.module, alias.name) for node in block.body for alias in node.names}
+    assert seen == {(None, "datasets")} | {(module, name) for name, module in hs._MODULE_OF.items()}
+    assert sorted(name for _, name in seen) == sorted(hs.__all__)
+
+
+def test_submodules():
+    """As attributes of the package, each before any other is loaded by name."""
+    assert fresh(f"import hetsched as hs; result = [getattr(hs, name).__name__ for name in {SUBMODULES}]") == [
+        f"hetsched.{name}" for name in SUBMODULES
+    ]
+
+
+@pytest.mark.parametrize("name", SAME_NAME)
+def test_function_before_module(name):
+    """However the module came to be loaded."""
+    code = f"import hetsched as hs, hetsched.{name}; from hetsched.{name} import __name__ as module; result = "
+    assert fresh(f"{code}[module, hs.{name}.__module__, hs.{name}.__name__]") == [f"hetsched.{name}", f"hetsched.{name}", name]
+
+
+def test_function_can_be_replaced(monkeypatch):
+    monkeypatch.setattr(hs, "partition", "another")
+    assert hs.partition == "another"
+    monkeypatch.undo()
+    assert hs.partition is sys.modules["hetsched.partition"].partition
+
+
+def test_same_names_are_all():
+    assert [name for name in hs.__all__ if hs._MODULE_OF.get(name) == name] == SAME_NAME
+
+
+@pytest.mark.parametrize("name", ["matmull", "no_module", "__wrapped__", "plan.Plan", ""])
+def test_unknown(name):
+    with pytest.raises(AttributeError, match=f"^module 'hetsched' has no attribute {name!r}$"):
+        getattr(hs, name)
+    assert not hasattr(hs, name)
+
+
+def test_unknown_import():
+    with pytest.raises(ImportError, match="cannot import name 'matmull' from 'hetsched'"):
+        from hetsched import matmull  # noqa: F401
+
+
+def test_threads():
+    """Sixteen threads, each beginning at another name, see the same objects."""
+    code = """
+import hetsched as hs
+names, start, seen = hs.__all__, threading.Barrier(16), []
+def touch(i):
+    start.wait()
+    order = names[5 * i :] + names[: 5 * i]
+    seen.append({name: id(getattr(hs, name)) for name in order})
+threads = [threading.Thread(target=touch, args=(i,)) for i in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+result = [len(seen), all(one == {name: id(getattr(hs, name)) for name in names} for one in seen)]
+"""
+    assert fresh(code) == [16, True]
+
+
+@pytest.mark.parametrize("value", [hs.datasets.lyon(), hs.distribute(9, [1.0, 2.0]), hs.partition, hs.InfeasibleError])
+def test_pickle(value):
+    """A process that has not loaded anything of hetsched reads it."""
+    code = f"import pickle; result = repr(pickle.loads({pickle.dumps(value)!r})).split(' at ')[0]"
+    assert fresh(code) == repr(value).split(" at ")[0]
+
+
+def test_help():
+    text = fresh("import pydoc, hetsched; result = pydoc.plain(pydoc.render_doc(hetsched))")
+    assert "matmul(A: " in text
+    assert "class Pool" in text
+    assert "PACKAGE CONTENTS" in text
