@@ -44,9 +44,9 @@ def here(counted: dict[str, Any]) -> dict[str, Any]:
         found = facts(lstopo(), {cpu.number for cpu in counted["logical"]} if masked else None)
     except ValueError:
         return counted
-    told = {name: found[name] for name in ("model", "logical", "caches", "memory", "type_source") if found[name]}
+    told = {name: found[name] for name in ("model", "logical", "online", "caches", "memory", "type_source") if found[name]}
     unknown = [name for name in counted["unknown"] if name != "type"]
-    return {**counted, **told, "unknown": [*unknown, *(["type"] if "type" in found["unknown"] else [])]}
+    return {**counted, **told, "unknown": unknown + [name for name in ("online", "type") if name in found["unknown"]]}
 
 
 @functools.cache
@@ -57,7 +57,7 @@ def lstopo() -> bytes:
         return b""
     command = [program, "--of", "xml", "--disallowed", "--no-io"]
     try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=True).stdout
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False).stdout
     except (OSError, ValueError, subprocess.SubprocessError):
         return b""
 
@@ -82,7 +82,7 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
     kinds: dict[int, dict[str, str]] = {cpu: {} for cpu in cpus}
     for element, own in found:
         for cpu in own if element.kind == "cpukind" else ():
-            kinds[cpu] |= element.attributes | element.infos
+            kinds[cpu] = element.attributes | element.infos
     types, type_source, compared = _types(kinds)
     siblings = {cpu: own for element, own in found if element.kind == "Core" for cpu in own}
     packages, nodes = _places(found, "Package"), _places(found, "NUMANode")
