@@ -53,7 +53,7 @@ print(min(times))
 
 def peer_environment(**more: str) -> dict[str, str]:
     """One thread of BLAS, and AVX-512 where the processor has it: the system's OpenBLAS may not know it."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **more}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1", **more}
     try:
         if "avx512f" in Path("/proc/cpuinfo").read_text():
             environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
@@ -68,23 +68,33 @@ def output_of(command: list[str], environment: dict[str, str]) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def starpu(dtype: str, threads: int) -> Callable[[int], float] | str:
-    """GFLOP/s of one factorisation of n x n, or why there is none."""
-    kind = {"float64": "double", "float32": "float"}.get(dtype)
-    name = f"lu_implicit_example_{kind}"
+def starpu_example(name: str) -> str | None:
+    """Where Debian's starpu-examples or the PATH has a program."""
     places = [Path(path) for path in ("/usr/lib", "/usr/local/lib") if Path(path).exists()]
-    found = shutil.which(name) or next((str(path) for place in places for path in place.glob(f"**/starpu/examples/{name}")), None)
-    if kind is None or found is None:
-        return f"no {name}: apt install starpu-examples" if kind else f"not for {dtype}"
-    home = tempfile.TemporaryDirectory(prefix="starpu-")  # removed with the function that is returned
-    environment = peer_environment(
+    return shutil.which(name) or next((str(path) for place in places for path in place.glob(f"**/starpu/examples/{name}")), None)
+
+
+def starpu_environment(threads: int, scheduler: str, home: str) -> dict[str, str]:
+    """CPU workers only; what StarPU learns of its tasks is kept in `home`."""
+    return peer_environment(
         STARPU_NCPU=str(threads),
         STARPU_NCUDA="0",
         STARPU_NOPENCL="0",
         STARPU_SILENT="1",
-        STARPU_SCHED="lws",
-        STARPU_HOME=home.name,
+        STARPU_SCHED=scheduler,
+        STARPU_HOME=home,
     )
+
+
+def starpu(dtype: str, threads: int) -> Callable[[int], float] | str:
+    """GFLOP/s of one factorisation of n x n, or why there is none."""
+    kind = {"float64": "double", "float32": "float"}.get(dtype)
+    name = f"lu_implicit_example_{kind}"
+    found = starpu_example(name)
+    if kind is None or found is None:
+        return f"no {name}: apt install starpu-examples" if kind else f"not for {dtype}"
+    home = tempfile.TemporaryDirectory(prefix="starpu-")  # removed with the function that is returned
+    environment = starpu_environment(threads, "lws", home.name)
     best: dict[int, int] = {}
 
     def rate(n: int, blocks: int) -> float:

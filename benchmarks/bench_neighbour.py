@@ -1,9 +1,15 @@
-"""Products and factorisations beside other work: hetsched against numpy.matmul, plain BLIS and scipy.linalg.lu_factor.
+"""Products and factorisations beside other work: hetsched against numpy.matmul, plain BLIS, StarPU and scipy.linalg.lu_factor.
 
 For each situation a library computes without a pause for some seconds. A rate is given as a fraction of what was to be had:
 that of hetsched on idle cores (`idle`, measured first), times the share of the cores' time that the scheduler leaves to a process
 with a busy thread of normal priority on each. Quotas need root and a cgroup (version 1): there a hog of the highest priority
 takes a part of each 10 ms on one core.
+
+StarPU is its dgemm and sgemm (Debian's starpu-examples) with the schedulers dmda, which goes by measured times of its tasks, and
+lws, which steals work: one process of as many workers as there are cores, the system's BLAS with one thread in each task, the
+number of blocks that is fastest for each n on idle cores, in runs that also calibrate dmda. A figure is the rate that the program
+reports: the mean of all products of one run of about those seconds, without its start, the partition of the matrices, or any
+warming up. The others are called from Python, and what a call costs counts. Without those programs the columns are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +21,15 @@ import platform
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_lu import output_of, starpu_environment, starpu_example
 from bench_matmul import PAUSE, peers
 
 import hetsched as hs
@@ -104,34 +113,78 @@ def situations(cpus: list[int]) -> dict[str, tuple[Callable[[], Any], float]]:
     return found
 
 
-def throughput(call: Callable[[], object], seconds: float) -> float:
-    """Calls per second."""
+def rate(call: Callable[[], object], flops: float, seconds: float) -> float:
+    """GFLOP/s of calls one after the other."""
     time.sleep(PAUSE)
     call()
     count, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
         call()
         count += 1
-    return count / passed
+    return count * flops / passed / 1e9
 
 
-def calls(n: int, dtype: type) -> tuple[dict[str, Callable[[], object]], dict[str, Callable[[], object]]]:
-    """Products, and factorisations; hetsched first."""
+class StarPU:
+    """One of its programs under one of its schedulers."""
+
+    def __init__(self, program: str, threads: int, scheduler: str) -> None:
+        self.program, self.threads = program, threads
+        self.home = tempfile.TemporaryDirectory(prefix="starpu-")
+        self.environment = starpu_environment(threads, scheduler, self.home.name)
+        self.unit = 1
+        if self.run(100, 1, 1) == 0.0:  # as Debian builds it a tenth of the iterations that were asked for are done
+            self.unit = 10
+        self.best: dict[int, tuple[float, int]] = {}  # n -> GFLOP/s on idle cores, blocks in each direction
+
+    def run(self, n: int, blocks: int, products: int, calibrate: bool = False) -> float:
+        """GFLOP/s that it reports; 0.0 without any."""
+        sizes = [self.program, "-size", str(n), "-nblocks", str(blocks), "-iter", str(products * self.unit)]
+        lines = output_of(sizes, {**self.environment, "STARPU_CALIBRATE": str(int(calibrate))}).splitlines()
+        return max((float(line.split()[-1]) for line in lines if line[:1].isdigit()), default=0.0)
+
+    def rate(self, n: int, seconds: float) -> float:
+        """The first time for n, when the cores are idle, it looks for the best number of blocks."""
+        if n not in self.best:
+            choices = [b for b in range(2, n) if n % b == 0 and b * b >= 2 * self.threads and n // b >= 100][:5] or [1]
+            self.best[n] = max((self.run(n, b, 3, calibrate=True), b) for b in choices)  # tasks are known after ten
+        expected, blocks = self.best[n]
+        return self.run(n, blocks, max(1, round(seconds * expected * 1e9 / (2.0 * n**3))))
+
+
+def starpu_peers(dtype: str, threads: int) -> dict[str, StarPU]:
+    name = {"float64": "dgemm", "float32": "sgemm"}[dtype]
+    program = starpu_example(name)
+    if program is None:
+        print(f"no {name} of StarPU: apt install starpu-examples")
+        return {}
+    return {f"StarPU {scheduler}": StarPU(program, threads, scheduler) for scheduler in ("dmda", "lws")}
+
+
+Rates = dict[str, Callable[[float], float]]
+
+
+def rates_of(n: int, dtype: str, others: dict[str, StarPU]) -> dict[str, Rates]:
+    """Products and factorisations, hetsched first: GFLOP/s in so many seconds."""
     from scipy.linalg import lu_factor
 
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, n, n)).astype(dtype)
     c = np.zeros((n, n), dtype)
-    others = peers(topology().worth)
-    products = {"hetsched": lambda: hs.matmul(a, b, c), **{name: (lambda f=f: f(a, b, c)) for name, f in others.items()}}
-    factors = {"hetsched": lambda: hs.lu_factor(a, check_finite=False), "scipy": lambda: lu_factor(a, check_finite=False)}
-    return products, factors
+    flops = 2.0 * n**3
+    products: Rates = {"hetsched": partial(rate, lambda: hs.matmul(a, b, c), flops)}
+    products |= {name: partial(rate, partial(f, a, b, c), flops) for name, f in peers(topology().worth).items()}
+    products |= {name: partial(other.rate, n) for name, other in others.items()}
+    factors: Rates = {
+        "hetsched": partial(rate, lambda: hs.lu_factor(a, check_finite=False), flops / 3),
+        "scipy": partial(rate, lambda: lu_factor(a, check_finite=False), flops / 3),
+    }
+    return {"matmul": products, "lu_factor": factors}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 2000, 4000])
-    parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
+    parser.add_argument("--dtypes", nargs="*", choices=["float64", "float32"], default=["float64", "float32"])
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement; of whole periods of the hogs")
     parser.add_argument("--only", nargs="*", help="situations, by the start of their names")
     given = parser.parse_args()
@@ -140,11 +193,11 @@ def main() -> None:
     print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
     print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy {np.__version__}", end=" ")
     print(f"with {blas['name']} {blas['version']}")
+    peers(host.worth)  # it chooses the kernels of BLIS, for the processes that are started here too
     for dtype in given.dtypes:
+        others = starpu_peers(dtype, host.worth)
         for n in given.sizes:
-            for what, flops, functions in zip(
-                ("matmul", "lu_factor"), (2.0 * n**3, 2.0 * n**3 / 3), calls(n, np.dtype(dtype).type), strict=True
-            ):
+            for what, functions in rates_of(n, dtype, others).items():
                 names = list(functions)
                 print(f"\n{what}, n = {n}, {dtype}: GFLOP/s, fraction of what was to be had, hetsched / best peer")
                 print(f"{'':>16} {'cores':>6} " + " ".join(f"{name:>16}" for name in names) + "  ratio", flush=True)
@@ -153,7 +206,7 @@ def main() -> None:
                     if given.only and situation != "idle" and not any(situation.startswith(word) for word in given.only):
                         continue
                     with make():
-                        rates = [throughput(functions[name], given.seconds) * flops / 1e9 for name in names]
+                        rates = [functions[name](given.seconds) for name in names]
                     whole = whole or rates[0]
                     fractions = [rate / (whole * cores / host.worth) for rate in rates]
                     cells = " ".join(f"{rate:9.1f} ({fraction:4.2f})" for rate, fraction in zip(rates, fractions, strict=True))

@@ -17,7 +17,7 @@ _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower":
 #: Speeds this far apart are two types of core. Favoured cores of one type differ by less: boost by 10 %, ranks step by step.
 _GAP = 0.8
 _ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\"))  # the backslash last
-_MOST_CPUS = 2**20  # what claims more is no list of cpus
+MOST_CPUS = 2**20  # what claims more is no list of cpus
 
 
 def facts(root: str, sample: float) -> dict[str, Any]:
@@ -54,6 +54,7 @@ def facts(root: str, sample: float) -> dict[str, Any]:
         logical=logical,
         online=len(online),
         caches=_caches(root, allowed),
+        memory=1024 * (natural(value(read(root, "proc/meminfo"), "MemTotal").removesuffix("kB")) or 0) or None,
         type_source=type_source,
         quota=None if quota == math.inf else quota,
         quota_source="" if quota == math.inf else quota_source,
@@ -64,7 +65,6 @@ def facts(root: str, sample: float) -> dict[str, Any]:
             *([] if masked else ["affinity"]),
             *([] if compared else ["type"]),
             *([] if found else ["quota"]),
-            *(["busy"] if sample and any(cpu.busy is None for cpu in logical) else []),
         ],
     )
 
@@ -145,12 +145,12 @@ def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, boo
         speeds = {cpu: speed for cpu in online if (speed := read_one(cpu)) is not None}
         if len(speeds) == len(online):
             compared = True
-            if found := _split_types(speeds):
+            if found := split_types(speeds):
                 return found, source, True
     return {}, "", compared
 
 
-def _split_types(speeds: dict[int, int]) -> dict[int, str]:
+def split_types(speeds: dict[int, int]) -> dict[int, str]:
     """Two types, apart at the widest relative gap between speeds; {} if there is none as wide as _GAP."""
     steps = sorted(set(speeds.values()))
     ratio, cut = min(((low / high, high) for low, high in zip(steps, steps[1:], strict=False)), default=(1.0, 0))
@@ -328,7 +328,7 @@ def cpu_list(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.partition("-")
         low, high = natural(first), natural(last if dash else first)
-        if low is None or high is None or not low <= high < _MOST_CPUS:
+        if low is None or high is None or not low <= high < MOST_CPUS:
             return ()
         cpus.update(range(low, high + 1))
     return tuple(sorted(cpus))

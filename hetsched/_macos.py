@@ -82,6 +82,7 @@ def facts(text: str) -> dict[str, Any]:
         logical=tuple(logical),
         online=len(logical),
         caches=tuple(sorted(caches, key=lambda cache: (cache.level, cache.type))),
+        memory=number("hw.memsize"),
         type_source="hw.perflevel" if len(levels) > 1 else "",
         quota=None,
         quota_source="",

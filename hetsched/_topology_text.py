@@ -18,13 +18,14 @@ def describe(t: Topology) -> list[tuple[str, str]]:
     own = f"all {count_of(t.cpus, 'online cpu')}" if t.cpus == t.online else f"{t.cpus} of {t.online} online cpus"
     places = [("package", t.packages), ("NUMA node", t.nodes)]
     where = [count_of(count, name) if count else f"{name}s unknown" for name, count in places]
+    size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
     on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
     lines = [
         ("processor", t.model or "unknown"),
         ("affinity", f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else "")),
         ("cores", _cores_text(t)),
         ("caches", _caches_text(t.caches)),
-        ("memory", f"{', '.join(where)}{_nodes_text(t.logical)}"),
+        ("memory", f"{', '.join([size, *where])}{_nodes_text(t.logical)}"),
         ("quota", _quota_text(t)),
         ("thread limit", "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})"),
         ("load", _load_text(t)),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import _check, _linux, _macos
+from . import _check, _hwloc, _linux, _macos
 from ._linux import natural
 from ._topology_text import count_of, describe, types_text
 from .cpus import Cache, Cpu
@@ -30,6 +30,8 @@ class Topology:
         How many the system has.
     caches : tuple of Cache
         Of the allowed cpus, each once, by level.
+    memory : int or None
+        Bytes of main memory, used or not.
     type_source : str
         What tells the types of core apart; "" where nothing does.
     quota : float or None
@@ -50,6 +52,7 @@ class Topology:
     logical: tuple[Cpu, ...]
     online: int
     caches: tuple[Cache, ...]
+    memory: int | None
     type_source: str
     quota: float | None
     quota_source: str
@@ -160,29 +163,39 @@ class Topology:
         return max(1, count)
 
 
-def topology(root: str = "/", *, sample: float = 0.0) -> Topology:
-    """What this process may run on.
+def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> Topology:
+    """What this process may run on, or what there is on a machine that was recorded.
 
     Parameters
     ----------
-    root : str, optional
-        Where /proc and /sys are read, for trees recorded elsewhere. Under another root the affinity is that of its
+    source : str or path, optional
+        "/" is this machine. Another directory is the root of a tree with its /proc and /sys, where the affinity is that of
         /proc/self/status, and a file sysctl.txt is what `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
+        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it; it does not know quota and load.
     sample : float
         Seconds over which to watch how busy each cpu is; 0.0 does not.
 
     Returns
     -------
     Topology
-        Linux says most; macOS says how many cores of each type there are, and what caches; elsewhere there are the counts of
-        Python. What is missing is None and listed in `unknown`.
+        Linux says most; macOS says how many cores of each type there are, and what caches; elsewhere, and where /sys knows
+        no cores, it is what hwloc's lstopo says, if that is installed, else the counts of Python. What is missing is None and
+        listed in `unknown`.
+
+    Raises
+    ------
+    OSError
+        For a source that is not there or cannot be read.
+    ValueError
+        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus.
 
     Notes
     -----
     Types of core are those of the first of these that tells: the counter devices of Intel's hybrids (/sys/devices/cpu_core,
     cpu_atom), the scheduler's cpu_capacity (Arm's big.LITTLE), maximal frequencies, acpi_cppc's highest_perf. The last three tell
     only if there is a gap of a fifth between the slowest core of one type and the fastest of the other; frequencies and
-    highest_perf are a hint, and marked so.
+    highest_perf are a hint, and marked so. In hwloc's XML these are Intel's CoreType, LinuxCapacity, the efficiency class of
+    Windows and macOS (the highest is performance), and maximal frequencies, with the same gap.
 
     Examples
     --------
@@ -192,11 +205,20 @@ def topology(root: str = "/", *, sample: float = 0.0) -> Topology:
     True
     """
     sample = _check.number("sample", sample, low=0.0)
-    text = _macos.sysctl(root)
-    return _topology(**(_macos.facts(text) if text else _linux.facts(root, sample)))
+    return _topology(sample, **_facts(os.fspath(source), sample))
 
 
-def _topology(*, unknown: list[str], **fields: Any) -> Topology:
+def _facts(source: str, sample: float) -> dict[str, Any]:
+    if not os.path.isdir(source):
+        return _hwloc.read(source)
+    if text := _macos.sysctl(source):
+        return _macos.facts(text)
+    found = _linux.facts(source, sample)
+    told = source != "/" or any(cpu.core is not None for cpu in found["logical"])
+    return found if told else _hwloc.here(found)
+
+
+def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
     """With the thread limit, and the names of what is missing."""
     logical: tuple[Cpu, ...] = fields["logical"]
     caches: tuple[Cache, ...] = fields["caches"]
@@ -207,7 +229,9 @@ def _topology(*, unknown: list[str], **fields: Any) -> Topology:
     for name, label in (("bytes", "cache sizes"), ("line", "cache lines"), ("shared_by", "cache sharing")):
         if any(getattr(cache, name) is None for cache in caches):
             missing.append(label)
-    missing += [name for name in ("model", "load") if fields[name] is None]
+    missing += [name for name in ("memory", "model", "load") if fields[name] is None]
+    if sample and any(cpu.busy is None for cpu in logical):
+        missing.append("busy")
     limit, source = _thread_limit()
     return Topology(
         **fields,

@@ -275,7 +275,7 @@ class TestCores:
 class TestWorth:
     def workers(self, cpus: int, quota: float | None, limit: int | None) -> Topology:
         logical = tuple(Cpu(i, core=i) for i in range(cpus))
-        return Topology(None, logical, 8, (), "", quota, "q", "", limit, "L", None, ())
+        return Topology(None, logical, 8, (), None, "", quota, "q", "", limit, "L", None, ())
 
     @pytest.mark.parametrize(
         ("cpus", "quota", "limit", "worth", "why"),
@@ -474,7 +474,7 @@ class TestRecorded:
             "1 thread each, max 3.5 GHz, base 1.5 GHz); told apart by cpu_core and cpu_atom",
             "caches        L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L2 2 x 1.25 MiB (2 cpus each), 2 MiB (cpus 4-7); "
             "L3 12 MiB (cpus 0-7)",
-            "memory        1 package, 1 NUMA node",
+            "memory        16 GiB, 1 package, 1 NUMA node",
             "quota         none",
             "thread limit  none",
             "load          1.5, 0.5, 0.25 threads over 1, 5, 15 minutes",
@@ -534,7 +534,7 @@ class TestRecorded:
         t = read(apple(Tree(tmp_path)))
         assert (t.cpus, t.online, t.cores, t.packages, t.nodes, t.worth) == (10, 10, 10, 1, None, 10)
         assert (t.types, t.type_source) == ({"performance": 8, "efficiency": 2}, "hw.perflevel")
-        assert (t.model, t.load, t.quota) == ("Apple M1 Pro", (2.5, 2.25, 2.0), None)
+        assert (t.model, t.memory, t.load, t.quota) == ("Apple M1 Pro", 2**34, (2.5, 2.25, 2.0), None)
         assert t.caches[0] == Cache(1, "data", 128 * 1024, 128, (0,))
         assert t.caches[-3:] == (
             Cache(2, "unified", 12 * 1024**2, 128, (0, 1, 2, 3)),
@@ -638,14 +638,14 @@ class TestMissingFiles:
         assert (t.worth, t.places, t.cores, t.packages, t.nodes) == (6, tuple(range(6)), None, None, None)
         assert set(t.unknown) == {
             "online", "affinity", "type", "quota", "core", "package", "node", "max frequency", "base frequency", "caches",
-            "model", "load",
+            "memory", "model", "load",
         }  # fmt: skip
         assert dict(t.describe()) == {
             "processor": "unknown",
             "affinity": "all 6 online cpus (0-5)",
             "cores": "unknown, cpus: 6 (cpus 0-5)",
             "caches": "unknown",
-            "memory": "packages unknown, NUMA nodes unknown",
+            "memory": "size unknown, packages unknown, NUMA nodes unknown",
             "quota": "unknown",
             "thread limit": "none",
             "load": "unknown",
@@ -751,7 +751,7 @@ def test_describe(tree, monkeypatch):
         "affinity": "5 of 8 online cpus (0-3,6)",
         "cores": "3 (cpus 0-3,6, 1 to 2 threads each)",
         "caches": "unknown",
-        "memory": "packages unknown, NUMA nodes unknown",
+        "memory": "16 GiB, packages unknown, NUMA nodes unknown",
         "quota": "3.5 cpus (cgroup v2 /a cpu.max)",
         "thread limit": "2 (OMP_NUM_THREADS)",
         "load": "unknown",

@@ -36,7 +36,7 @@ class Tree:
         return self
 
     def cpus(self, online: str, allowed: str) -> Tree:
-        self.write(f"{CPU}/online", online)
+        self.write(f"{CPU}/online", online).write("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:  1 kB")
         return self.write("proc/self/status", f"Name:\tpython\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}")
 
     def each(self, path: str, **values: object) -> Tree:
@@ -180,6 +180,7 @@ hw.l1icachesize: 131072
 hw.l1dcachesize: 65536
 hw.l2cachesize: 4194304
 hw.packages: 1
+hw.memsize: 17179869184
 machdep.cpu.brand_string: Apple M1 Pro
 vm.loadavg: { 2.50 2.25 2.00 }""",
     )
