@@ -160,7 +160,7 @@ def divisible_load(
     out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
     makespan = found.makespan * size
     lower = min(bound * size, makespan)
-    optimal = found.optimal or proven(makespan, lower)
+    optimal = found.optimal or proven(found.makespan, bound)
     kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
     return DivisibleLoad(
         method=method if len(active) > _PROVEN or method != "best" else "exact",
