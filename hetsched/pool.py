@@ -18,7 +18,7 @@ from .workers import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ._engine import Progress
     from .cuboids import Cuboids
@@ -114,6 +114,22 @@ class Pool:
         """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
         cycle-time measured in a few milliseconds."""
         return self._workers.platform
+
+    @property
+    def availability(self) -> NDArray[np.float64]:
+        """(p,) how much of its speed each worker has had of late, beside the best one, which has 1.
+
+        The work that it did in the last shared products and factorisations (method "auto"), some 20 ms of them, over its speed in
+        `platform`. While somebody has less than 0.9, the next ones are dealt by speeds times these: they follow the load of other
+        programs, which comes, goes or moves from core to core. All 1 at first, and in an emulated pool.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> hs.Pool(2).availability.tolist()
+        [1.0, 1.0]
+        """
+        return _check.frozen(self._live().availability())
 
     # ---- planning ----
 

@@ -853,6 +853,13 @@ class Threads:
         handle = ffi.new("hs_pool **")
         check_status(lib.hs_pool_create(workers, ffi.NULL if cores is None else list(cores), handle))
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
+        self._size = workers
+
+    def availability(self) -> NDArray[np.float64]:
+        """hs_pool_availability: (p,)."""
+        found = np.empty(self._size)
+        lib.hs_pool_availability(self.handle, _doubles(found))
+        return found
 
 
 def _address(array: NDArray[Any]) -> Any:

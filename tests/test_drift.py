@@ -1,0 +1,86 @@
+"""Pools follow what their workers have of their cores."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import hetsched as hs
+from hetsched.topology import topology
+
+HOG = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+
+
+@contextlib.contextmanager
+def hogs(cpu, count=3):
+    """Programs that leave a worker on that cpu one part of count + 1."""
+    processes = [subprocess.Popen([sys.executable, "-c", HOG, str(cpu)]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_all_at_first_and_read_only():
+    with hs.Pool(3) as pool:
+        found = pool.availability
+        assert found.tolist() == [1.0, 1.0, 1.0]
+        with pytest.raises(ValueError, match="read-only"):
+            found[0] = 0.5
+    with pytest.raises(ValueError, match="closed"):
+        _ = pool.availability
+
+
+@pytest.mark.parametrize("method", ["columns", "rows"])
+def test_static_plans_teach_nothing(method):
+    a = np.ones((600, 600))
+    with hs.Pool(hs.Platform.star([1.0, 1000.0])) as pool:
+        pool.matmul(a, a, method=method)
+        assert pool.availability.tolist() == [1.0, 1.0]
+
+
+def test_emulated_workers_teach_nothing():
+    a = np.ones((200, 200))
+    with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
+        pool.matmul(a, a)
+        assert pool.availability.tolist() == [1.0, 1.0]
+
+
+def test_wrong_speeds_are_seen():
+    """Of two equal workers one is said to be a hundred times as fast."""
+    a = np.random.default_rng(0).standard_normal((1000, 1000))
+    with hs.Pool(hs.Platform.star([1.0, 100.0])) as pool:
+        for _ in range(3):
+            np.testing.assert_allclose(pool.matmul(a, a), a @ a, atol=1e-9)
+        assert pool.availability[1] == 1.0  # which does more than it was said to
+        assert pool.availability[0] < 0.9
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="programs cannot be held on a cpu")
+@pytest.mark.parametrize("what", ["matmul", "lu_factor"])
+def test_follows_a_hog_from_core_to_core(what):
+    places = topology().places[:2]
+    if len(places) < 2:
+        pytest.skip("one core")
+    a = np.random.default_rng(0).standard_normal((1000, 1000))
+    expected = a @ a
+    with hs.Pool(2) as pool:
+        for slow in (1, 0, 1):
+            with hogs(places[slow]):
+                until = time.monotonic() + 30
+                while time.monotonic() < until:
+                    if what == "matmul":
+                        np.testing.assert_allclose(pool.matmul(a, a), expected, atol=1e-9)
+                    else:
+                        pool.lu_factor(a)
+                    lately = pool.availability
+                    assert lately.max() == 1.0
+                    if lately[slow] < 0.7:
+                        break
+                assert lately[slow] < 0.7
