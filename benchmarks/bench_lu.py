@@ -18,42 +18,21 @@ import platform
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-KINDS = ("", "SKYLAKEX", "HASWELL", "ZEN")
+from peer_blas import blis_arch_type
+
 PAUSE = 0.25
 
 
-def fastest_openblas() -> str:
-    """The OPENBLAS_CORETYPE with the fastest product; "" for its own choice."""
-    code = """
-import time, numpy as np
-from scipy.linalg.blas import dgemm
-a = np.asfortranarray(np.random.default_rng(0).standard_normal((700, 700)))
-times = []
-for _ in range(15):
-    start = time.perf_counter(); dgemm(1.0, a, a); times.append(time.perf_counter() - start)
-print(min(times))
-"""
-    times = {}
-    for kind in KINDS:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        if kind:
-            environment["OPENBLAS_CORETYPE"] = kind
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode == 0:  # another one is an instruction that this processor does not have
-            times[kind] = float(done.stdout)
-    best = min(times, key=times.__getitem__)
-    return best if times[best] < 0.97 * times[""] else ""
-
-
 def peer_environment(**more: str) -> dict[str, str]:
-    """One thread of BLAS, and AVX-512 where the processor has it: the system's OpenBLAS may not know it."""
+    """One thread of the system's BLAS, which may be BLIS or an OpenBLAS, with the kernels that suit this processor."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1", **more}
+    if kind := blis_arch_type():
+        environment.setdefault("BLIS_ARCH_TYPE", kind)
     try:
         if "avx512f" in Path("/proc/cpuinfo").read_text():
             environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
@@ -147,8 +126,6 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--peer-rounds", type=int, default=3, help="of the rounds, those in which the peers take part")
     given = parser.parse_args()
-    if "OPENBLAS_CORETYPE" not in os.environ and (kind := fastest_openblas()):
-        os.environ["OPENBLAS_CORETYPE"] = kind
 
     import numpy as np
     import scipy

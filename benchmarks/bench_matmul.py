@@ -19,6 +19,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from peer_blas import blis_arch_type  # before NumPy
+
+# isort: split
 import numpy as np
 
 import hetsched as hs
@@ -35,10 +38,8 @@ class Blis:
 
     def __init__(self, threads: int) -> None:
         # hetsched has BLIS inside; the peer must be told the same kernel set, and reads it when it initialises itself.
-        names = {"skx": "0", "knl": "1", "haswell": "3", "zen3": "6", "zen2": "7", "zen": "8"}
-        os.environ.setdefault("BLIS_ARCH_TYPE", names.get(_engine.kernel()["set"], ""))
-        if not os.environ["BLIS_ARCH_TYPE"]:
-            del os.environ["BLIS_ARCH_TYPE"]
+        if kind := blis_arch_type():
+            os.environ.setdefault("BLIS_ARCH_TYPE", kind)
         found = glob.glob("/usr/lib/*/blis-pthread/libblis.so*") or [ctypes.util.find_library("blis")]
         self.library = ctypes.CDLL(found[0])
         self.library.bli_thread_set_num_threads(ctypes.c_long(threads))

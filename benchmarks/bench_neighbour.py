@@ -28,8 +28,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench_lu import output_of, starpu_environment, starpu_example  # sets the peers' BLAS up before NumPy comes
+
+# isort: split
 import numpy as np
-from bench_lu import output_of, starpu_environment, starpu_example
 from bench_matmul import PAUSE, peers
 
 import hetsched as hs
