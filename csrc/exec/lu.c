@@ -71,7 +71,7 @@ static void pause_until(job *j, hs__member *self, const int32_t *counter, int32_
     /* Either this sees the counter, or who counts sees that this is asleep: both sides store, then load. */
     pthread_mutex_lock(&j->lock);
     __atomic_add_fetch(&j->asleep, 1, __ATOMIC_SEQ_CST);
-    if (load(counter) < value && !hs__cancelled(&j->course)) hs__condition_wait(&j->wake, &j->lock);
+    if (load(counter) < value && !hs__cancelled(&j->course)) hs__condition_wait(&j->wake, &j->lock, 20);
     __atomic_sub_fetch(&j->asleep, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&j->lock);
     hs__attend(self);

@@ -158,7 +158,7 @@ void hs__await(hs__member *self, hs__bell *own, hs__ready *ready, const void *wh
         /* Either this sees that it is ready, or who made it so sees that this is asleep: both sides store, then load. */
         pthread_mutex_lock(&own->lock);
         __atomic_store_n(&own->asleep, 1, __ATOMIC_SEQ_CST);
-        if (!ready(what)) hs__condition_wait(&own->wake, &own->lock);
+        if (!ready(what)) hs__condition_wait(&own->wake, &own->lock, 20);
         __atomic_store_n(&own->asleep, 0, __ATOMIC_SEQ_CST);
         pthread_mutex_unlock(&own->lock);
         if (self->is_caller) hs__poll(self->course);

@@ -67,7 +67,7 @@ void hs__condition_init(pthread_cond_t *condition)
 #endif
 }
 
-void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
+void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int milliseconds)
 {
     struct timespec until;
 #if defined(__APPLE__)
@@ -75,7 +75,7 @@ void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 #else
     clock_gettime(CLOCK_MONOTONIC, &until);
 #endif
-    until.tv_nsec += 20000000;
+    until.tv_nsec += milliseconds * 1000000;
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
     pthread_cond_timedwait(condition, lock, &until);
 }
@@ -276,7 +276,7 @@ static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job), int 
         }
     while (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&pool->done_lock);
-        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) hs__condition_wait(&pool->done, &pool->done_lock);
+        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) hs__condition_wait(&pool->done, &pool->done_lock, shared && pool->spin ? 2 : 20);
         pthread_mutex_unlock(&pool->done_lock);
         if (idle) idle(job);
         if (shared) hs__pool_rescue(pool, -1);

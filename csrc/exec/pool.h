@@ -17,9 +17,9 @@ int32_t hs__pool_size(const hs_pool *pool);
 /* Whether each worker has a core of its own, so that a short busy-waiting takes time from nobody. */
 int hs__pool_spins(const hs_pool *pool);
 
-/* A condition, and a wait for it that ends after 20 ms at the latest. */
+/* A condition, and a wait for it that ends after some milliseconds, at most 999, at the latest. */
 void hs__condition_init(pthread_cond_t *condition);
-void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int milliseconds);
 
 /* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
  * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the job that runs, HS_ERROR_THREAD in a

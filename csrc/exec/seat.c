@@ -18,7 +18,7 @@ void hs__seat_take(hs__seat *s)
 {
     await_watch(s);
     s->thread = pthread_self();
-    s->since = 0.0;
+    s->last = 0.0;
     __atomic_store_n(&s->taken, 1, __ATOMIC_RELAXED);
     end_watch(s);
 }
@@ -60,15 +60,17 @@ static void move_here(hs__seat *s)
 
 int hs__seat_watch(hs__seat *s)
 {
-    static const double enough = 10e-3, too_long = 50e-3, least = 0.1; /* of the core */
+    static const double enough = 10e-3, gap = 5e-3, least = 0.1; /* of the core */
     if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) || !try_watch(s)) return 0;
     const int taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
     const double now = hs_clock(), passed = now - s->since;
-    if (taken && passed > enough) {
+    const int anew = now - s->last > gap;
+    if (taken && (anew || passed > enough)) {
         const double had = cpu_time(s->thread);
-        if (!s->home.away && passed < too_long && had - s->had < least * passed) move_here(s);
+        if (!anew && !s->home.away && had - s->had < least * passed) move_here(s);
         s->since = now, s->had = had;
     }
+    s->last = now;
     const int away = s->home.away;
     end_watch(s);
     return away;

@@ -17,7 +17,8 @@ typedef struct hs__seat {
     int taken;         /* atomic */
     int watched;       /* atomic: a lock of what follows */
     pthread_t thread;
-    double since, had; /* when it was looked at, and its CPU time then */
+    double last;       /* when it was looked at */
+    double since, had; /* since when without a gap, and its CPU time then */
     hs__home home;
 } hs__seat;
 
@@ -28,8 +29,9 @@ hs__home hs__seat_leave(hs__seat *seat);
 /* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. */
 void hs__go_home(const hs__home *home);
 
-/* Looked at again and again: if its thread has hardly had a core for 10 ms, which is more than the turn of another program under a
- * fair scheduler, it is moved to that of the calling thread. Returns whether it has been moved. */
+/* Looked at every few milliseconds at least: if its thread has hardly had a core for 10 ms, which is more than the turn of another
+ * program under a fair scheduler, it is moved to that of the calling thread. Returns whether it has been moved. After a gap, in which
+ * the calling thread may have been stopped too, this begins anew. */
 int hs__seat_watch(hs__seat *seat);
 
 #endif
