@@ -6,27 +6,33 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest bench lint wheel clean system
+.PHONY: demo test ctest pytest bench lint wheel clean system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
 
-test: ctest pytest
+test:
+	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
+	@$(MAKE) --no-print-directory ctest pytest
 
+# Two processes, file by file: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
-ctest: $(VENV)/installed-test
-	@for kind in address,undefined thread; do \
-	  dir=build/ctest-$${kind%%,*}; \
-	  $(BIN)/cmake -S . -B $$dir -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$$kind -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo >$$dir.log 2>&1 && \
-	  $(BIN)/cmake --build $$dir -j2 >>$$dir.log 2>&1 || { tail -40 $$dir.log; exit 1; }; \
-	  $(BIN)/ctest --test-dir $$dir --output-on-failure || exit 1; \
-	done
+ctest: $(CTESTS)
+	@for dir in $^; do $(BIN)/ctest --test-dir $$dir -j2 --output-on-failure || exit 1; done
+
+build/ctest-address: SANITIZE = address,undefined
+build/ctest-thread: SANITIZE = thread
+$(CTESTS): $(BIN)/cmake
+	@mkdir -p build
+	@{ $(BIN)/cmake -S . -B $@ -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	  $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
@@ -59,6 +65,11 @@ $(VENV)/installed-%: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
 	$(BIN)/pip install -q -e '.[$*]'
 	@mkdir -p build
 	@touch $@
+
+# First, as the sanitized engines are built while the rest is installed.
+$(VENV)/installed-test: | $(BIN)/cmake
+$(BIN)/cmake: | $(BIN)/python
+	$(BIN)/pip install -q cmake
 
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)

@@ -1,10 +1,14 @@
 """What every test starts from."""
 
+import signal
 from itertools import count
 
 import pytest
 
 _tests = count()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: programs that a test interrupts inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -388,16 +388,16 @@ def least_makespan(r, s, t, costs, times, memory):
     def best_order(queues):
         @functools.cache
         def best_from(port, workers):
-            """Workers: (messages sent, ends of the panels of the chunk after that of its C)."""
+            """Workers: (messages sent, the last two ends in its chunk: of the panels, before them of its C)."""
             ways = []
             for i in range(p):
                 sent, ends = workers[i]
                 if sent == len(queues[i]):
                     continue
                 kind, blocks, updates = queues[i][sent]
-                waits = 0 if kind == LOAD else ends[-1] if kind == RETURN or len(ends) == 1 else ends[-2]
+                waits = 0 if kind == LOAD else ends[-1] if kind == RETURN else ends[0]
                 end = max(port, waits) + blocks * costs[i]
-                ends = (*ends, max(end, ends[-1]) + updates * times[i]) if kind == PANEL else (end,)
+                ends = (ends[-1], max(end, ends[-1]) + updates * times[i]) if kind == PANEL else (end,)
                 ways.append(best_from(end, (*workers[:i], (sent + 1, ends), *workers[i + 1 :])))
             return min(ways, default=port)
 

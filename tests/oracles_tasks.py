@@ -1,15 +1,23 @@
-"""Master-slave tasking by brute force, in rationals. Nothing here uses hetsched."""
+"""Master-slave tasking by brute force, in rationals on a common denominator. Nothing here uses hetsched."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations
 
 
-def most_tasks(T: float, times: Sequence[float], send: float, receive: float = 0.0) -> int:
+def integers(values: Iterable[float | Fraction]) -> list[int]:
+    """The values, times the least number that makes them whole."""
+    rationals = [Fraction(x) for x in values]
+    scale = math.lcm(*(x.denominator for x in rationals))
+    return [x.numerator * (scale // x.denominator) for x in rationals]
+
+
+def most_tasks(T: float | Fraction, times: Sequence[float], send: float, receive: float = 0.0) -> int:
     """The most tasks over all sets of slaves that the bus can serve and all orders of their messages."""
-    bound, s, r = Fraction(T), Fraction(send), Fraction(receive)
+    bound, s, r, *times = integers([T, send, receive, *times])
     best = 0
     for q in range(1, len(times) + 1):
         if q * (s + r) > bound:
@@ -18,7 +26,7 @@ def most_tasks(T: float, times: Sequence[float], send: float, receive: float = 0
         for served in permutations(times, q):
             left = [bound - (j + 1) * s for j in range(q)]
             for back in backs:
-                best = max(best, sum(max(0, (x - k * r) // Fraction(t)) for x, k, t in zip(left, back, served, strict=True)))
+                best = max(best, sum(max(0, (x - k * r) // t) for x, k, t in zip(left, back, served, strict=True)))
     return best
 
 
@@ -32,7 +40,8 @@ def least_time(tasks: int, times: Sequence[float], send: float) -> Fraction:
 
 def most_tasks_linked(T: float, times: Sequence[float], sends: Sequence[float], receives: Sequence[float]) -> int:
     """The most tasks with a message time for each slave: all subsets, all orders out, all orders back."""
-    bound, t, s, r = Fraction(T), *([Fraction(x) for x in values] for values in (times, sends, receives))
+    p, (bound, *whole) = len(times), integers([T, *times, *sends, *receives])
+    t, s, r = whole[:p], whole[p : 2 * p], whole[2 * p :]
     best = 0
     for q in range(1, len(t) + 1):
         for out in permutations(range(len(t)), q):

@@ -1,6 +1,7 @@
 """hs.matmul and Pool.matmul compute what NumPy computes, for every dtype, layout and shape."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -60,18 +61,26 @@ def laid_out(rng, rows, cols, dtype, layout):
     raise AssertionError(layout)
 
 
-def assert_product(result, A, B, alpha=1, beta=0, C=None):
-    """Within the usual bound k eps |A| |B| of the product computed in the widest precision."""
+def widest(A, B):
     wide = np.clongdouble if np.iscomplexobj(A) else np.longdouble
-    exact = alpha * (A.astype(wide) @ B.astype(wide))
-    bound = abs(alpha) * (np.abs(A).astype(float) @ np.abs(B).astype(float))
-    if C is not None and beta != 0:
-        exact = exact + beta * C.astype(wide)
-        bound = bound + abs(beta) * np.abs(C)
-    k = A.shape[-1]
-    eps = np.finfo(result.dtype).eps
+    return A.astype(wide) @ B.astype(wide)
+
+
+def size(A, B):
+    return np.abs(A).astype(float) @ np.abs(B).astype(float)
+
+
+def assert_near(result, exact, bound, k):
+    """Within the usual bound of a sum of k products, k eps |A| |B|."""
     assert result.shape == exact.shape
-    assert np.all(np.abs(result - exact) <= (4 * math.sqrt(k) + 8) * eps * bound)
+    assert np.all(np.abs(result - exact) <= (4 * math.sqrt(k) + 8) * np.finfo(result.dtype).eps * bound)
+
+
+def assert_product(result, A, B, alpha=1, beta=0, C=None):
+    exact, bound = alpha * widest(A, B), abs(alpha) * size(A, B)
+    if C is not None and beta != 0:
+        exact, bound = exact + beta * C, bound + abs(beta) * np.abs(C)
+    assert_near(result, exact, bound, A.shape[-1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -89,16 +98,23 @@ def test_layouts(kernel, pool, dtype, out_layout):
             assert_product(C, A, B)
 
 
+@cache
+def large(m, n, k, dtype):
+    """A, B, C, their product in the widest precision and |A| |B|: the same for every kernel."""
+    rng = np.random.default_rng([m, n, k])
+    A, B, C = random(rng, (m, k), dtype), random(rng, (k, n), dtype), random(rng, (m, n), dtype)
+    return A, B, C, widest(A, B), size(A, B)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_larger_than_every_block(kernel, pool, dtype):
     """More than one panel in depth, rows and columns, with ragged ends."""
-    rng = np.random.default_rng(2)
     small = np.dtype(dtype).kind == "c"
-    for m, n, k in ((601, 83, 1100), (67, 4500, 390)) if not small else ((331, 53, 1030), (35, 2300, 270)):
-        A, B = random(rng, (m, k), dtype), random(rng, (k, n), dtype)
-        assert_product(pool.matmul(A, B), A, B)
-        C = random(rng, (m, n), dtype)
-        assert_product(pool.matmul(A, B, out=C.copy(), alpha=-0.5, beta=2.0), A, B, -0.5, 2.0, C)
+    for shape in ((601, 83, 1100), (67, 4500, 390)) if not small else ((331, 53, 1030), (35, 2300, 270)):
+        A, B, C, exact, bound = large(*shape, dtype)
+        assert_near(pool.matmul(A, B), exact, bound, shape[2])
+        result = pool.matmul(A, B, out=C.copy(), alpha=-0.5, beta=2.0)
+        assert_near(result, 2 * C - exact / 2, bound / 2 + 2 * np.abs(C), shape[2])
 
 
 @settings(max_examples=150, deadline=None)

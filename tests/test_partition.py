@@ -230,9 +230,9 @@ def test_100000_areas(kind):
     """A best column of k parts and width W >= k min(areas) has k // 2 * W <= 1, or halving it would pay."""
     areas = many_areas(kind, 100_000)
     widest = math.isqrt(int(2 * areas.sum() / areas.min())) + 2
-    start = time.perf_counter()
+    start = time.process_time()
     plan = hs.partition(areas, "columns")
-    assert time.perf_counter() - start < 5.0  # O(p log p)
+    assert time.process_time() - start < 5.0  # O(p log p)
     assert plan.cost == pytest.approx(plain_recurrence(areas, widest), rel=1e-11)
     assert plan.lower_bound <= plan.cost
     assert max(map(len, plan.columns)) <= widest

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_chunks import random_chunks
 
 import hetsched as hs
 from hetsched import _engine
@@ -91,15 +92,8 @@ def test_whatever_is_held(simgrid):
     for seed in range(25):
         rng = random.Random(1000 + seed)
         costs, times, _ = platform(rng)
-        shape = r, s, t = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)
-        rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})
-        cols = sorted({0, s, *(rng.randrange(s + 1) for _ in range(2))})
-        cells = itertools.product(itertools.pairwise(rows), itertools.pairwise(cols))
-        chunks = []
-        for (top, bottom), (left, right) in cells:
-            who, held, buffers, depth = rng.randrange(len(costs)), rng.randrange(3), rng.randint(1, 2), rng.choice([1, 1, 2, 9])
-            chunks.append((who, held, buffers, top, left, bottom - top, right - left, depth))
-        chunks = np.array(chunks, _engine.STAR_CHUNK)
+        shape = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)
+        chunks = np.array(random_chunks(rng, shape, len(costs))[0], _engine.STAR_CHUNK)
         star = _engine.Star(shape, np.array(times, float), np.array(costs, float), np.full(len(costs), 10**6))
         for order, eager in itertools.product((ROUND_ROBIN, DEMAND), (False, True)):
             makespan, messages = star.simulate(chunks, order, np.zeros(0, np.int32), eager)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
@@ -28,6 +27,7 @@ from oracles_star import (
     steady_state,
     toledo_side,
 )
+from random_chunks import random_chunks
 
 import hetsched as hs
 from hetsched import _engine
@@ -241,16 +241,7 @@ class TestModel:
         rng = random.Random(seed)
         r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
         costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
-        rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})
-        cols = sorted({0, s, *(rng.randrange(s + 1) for _ in range(2))})
-        chunks, memory = [], [0] * p
-        for (top, bottom), (left, right) in itertools.product(itertools.pairwise(rows), itertools.pairwise(cols)):
-            h, v, i = bottom - top, right - left, rng.randrange(p)
-            chunk = (i, rng.randrange(3), rng.randint(1, 2), top, left, h, v, rng.choice([1, 1, 2, 3, 9]))
-            stays, layer, length = [(h * v, h + v, t), (h * t, h + t, v), (v * t, v + t, h)][chunk[1]]
-            memory[i] = max(memory[i], stays + chunk[2] * min(chunk[7], length) * layer)
-            chunks.append(chunk)
-        rng.shuffle(chunks)
+        chunks, memory = random_chunks(rng, (r, s, t), p)
         star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
         nobody = np.zeros(0, np.int32)
         for order in (ROUND_ROBIN, DEMAND):

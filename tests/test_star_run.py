@@ -18,6 +18,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles_star import judge
+from random_chunks import random_chunks
 
 import hetsched as hs
 from hetsched import _engine, star_run
@@ -66,16 +67,7 @@ def whatever(seed):
     rng = random.Random(seed)
     r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
     costs, times = ([1e-5 * rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
-    rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})
-    cols = sorted({0, s, *(rng.randrange(s + 1) for _ in range(2))})
-    chunks, memory = [], [0] * p
-    for (top, bottom), (left, right) in itertools.product(itertools.pairwise(rows), itertools.pairwise(cols)):
-        h, v, i = bottom - top, right - left, rng.randrange(p)
-        chunk = (i, rng.randrange(3), rng.randint(1, 2), top, left, h, v, rng.choice([1, 1, 2, 3, 9]))
-        stays, layer, length = [(h * v, h + v, t), (h * t, h + t, v), (v * t, v + t, h)][chunk[1]]
-        memory[i] = max(memory[i], stays + chunk[2] * min(chunk[7], length) * layer)
-        chunks.append(chunk)
-    rng.shuffle(chunks)
+    chunks, memory = random_chunks(rng, (r, s, t), p)
     return (r, s, t), costs, times, memory, chunks
 
 
