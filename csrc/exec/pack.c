@@ -110,6 +110,9 @@ PANEL_AVX2(double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd)
 
 /* ---- all panels ------------------------------------------------------------------------------------------------- */
 
+/* Rows of a source whose columns go to panels side by side: few, so that they are read along, as memory likes it. */
+enum { BAND = 4 };
+
 #define PACK(REAL)                                                                                                         \
     static void pack_##REAL(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,         \
                             int64_t depth_stride, REAL *target)                                                            \
@@ -120,6 +123,14 @@ PANEL_AVX2(double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd)
         const int scaled = re != 1 || im != 0;                                                                             \
         const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;                                                   \
         const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */                    \
+        if (how->form == HS__REAL && stride == 1 && !scaled) {                                                             \
+            const int64_t whole = count / tile * tile;                                                                     \
+            for (int64_t l = 0; l < depth; l += BAND)                                                                      \
+                for (int64_t i = 0; i < whole; i += tile)                                                                  \
+                    full_panel(tile, depth - l < BAND ? depth - l : BAND, source + i + l * depth_stride, 1, depth_stride,  \
+                               target + i * depth + l * tile);                                                             \
+            source += whole, target += whole * depth, count -= whole;                                                      \
+        }                                                                                                                  \
         for (int64_t i0 = 0; i0 < count; i0 += across, target += steps * tile) {                                           \
             const int have = count - i0 < across ? (int)(count - i0) : across;                                             \
             if (have < across) memset(target, 0, (size_t)(steps * tile) * sizeof(REAL));                                   \
