@@ -120,7 +120,7 @@ class Pool:
         """(p,) how much of its speed each worker has had of late, beside the best one, which has 1.
 
         The work that it did in the last shared products and factorisations (method "auto"), some 20 ms of them, over its speed in
-        `platform`. While somebody has less than 0.9, the next ones are dealt by speeds times these: they follow the load of other
+        float64. While somebody has less than 0.9, the next ones are dealt by speeds times these: they follow the load of other
         programs, which comes, goes or moves from core to core. All 1 at first, and in an emulated pool.
 
         Examples
@@ -129,7 +129,7 @@ class Pool:
         >>> hs.Pool(2).availability.tolist()
         [1.0, 1.0]
         """
-        return _check.frozen(self._live().availability())
+        return _check.frozen(self._live().availability(self._workers.shares[np.dtype(np.float64)]))
 
     # ---- planning ----
 

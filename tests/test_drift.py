@@ -62,7 +62,30 @@ def test_wrong_speeds_are_seen():
         assert pool.availability[0] < 0.9
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="programs cannot be held on a cpu")
+HOLDS = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="programs cannot be held on a cpu")
+
+
+@HOLDS
+@pytest.mark.parametrize("what", ["matmul", "lu_factor"])
+def test_a_slow_callback_runs_where_its_program_wants_it(what):
+    """While it sleeps its thread has no core, like one whose core was taken away."""
+    a = np.random.default_rng(0).standard_normal((2500, 2500))
+    cpus = []
+
+    def progress(_):
+        time.sleep(0.06)
+        cpus.append(os.sched_getaffinity(0))
+
+    with hs.Pool(2) as pool:
+        before = os.sched_getaffinity(0)
+        for _ in range(4):
+            getattr(pool, what)(*[a] * (2 if what == "matmul" else 1), progress=progress)
+            assert os.sched_getaffinity(0) == before
+        assert cpus
+        assert all(found == before for found in cpus)
+
+
+@HOLDS
 @pytest.mark.parametrize("what", ["matmul", "lu_factor"])
 def test_follows_a_hog_from_core_to_core(what):
     places = topology().places[:2]

@@ -4,14 +4,19 @@
 
 #include <stdint.h>
 
-/* Of each worker the work that it did per speed that it was said to have, over the last 20 ms of shared runs or so; the best has 1. */
+enum { HS__DRIFT_PARTS = 4 }; /* with fewer parts of the work for each worker a run says little of their speeds */
+
 typedef struct hs__drift {
     int32_t p;
-    double *availability; /* atomic, [p] */
+    int known;    /* atomic: there has been a run to learn from */
+    double *rate; /* atomic, [p]: work of each in the last 20 ms of shared runs or so, the most 1 */
 } hs__drift;
 
-/* now [p] <- speeds ([p], NULL: equal ones) times availability; the speeds as they are while all workers have nine tenths of theirs.
- * From any thread. */
+/* availability [p] <- rate over speed (speeds [p], NULL: equal ones), the best one 1; 1 while nothing is known, and for who has no
+ * speed. From any thread, as is the next. */
+void hs__drift_availability(const hs__drift *drift, const double *speeds, double *availability);
+
+/* now [p] <- the speeds, times availability once a worker has less than nine tenths of its own. */
 void hs__drift_speeds(const hs__drift *drift, const double *speeds, double *now);
 
 /* After a shared run of workers with those speeds, in which done[w] was the work of worker w, whatever the unit. Short runs teach

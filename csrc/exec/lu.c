@@ -32,7 +32,7 @@ typedef struct {
     double *sent;          /* with links [panels * p] when its messages begin */
     hs__lu_ports ports;
     int32_t *owner;        /* [count] */
-    double *done_by;       /* [workers] work of the updates */
+    double *done_by;       /* [workers] */
     int32_t factored;      /* atomic: panels */
     int32_t taken;         /* atomic: panels that are factored or being factored */
     int32_t stored;        /* atomic: blocks taken to be copied back */
@@ -160,7 +160,9 @@ static void factor(job *j, hs__member *self, int32_t k)
     if (hs__cancelled(&j->course)) return;
     const double start = hs__since_start(&j->course);
     if (hs__lu_factor(&j->type, &j->panel[k], &j->column[k].columns, j->lu->pivots, &j->zero, j->strips, self)) return;
-    end_task(j, self, k, k, start, hs__lu_panel_work(&j->blocks, k));
+    const double work = hs__lu_panel_work(&j->blocks, k);
+    j->done_by[self->worker] += work;
+    end_task(j, self, k, k, start, work);
     store(&j->factored, k + 1);
     tell(j);
 }
@@ -337,12 +339,11 @@ static hs_status prepare(job *j)
 /* In turn; where some workers are slow of late, the last blocks, with the most work, first. */
 static hs_status deal(const job *j, int32_t *owner)
 {
-    static const double least = 1e-3;
     const int32_t p = j->workers, count = j->blocks.count;
     double *times = malloc((size_t)p * sizeof *times);
     if (!times) return HS_ERROR_MEMORY;
     hs__drift_speeds(hs__pool_drift(j->course.pool), NULL, times);
-    for (int32_t w = 0; w < p; w++) times[w] = 1.0 / fmax(times[w], least);
+    for (int32_t w = 0; w < p; w++) times[w] = 1.0 / times[w];
     hs_status status = hs_distribute_prefix(count, p, times, owner, NULL);
     for (int32_t i = 0, k = count - 1; i < k; i++, k--) {
         const int32_t first = owner[i];
@@ -377,7 +378,8 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     for (int64_t k = 0; k < j.blocks.panels; k++) j.course.total += j.blocks.count - k;
     if (!j.column || !j.panel || !j.finished || !j.owner || !j.done_by || !j.due) status = HS_ERROR_MEMORY;
     if (!status && lu->owner) memcpy(j.owner, lu->owner, (size_t)j.blocks.count * sizeof *j.owner);
-    else if (!status) status = deal(&j, j.owner);
+    else if (!status && j.dynamic) status = deal(&j, j.owner);
+    for (int32_t i = 0; i < j.blocks.count && !status && !lu->owner && !j.dynamic; i++) j.owner[i] = i % p;
     if (!status && !hs__lu_valid_costs(lu->costs, &j.blocks, p, j.owner)) status = HS_ERROR_VALUE;
     if (!status && links) {
         j.sent = calloc(panels * (size_t)p, sizeof *j.sent);
@@ -394,7 +396,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
             else if (j.dynamic) hs__pool_run_shared(pool, work, &j, poll_now);
             else hs__pool_run(pool, work, &j, poll_now);
             status = hs__course_end(&j.course);
-            if (j.dynamic && !lu->owner && !status) hs__drift_learn(hs__pool_drift(pool), NULL, j.done_by, hs__since_start(&j.course));
+            if (j.dynamic && !lu->owner && !is_small(lu, run) && j.blocks.count >= HS__DRIFT_PARTS * (int64_t)p) hs__course_learn(&j.course, j.done_by);
             pthread_mutex_destroy(&j.lock);
             pthread_cond_destroy(&j.wake);
         }

@@ -52,6 +52,12 @@ hs_status hs__course_end(hs__course *course)
     return hs__cancelled(course) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
+void hs__course_learn(const hs__course *course, const double *done)
+{
+    const double seconds = hs__since_start(course);
+    if (course->polling < 0.05 * seconds && !hs__cancelled(course)) hs__drift_learn(hs__pool_drift(course->pool), course->run->speeds, done, seconds);
+}
+
 hs__member hs__member_start(hs__course *course, int32_t worker, int is_caller)
 {
     const double cpu_start = course->run->busy ? hs__cpu_clock() : 0.0;
@@ -97,7 +103,10 @@ void hs__poll(void *context)
     if (now - c->last_poll < 0.05) return;
     c->last_poll = now;
     double fraction = c->total ? (double)__atomic_load_n(&c->done, __ATOMIC_RELAXED) / (double)c->total : 1.0;
+    if (c->pool) hs__pool_step_out(c->pool);
     if (c->run->poll(c->run->poll_context, fraction)) __atomic_store_n(&c->cancel, 1, __ATOMIC_RELAXED);
+    if (c->pool) hs__pool_step_in(c->pool);
+    c->polling += hs_clock() - now;
 }
 
 int hs__attend(hs__member *self)
@@ -108,7 +117,7 @@ int hs__attend(hs__member *self)
 
 void hs__help_along(hs__member *self)
 {
-    if (!hs__attend(self)) hs__pool_rescue(self->course->pool, self->worker);
+    if (!hs__attend(self) && self->course->run->cooperative) hs__pool_rescue(self->course->pool, self->worker);
 }
 
 void hs__sleep_until(hs__member *self, double until)

@@ -11,7 +11,7 @@
 typedef struct hs__course {
     hs_run *run;
     hs_pool *pool;
-    double start, last_poll;
+    double start, last_poll, polling; /* polling: seconds of it */
     int32_t event_count; /* atomic */
     int cancel;          /* atomic */
     int64_t done;        /* atomic: of `total` tiles */
@@ -38,6 +38,9 @@ void hs__run_clear(const hs_run *run, int32_t workers);
 void hs__course_start(hs__course *course, hs_run *run);
 /* Fills in run->event_count; the status of the run. */
 hs_status hs__course_end(hs__course *course);
+
+/* At the end of a shared run in which done[w] was the work of worker w: the pool learns, unless the caller was busy otherwise. */
+void hs__course_learn(const hs__course *course, const double *done);
 
 hs__member hs__member_start(hs__course *course, int32_t worker, int is_caller);
 /* Fills in finish, late and busy. */

@@ -48,6 +48,7 @@ struct hs_pool {
     const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
+    int32_t own;   /* whose place the caller has in it, or -1 */
     int stop;      /* atomic: a helper that was late for the last job looks at it at any time */
     int remaining; /* atomic: workers that have not ended */
     pthread_mutex_t done_lock;
@@ -96,6 +97,18 @@ static int pin(pthread_t thread, int32_t core)
     (void)thread, (void)core;
     return 0;
 #endif
+}
+
+void hs__pool_step_out(hs_pool *pool)
+{
+    if (pool->own < 0) return;
+    const hs__home home = hs__seat_leave(&pool->helpers[pool->own].seat);
+    hs__go_home(&home);
+}
+
+void hs__pool_step_in(hs_pool *pool)
+{
+    if (pool->own >= 0) hs__seat_take(&pool->helpers[pool->own].seat);
 }
 
 void hs__pool_rescue(hs_pool *pool, int32_t worker)
@@ -173,9 +186,9 @@ int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
-void hs_pool_availability(const hs_pool *pool, double *availability)
+void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability)
 {
-    for (int32_t w = 0; w < pool->p; w++) __atomic_load(&pool->drift.availability[w], &availability[w], __ATOMIC_RELAXED);
+    hs__drift_availability(&pool->drift, speeds, availability);
 }
 
 void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
@@ -288,14 +301,14 @@ ended:
 
 static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job), int shared)
 {
-    const int32_t own = place_of_caller(pool);
+    const int32_t own = pool->own = place_of_caller(pool);
     start_all(pool, work, job, own);
     if (own >= 0) {
         int32_t ended = 1;
-        hs__seat_take(&pool->helpers[own].seat);
+        hs__pool_step_in(pool);
         work(job, own, 1);
-        const hs__home home = hs__seat_leave(&pool->helpers[own].seat);
-        hs__go_home(&home);
+        hs__pool_step_out(pool);
+        pool->own = -1;
         for (int32_t i = 0; shared && i < pool->p; i++)
             if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
         if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;
@@ -309,6 +322,7 @@ void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(
 
 void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job))
 {
+    pool->own = -1;
     start_all(pool, work, job, -1);
     lead(job);
     wait_for_all(pool, job, NULL, 0);
@@ -326,16 +340,15 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     pool->spin = cores != NULL;
     pool->scratch = calloc(2 * (size_t)p, sizeof *pool->scratch);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
-    pool->drift = (hs__drift){p, malloc((size_t)p * sizeof(double))};
+    pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof(double))};
     void *helpers = NULL;
     int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
-    if (!pool->scratch || !pool->drift.availability || (cores && !pool->cores) || refused) {
-        free(helpers), free(pool->scratch), free(pool->drift.availability), free(pool->cores), free(pool);
+    if (!pool->scratch || !pool->drift.rate || (cores && !pool->cores) || refused) {
+        free(helpers), free(pool->scratch), free(pool->drift.rate), free(pool->cores), free(pool);
         return HS_ERROR_MEMORY;
     }
     memset(helpers, 0, (size_t)p * sizeof(helper));
     pool->helpers = helpers;
-    for (int32_t i = 0; i < p; i++) pool->drift.availability[i] = 1.0;
     if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pthread_mutex_init(&pool->run_lock, NULL);
     pthread_mutex_init(&pool->done_lock, NULL);
@@ -391,5 +404,5 @@ void hs_pool_destroy(hs_pool *pool)
         pthread_cond_destroy(&pool->done);
     }
     for (int32_t i = 0; i < 2 * pool->p; i++) free(pool->scratch[i].data);
-    free(pool->scratch), free(pool->drift.availability), free(pool->cores), free(pool->helpers), free(pool);
+    free(pool->scratch), free(pool->drift.rate), free(pool->cores), free(pool->helpers), free(pool);
 }

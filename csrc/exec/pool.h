@@ -33,11 +33,16 @@ void *hs__allocate_pages(size_t bytes);
 /* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */
 void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
 
+/* Around what the calling thread does besides its part of the job: meanwhile it is where its program wants it, and nobody waits for it
+ * to have a core. */
+void hs__pool_step_out(hs_pool *pool);
+void hs__pool_step_in(hs_pool *pool);
+
 /* What the pool has learned. */
 hs__drift *hs__pool_drift(hs_pool *pool);
 
 /* Runs work for every worker, the caller in the place of one of them, and returns when all have ended. While the caller only
- * waits, idle(job) is called about every 20 ms. */
+ * waits, idle(job) is called every 20 ms or more often. */
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
 
 /* The same for work of which nothing is left when the caller's part ends, but for what others have begun: a worker that has not

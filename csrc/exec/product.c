@@ -201,8 +201,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
         free(j.gang), free(j.speeds);
         return status;
     }
-    hs__drift *drift = hs__pool_drift(pool);
-    hs__drift_speeds(drift, run->speeds, j.speeds);
+    hs__drift_speeds(hs__pool_drift(pool), run->speeds, j.speeds);
     status = prepare(&j, product);
     if (!status) {
         hs__course_start(&j.course, run);
@@ -210,7 +209,8 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
         else if (run->cooperative) hs__pool_run_shared(pool, work, &j, poll_now);
         else hs__pool_run(pool, work, &j, poll_now);
         status = hs__course_end(&j.course);
-        if (run->cooperative && !status) hs__drift_learn(drift, run->speeds, j.done, hs__since_start(&j.course));
+        const int64_t parts = run->layered ? run->box_count : j.course.total;
+        if (run->cooperative && !is_small(product, run) && parts >= HS__DRIFT_PARTS * (int64_t)p) hs__course_learn(&j.course, j.done);
     }
     hs__pool_unlock(pool);
     for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);

@@ -60,14 +60,16 @@ static void move_here(hs__seat *s)
 
 int hs__seat_watch(hs__seat *s)
 {
-    static const double enough = 10e-3, gap = 5e-3, least = 0.1; /* of the core */
+    static const double enough = 10e-3, gap = 5e-3, visit = 0.1, least = 0.1; /* of the core */
     if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) || !try_watch(s)) return 0;
     const int taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
     const double now = hs_clock(), passed = now - s->since;
     const int anew = now - s->last > gap;
-    if (taken && (anew || passed > enough)) {
+    if (taken && s->home.away) {
+        if (passed > visit && !pthread_setaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) s->home.away = 0;
+    } else if (taken && (anew || passed > enough)) {
         const double had = cpu_time(s->thread);
-        if (!anew && !s->home.away && had - s->had < least * passed) move_here(s);
+        if (!anew && had - s->had < least * passed) move_here(s);
         s->since = now, s->had = had;
     }
     s->last = now;

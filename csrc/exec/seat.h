@@ -18,7 +18,7 @@ typedef struct hs__seat {
     int watched;       /* atomic: a lock of what follows */
     pthread_t thread;
     double last;       /* when it was looked at */
-    double since, had; /* since when without a gap, and its CPU time then */
+    double since, had; /* since when without a gap, and its CPU time then; of one that is away, when it came */
     hs__home home;
 } hs__seat;
 
@@ -30,7 +30,7 @@ hs__home hs__seat_leave(hs__seat *seat);
 void hs__go_home(const hs__home *home);
 
 /* Looked at every few milliseconds at least: if its thread has hardly had a core for 10 ms, which is more than the turn of another
- * program under a fair scheduler, it is moved to that of the calling thread. Returns whether it has been moved. After a gap, in which
+ * program under a fair scheduler, it is moved to that of the calling thread, for a tenth of a second. Returns whether it is there. After a gap, in which
  * the calling thread may have been stopped too, this begins anew. */
 int hs__seat_watch(hs__seat *seat);
 

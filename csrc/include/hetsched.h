@@ -811,10 +811,11 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 void hs_pool_destroy(hs_pool *pool);
 
 /* What the pool's shared runs have shown of late.
- *   availability  [p] out: the work that each worker did per speed that it was said to have, over the last 20 ms of such runs or so;
- *                 the best one's is 1, and so are all at first
+ *   speeds        [p] relative speeds, as for those runs, or NULL for equal ones
+ *   availability  [p] out: the work that each worker did per speed, over the last 20 ms of such runs or so; the best one's is 1, and
+ *                 so are all at first, and that of a worker without speed
  * Shared runs are dealt by speeds times these while one of them is below 0.9. May be called from any thread. */
-void hs_pool_availability(const hs_pool *pool, double *availability);
+void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability);
 
 /* ---- product -------------------------------------------------------------------------------------------------- */
 
@@ -1039,7 +1040,7 @@ hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
  *   a         the matrix, copied to lu by the workers; NULL: it is in lu already. a must not overlap lu
  *   lu        in and out; a unit row stride is fast
  *   block     columns of a block; 0: chosen
- *   owner     [hs_lu_blocks] the worker of each block; NULL: in turn
+ *   owner     [hs_lu_blocks] the worker of each block; NULL: in turn, of a cooperative run by what the pool has seen of late
  *   costs     of the emulated platform, in seconds; NULL: as for hs_lu_simulate. Panels and links need a paced run
  *   pivots    [min(m, n)] out: row i was exchanged with row pivots[i] >= i, one after the other
  *   singular  out: the first i with U(i, i) == 0, else -1 */

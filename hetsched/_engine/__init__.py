@@ -855,10 +855,10 @@ class Threads:
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
         self._size = workers
 
-    def availability(self) -> NDArray[np.float64]:
+    def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """hs_pool_availability: (p,)."""
         found = np.empty(self._size)
-        lib.hs_pool_availability(self.handle, _doubles(found))
+        lib.hs_pool_availability(self.handle, _or_null(speeds, _doubles), _doubles(found))
         return found
 
 
