@@ -9,6 +9,10 @@ static double load(const double *x)
     return value;
 }
 
+static void store(double *x, double value) { __atomic_store(x, &value, __ATOMIC_RELAXED); }
+
+static double mean(double before, double now, double weight) { return before + weight * (now - before); }
+
 static double speed_of(const double *speeds, int32_t w) { return speeds ? speeds[w] : 1.0; }
 
 static double largest(int32_t p, const double *x)
@@ -46,16 +50,10 @@ void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done,
     if (seconds < shortest || !(most > 0.0) || !(fastest > 0.0)) return;
     const double weight = seconds / (seconds + span);
     double top = 0.0;
-    for (int pass = 0; pass < 2; pass++) /* the most, then all in its unit */
-        for (int32_t w = 0; w < drift->p; w++) {
-            const double before = drift->known ? drift->rate[w] : speed_of(speeds, w) / fastest;
-            double now = before + weight * (done[w] / most - before);
-            if (pass == 0) {
-                top = fmax(top, now);
-                continue;
-            }
-            now = fmax(now / top, least);
-            __atomic_store(&drift->rate[w], &now, __ATOMIC_RELAXED);
-        }
+    for (int32_t w = 0; w < drift->p; w++) {
+        if (!drift->known) store(&drift->rate[w], speed_of(speeds, w) / fastest);
+        top = fmax(top, mean(drift->rate[w], done[w] / most, weight));
+    }
+    for (int32_t w = 0; w < drift->p; w++) store(&drift->rate[w], fmax(mean(drift->rate[w], done[w] / most, weight) / top, least));
     __atomic_store_n(&drift->known, 1, __ATOMIC_RELEASE);
 }

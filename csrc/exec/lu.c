@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "../allocate/lu.h"
@@ -336,10 +335,14 @@ static hs_status prepare(job *j)
     return HS_OK;
 }
 
-/* In turn; where some workers are slow of late, the last blocks, with the most work, first. */
+/* As given, else in turn; of a dynamic run where some workers are slow of late the last blocks, with the most work, first. */
 static hs_status deal(const job *j, int32_t *owner)
 {
     const int32_t p = j->workers, count = j->blocks.count;
+    if (j->lu->owner || !j->dynamic) {
+        for (int32_t i = 0; i < count; i++) owner[i] = j->lu->owner ? j->lu->owner[i] : i % p;
+        return HS_OK;
+    }
     double *times = malloc((size_t)p * sizeof *times);
     if (!times) return HS_ERROR_MEMORY;
     hs__drift_speeds(hs__pool_drift(j->course.pool), NULL, times);
@@ -377,9 +380,7 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run)
     j.due = calloc(links ? panels * (size_t)p : panels, sizeof *j.due);
     for (int64_t k = 0; k < j.blocks.panels; k++) j.course.total += j.blocks.count - k;
     if (!j.column || !j.panel || !j.finished || !j.owner || !j.done_by || !j.due) status = HS_ERROR_MEMORY;
-    if (!status && lu->owner) memcpy(j.owner, lu->owner, (size_t)j.blocks.count * sizeof *j.owner);
-    else if (!status && j.dynamic) status = deal(&j, j.owner);
-    for (int32_t i = 0; i < j.blocks.count && !status && !lu->owner && !j.dynamic; i++) j.owner[i] = i % p;
+    if (!status) status = deal(&j, j.owner);
     if (!status && !hs__lu_valid_costs(lu->costs, &j.blocks, p, j.owner)) status = HS_ERROR_VALUE;
     if (!status && links) {
         j.sent = calloc(panels * (size_t)p, sizeof *j.sent);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-
 /* A member looks this long for another's progress before it sleeps. */
 static const double spin_seconds = 50e-6;
 

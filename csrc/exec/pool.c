@@ -81,24 +81,6 @@ void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int mi
     pthread_cond_timedwait(condition, lock, &until);
 }
 
-/* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread unpinned. */
-static int pin(pthread_t thread, int32_t core)
-{
-#if defined(__linux__)
-    cpu_set_t *set = CPU_ALLOC(core + 1);
-    if (!set) return 0;
-    size_t bytes = CPU_ALLOC_SIZE(core + 1);
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S(core, bytes, set);
-    const int refused = pthread_setaffinity_np(thread, bytes, set);
-    CPU_FREE(set);
-    return !refused;
-#else
-    (void)thread, (void)core;
-    return 0;
-#endif
-}
-
 void hs__pool_step_out(hs_pool *pool)
 {
     if (pool->own < 0) return;
@@ -372,7 +354,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
             break;
         }
         h->started = 1;
-        if (cores) h->pinned = pin(h->thread, cores[i]);
+        if (cores) h->pinned = hs__pin(h->thread, cores[i]);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status) {

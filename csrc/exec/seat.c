@@ -6,6 +6,23 @@
 
 #include "pool.h"
 
+int hs__pin(pthread_t thread, int32_t core)
+{
+#if defined(__linux__)
+    cpu_set_t *set = CPU_ALLOC(core + 1);
+    if (!set) return 0;
+    size_t bytes = CPU_ALLOC_SIZE(core + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(core, bytes, set);
+    const int refused = pthread_setaffinity_np(thread, bytes, set);
+    CPU_FREE(set);
+    return !refused;
+#else
+    (void)thread, (void)core;
+    return 0;
+#endif
+}
+
 static int try_watch(hs__seat *s) { return !__atomic_exchange_n(&s->watched, 1, __ATOMIC_ACQUIRE); }
 static void end_watch(hs__seat *s) { __atomic_store_n(&s->watched, 0, __ATOMIC_RELEASE); }
 
@@ -51,11 +68,7 @@ static double cpu_time(pthread_t thread)
 static void move_here(hs__seat *s)
 {
     const int core = sched_getcpu();
-    cpu_set_t here;
-    if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) return;
-    CPU_ZERO(&here);
-    CPU_SET(core, &here);
-    s->home.away = !pthread_setaffinity_np(s->thread, sizeof here, &here);
+    if (core >= 0 && !pthread_getaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) s->home.away = hs__pin(s->thread, core);
 }
 
 int hs__seat_watch(hs__seat *s)

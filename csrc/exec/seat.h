@@ -4,6 +4,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
+
+/* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread where it was. */
+int hs__pin(pthread_t thread, int32_t core);
 
 /* Where a thread belongs that has been moved. */
 typedef struct hs__home {
@@ -30,8 +34,8 @@ hs__home hs__seat_leave(hs__seat *seat);
 void hs__go_home(const hs__home *home);
 
 /* Looked at every few milliseconds at least: if its thread has hardly had a core for 10 ms, which is more than the turn of another
- * program under a fair scheduler, it is moved to that of the calling thread, for a tenth of a second. Returns whether it is there. After a gap, in which
- * the calling thread may have been stopped too, this begins anew. */
+ * program under a fair scheduler, it is moved to that of the calling thread, for a tenth of a second. Returns whether it is there.
+ * After a gap, in which the calling thread may have been stopped too, this begins anew. */
 int hs__seat_watch(hs__seat *seat);
 
 #endif
