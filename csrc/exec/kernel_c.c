@@ -9,6 +9,10 @@
 #include <immintrin.h>
 #endif
 
+/* The sums stay in registers from the first to the last instruction only where every loop over them is unrolled early; without
+ * that gcc keeps them on the stack before and after the loop over k. */
+#define UNROLLED _Pragma("GCC unroll 16")
+
 /* A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. The body is inlined with
  * `vectors` as a constant: the last panel of A computes only the vectors that hold rows. */
 #define MICRO_KERNEL(NAME, TARGET, REAL, BYTES, VECTORS, COLS, BROADCAST)                                                  \
@@ -20,22 +24,24 @@
     {                                                                                                                      \
         enum { LANES = BYTES / sizeof(REAL) };                                                                             \
         NAME##_vector sum[COLS][VECTORS];                                                                                  \
-        for (int j = 0; j < COLS; j++)                                                                                     \
-            for (int v = 0; v < vectors; v++) sum[j][v] = (NAME##_vector){0};                                              \
-        for (int j = 0; j < n; j++)                                                                                        \
+        UNROLLED for (int j = 0; j < COLS; j++)                                                                            \
+            UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] = (NAME##_vector){0};                                     \
+        for (int j = 0; j < n; j++) { /* all cache lines of C, also where it does not begin on one */                      \
             for (int v = 0; v < vectors; v++) __builtin_prefetch(c + j * col_stride + v * LANES, 1);                       \
+            __builtin_prefetch(c + j * col_stride + vectors * LANES - 1, 1);                                               \
+        }                                                                                                                  \
         for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {                                                         \
             for (int v = 0; v < vectors; v++) __builtin_prefetch((const char *)(a + v) + 16 * VECTORS * BYTES);            \
             NAME##_vector x[VECTORS];                                                                                      \
-            for (int v = 0; v < vectors; v++) x[v] = a[v];                                                                 \
-            for (int j = 0; j < COLS; j++) {                                                                               \
+            UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];                                                        \
+            UNROLLED for (int j = 0; j < COLS; j++) {                                                                      \
                 const NAME##_vector y = BROADCAST(NAME, b[j]);                                                             \
-                for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;                                                   \
+                UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;                                          \
             }                                                                                                              \
         }                                                                                                                  \
         if (m == vectors * LANES && n == COLS && row_stride == 1) {                                                        \
-            for (int j = 0; j < COLS; j++)                                                                                 \
-                for (int v = 0; v < vectors; v++) {                                                                        \
+            UNROLLED for (int j = 0; j < COLS; j++)                                                                        \
+                UNROLLED for (int v = 0; v < vectors; v++) {                                                               \
                     NAME##_unaligned *to = (NAME##_unaligned *)(c + j * col_stride) + v;                                   \
                     if (beta == 0) *to = sum[j][v];                                                                        \
                     else if (beta == 1) *to += sum[j][v];                                                                  \
@@ -43,15 +49,14 @@
                 }                                                                                                          \
             return;                                                                                                        \
         }                                                                                                                  \
-        for (int j = 0; j < COLS; j++) {                                                                                   \
-            if (j >= n) break;                                                                                             \
-            REAL column[VECTORS * LANES];                                                                                  \
-            memcpy(column, sum[j], (size_t)vectors * BYTES);                                                               \
+        REAL edge[COLS][VECTORS * LANES]; /* a copy: an address of the sums would bring them back to the stack */          \
+        UNROLLED for (int j = 0; j < COLS; j++)                                                                            \
+            UNROLLED for (int v = 0; v < vectors; v++) *(NAME##_unaligned *)(edge[j] + v * LANES) = sum[j][v];             \
+        for (int j = 0; j < n; j++)                                                                                        \
             for (int64_t i = 0; i < m; i++) {                                                                              \
                 REAL *to = c + i * row_stride + j * col_stride;                                                            \
-                *to = beta == 0 ? column[i] : column[i] + beta * *to;                                                      \
+                *to = beta == 0 ? edge[j][i] : edge[j][i] + beta * *to;                                                    \
             }                                                                                                              \
-        }                                                                                                                  \
     }                                                                                                                      \
     TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c,      \
                             int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
@@ -84,17 +89,17 @@ MICRO_KERNEL(avx512_double, AVX512, double, 64, 3, 8, ZMM_DOUBLE)
 hs_status hs__kernel_c(hs__kernel *kernel)
 {
     const char *set = "plain";
-    hs__blocking f = {plain_float, 8, 4, 256, 256, 2048, 0}, d = {plain_double, 4, 4, 256, 192, 2048, 0};
+    hs__blocking f = {plain_float, 8, 4, 256, 256, 2048, 0}, d = {plain_double, 4, 4, 256, 192, 1024, 0};
 #if defined(__x86_64__)
     hs__cpu cpu = hs__cpu_detect();
     if (cpu.avx512) {
         set = "avx512";
-        f = (hs__blocking){avx512_float, 48, 8, 512, 240, 4096, 0};
-        d = (hs__blocking){avx512_double, 24, 8, 320, 240, 4096, 0};
+        f = (hs__blocking){avx512_float, 48, 8, 640, 192, 2048, 0};
+        d = (hs__blocking){avx512_double, 24, 8, 320, 240, 1024, 0};
     } else if (cpu.avx2_fma) {
         set = "avx2";
-        f = (hs__blocking){avx2_float, 24, 4, 384, 192, 3072, 0};
-        d = (hs__blocking){avx2_double, 12, 4, 256, 144, 3072, 0};
+        f = (hs__blocking){avx2_float, 24, 4, 384, 192, 2048, 0};
+        d = (hs__blocking){avx2_double, 12, 4, 256, 144, 1024, 0};
     }
 #endif
     *kernel = (hs__kernel){.real = {f, d}};

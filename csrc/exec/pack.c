@@ -64,8 +64,13 @@ AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 ro
         int64_t l = 0;                                                                                                     \
         if (stride == 1) { /* whole rows of the panel are copied */                                                        \
             for (; l < depth; l++) { /* each is in another page: the hardware does not foresee it */                       \
-                for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(source + (l + 12) * depth_stride + i); \
-                memcpy(target + l * tile, source + l * depth_stride, (size_t)tile * sizeof(REAL));                         \
+                const REAL *from = source + l * depth_stride, *ahead = from + 12 * depth_stride;                           \
+                REAL *to = target + l * tile;                                                                              \
+                for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(ahead + i);                      \
+                __builtin_prefetch(ahead + tile - 1);                                                                      \
+                int i = 0;                                                                                                 \
+                for (; i + LANES <= tile; i += LANES) STORE(to + i, LOAD(from + i));                                       \
+                for (; i < tile; i++) to[i] = from[i];                                                                     \
             }                                                                                                              \
             return;                                                                                                        \
         }                                                                                                                  \
