@@ -20,7 +20,7 @@
     typedef REAL NAME##_unaligned __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));                   \
     TARGET static inline __attribute__((always_inline)) void NAME##_body(                                                  \
         const int vectors, int64_t m, int64_t n, int64_t k, const NAME##_vector *restrict a, const REAL *restrict b,       \
-        const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)                                                  \
+        const REAL *b_next, const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)                              \
     {                                                                                                                      \
         enum { LANES = BYTES / sizeof(REAL) };                                                                             \
         NAME##_vector sum[COLS][VECTORS];                                                                                  \
@@ -31,7 +31,9 @@
             __builtin_prefetch(c + j * col_stride + vectors * LANES - 1, 1);                                               \
         }                                                                                                                  \
         for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {                                                         \
-            for (int v = 0; v < vectors; v++) __builtin_prefetch((const char *)(a + v) + 16 * VECTORS * BYTES);            \
+            for (int byte = 0; byte < vectors * BYTES; byte += 64)                                                         \
+                __builtin_prefetch((const char *)(a + 16 * VECTORS) + byte);                                               \
+            __builtin_prefetch(b_next + l * COLS);                                                                         \
             NAME##_vector x[VECTORS];                                                                                      \
             UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];                                                        \
             UNROLLED for (int j = 0; j < COLS; j++) {                                                                      \
@@ -62,11 +64,11 @@
                             int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
     {                                                                                                                      \
         enum { LANES = BYTES / sizeof(REAL) };                                                                             \
-        (void)a_next, (void)b_next;                                                                                        \
-        if (VECTORS > 2 && m <= LANES) NAME##_body(1, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);      \
+        (void)a_next;                                                                                                      \
+        if (VECTORS > 2 && m <= LANES) NAME##_body(1, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);\
         else if (VECTORS > 1 && m <= (VECTORS - 1) * LANES)                                                                \
-            NAME##_body(VECTORS - 1, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);                       \
-        else NAME##_body(VECTORS, m, n, k, a, b, *(const REAL *)beta, c, row_stride, col_stride);                          \
+            NAME##_body(VECTORS - 1, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);               \
+        else NAME##_body(VECTORS, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);                  \
     }
 
 #define BY_COMPILER(NAME, VALUE) ((NAME##_vector){0} + (VALUE))
