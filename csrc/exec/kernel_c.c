@@ -88,25 +88,34 @@ MICRO_KERNEL(avx512_float, AVX512, float, 64, 3, 8, ZMM_FLOAT)
 MICRO_KERNEL(avx512_double, AVX512, double, 64, 3, 8, ZMM_DOUBLE)
 #endif
 
+/* The best first; a processor that has one has those after it. */
+static const struct instruction_set {
+    const char *name;
+    hs__blocking real[2];
+} sets[] = {
+#if defined(__x86_64__)
+    {"avx512", {{avx512_float, 48, 8, 640, 192, 2048, 0}, {avx512_double, 24, 8, 320, 240, 1024, 0}}},
+    {"avx2", {{avx2_float, 24, 4, 384, 192, 2048, 0}, {avx2_double, 12, 4, 256, 144, 1024, 0}}},
+#endif
+    {"plain", {{plain_float, 8, 4, 256, 256, 2048, 0}, {plain_double, 4, 4, 256, 192, 1024, 0}}},
+};
+
+static const struct instruction_set *best_set(void)
+{
+    const struct instruction_set *set = sets;
+#if defined(__x86_64__)
+    const hs__cpu cpu = hs__cpu_detect();
+    set += cpu.avx512 ? 0 : cpu.avx2_fma ? 1 : 2;
+#endif
+    return set;
+}
+
 hs_status hs__kernel_c(hs__kernel *kernel)
 {
-    const char *set = "plain";
-    hs__blocking f = {plain_float, 8, 4, 256, 256, 2048, 0}, d = {plain_double, 4, 4, 256, 192, 1024, 0};
-#if defined(__x86_64__)
-    hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) {
-        set = "avx512";
-        f = (hs__blocking){avx512_float, 48, 8, 640, 192, 2048, 0};
-        d = (hs__blocking){avx512_double, 24, 8, 320, 240, 1024, 0};
-    } else if (cpu.avx2_fma) {
-        set = "avx2";
-        f = (hs__blocking){avx2_float, 24, 4, 384, 192, 2048, 0};
-        d = (hs__blocking){avx2_double, 12, 4, 256, 144, 1024, 0};
-    }
-#endif
-    *kernel = (hs__kernel){.real = {f, d}};
+    const struct instruction_set *set = best_set();
+    *kernel = (hs__kernel){.real = {set->real[0], set->real[1]}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "c");
-    snprintf(kernel->info.set, sizeof kernel->info.set, "%s", set);
-    snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set, "plain") ? "cpuid" : "any processor");
+    snprintf(kernel->info.set, sizeof kernel->info.set, "%s", set->name);
+    snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set->name, "plain") ? "cpuid" : "any processor");
     return HS_OK;
 }

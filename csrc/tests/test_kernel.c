@@ -1,0 +1,84 @@
+/* Our own micro-kernels, those of every instruction set that this processor has (the engine shows only the best), against a
+ * triple loop: all sizes of an edge, all ways to treat C, with what lies around it left alone. The numbers are small integers:
+ * results must be equal. */
+#include "../exec/kernel_c.c"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { DEPTH = 9, ROOM = 48 * 8 * 6, GUARD = 64 };
+
+static double get(const void *x, int type, int64_t at) { return type ? ((const double *)x)[at] : (double)((const float *)x)[at]; }
+
+static void set(void *x, int type, int64_t at, double value)
+{
+    if (type) ((double *)x)[at] = value;
+    else ((float *)x)[at] = (float)value;
+}
+
+/* A packed panel: `depth` steps of `tile` elements, zero beyond `have`. */
+static void fill_panel(void *x, int type, int depth, int tile, int have)
+{
+    for (int l = 0; l < depth; l++)
+        for (int i = 0; i < tile; i++) set(x, type, l * tile + i, i < have ? (double)check_random(7) - 3.0 : 0.0);
+}
+
+typedef struct {
+    const hs__blocking *kernel;
+    int type;
+    void *a, *b, *c, *before;
+} bench;
+
+/* One call: C of m x n at `strides`, from the guard on. beta 0 must not read C: it is NaN then. */
+static int one_call(const bench *x, int m, int n, int depth, double beta, int64_t row_stride, int64_t col_stride)
+{
+    const int type = x->type, mu = x->kernel->tile_rows, nu = x->kernel->tile_cols;
+    const size_t bytes = (size_t)(ROOM + 2 * GUARD) * (type ? 8 : 4);
+    fill_panel(x->a, type, depth, mu, m), fill_panel(x->b, type, depth, nu, n);
+    for (int i = 0; i < ROOM + 2 * GUARD; i++) set(x->before, type, i, (double)check_random(9) - 4.0);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n && beta == 0; j++) set(x->before, type, GUARD + i * row_stride + j * col_stride, (double)NAN);
+    memcpy(x->c, x->before, bytes);
+
+    const float beta_f = (float)beta;
+    void *c = (char *)x->c + (size_t)GUARD * (type ? 8 : 4);
+    x->kernel->run(m, n, depth, x->a, x->b, type ? (const void *)&beta : (const void *)&beta_f, c, row_stride, col_stride, x->a, x->b);
+
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            const int64_t at = GUARD + i * row_stride + j * col_stride;
+            double sum = beta == 0 ? 0.0 : beta * get(x->before, type, at);
+            for (int l = 0; l < depth; l++) sum += get(x->a, type, l * mu + i) * get(x->b, type, l * nu + j);
+            if (get(x->c, type, at) != sum) return 0;
+            set(x->before, type, at, 0.0), set(x->c, type, at, 0.0);
+        }
+    return !memcmp(x->c, x->before, bytes); /* all else is as it was */
+}
+
+static void test_kernel(const hs__blocking *kernel, int type)
+{
+    const int mu = kernel->tile_rows, nu = kernel->tile_cols, depths[] = {0, 1, DEPTH};
+    const double betas[] = {0.0, 1.0, -2.0};
+    bench x = {.kernel = kernel, .type = type, .a = aligned_alloc(64, sizeof(double) * DEPTH * 64), .b = aligned_alloc(64, sizeof(double) * DEPTH * 64),
+               .c = malloc(sizeof(double) * (ROOM + 2 * GUARD)), .before = malloc(sizeof(double) * (ROOM + 2 * GUARD))};
+    if (CHECK(x.a && x.b && x.c && x.before))
+        for (int m = 1; m <= mu; m++)
+            for (int n = 1; n <= nu; n++)
+                for (int d = 0; d < 3; d++)
+                    for (int t = 0; t < 3; t++) {
+                        CHECK(one_call(&x, m, n, depths[d], betas[t], 1, mu + 3));
+                        CHECK(one_call(&x, m, n, depths[d], betas[t], nu + 1, 1));
+                        CHECK(one_call(&x, m, n, depths[d], betas[t], 2, 2 * mu + 1));
+                    }
+    free(x.a), free(x.b), free(x.c), free(x.before);
+}
+
+int main(void)
+{
+    const struct instruction_set *end = sets + sizeof sets / sizeof *sets;
+    for (const struct instruction_set *s = best_set(); s < end; s++)
+        for (int type = 0; type < 2; type++) test_kernel(&s->real[type], type);
+    return check_result();
+}
