@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import textwrap
 import threading
-import time
 import warnings
 from fractions import Fraction
 
@@ -17,6 +13,7 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupted import interrupted
 from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division, schedule
 
 import hetsched as hs
@@ -774,39 +771,18 @@ class TestRuns:
     @pytest.mark.parametrize("kind", ["real", "emulated"])
     def test_ctrl_c(self, kind):
         maker = "hs.Pool(2)" if kind == "real" else "hs.Pool(hs.Platform.star([1000, 2000]), emulate=True)"
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                textwrap.dedent(f"""
-                import time
-                import numpy as np, hetsched as hs
-                A = np.random.default_rng(0).standard_normal((2500, 2500))
-                pool = {maker}
-                pool.lu_factor(A[:20, :20])
-                print("ready", flush=True)
-                try:
-                    for _ in range(1000):
-                        pool.lu_factor(A)
-                except KeyboardInterrupt:
-                    print("interrupted", time.monotonic(), flush=True)
-                print(pool.lu_factor(A[:1, :1])[1].tolist())
-                """),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            word, when = process.stdout.readline().split()
-            assert word == "interrupted"
-            assert float(when) - sent < 5.0  # generous: a loaded machine; without the poll it is minutes
-            assert process.stdout.readline() == "[0]\n"
-            assert process.wait(timeout=20) == 0
-        finally:
-            process.kill()
-            process.stdout.close()
-            process.wait()
+        program = f"""
+            import time
+            import numpy as np, hetsched as hs
+            A = np.random.default_rng(0).standard_normal((2500, 2500))
+            pool = {maker}
+            pool.lu_factor(A[:20, :20])
+            print("ready", flush=True)
+            try:
+                for _ in range(1000):
+                    pool.lu_factor(A)
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic(), flush=True)
+            print(pool.lu_factor(A[:1, :1])[1].tolist())
+            """
+        assert interrupted(program) == ["[0]"]

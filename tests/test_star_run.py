@@ -5,18 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from interrupted import interrupted
 from oracles_star import judge
 from random_chunks import random_chunks
 
@@ -409,17 +405,4 @@ class TestThreads:
                 except KeyboardInterrupt:
                     print("interrupted", time.monotonic(), flush=True)
             """
-        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            word, when = process.stdout.readline().split()
-            assert word == "interrupted"
-            assert float(when) - sent < 5.0  # generous: a loaded machine; without the poll it is minutes
-            assert process.wait(timeout=20) == 0
-        finally:
-            process.kill()
-            process.stdout.close()
-            process.wait()
+        assert interrupted(program) == []

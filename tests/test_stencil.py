@@ -3,11 +3,6 @@ workers, nobody before its neighbours."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from fractions import Fraction
 from itertools import permutations
 
@@ -15,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupted import interrupted
 from oracles_stencil import best_step, divisions, ends, iterated, step_time, validate
 
 import hetsched as hs
@@ -381,20 +377,7 @@ def test_ctrl_c_leaves_out_alone(workers):
         except KeyboardInterrupt:
             print("interrupted", time.monotonic(), (out == 7).all(), flush=True)
         """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(0.3)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        word, when, untouched = process.stdout.readline().split()
-        assert (word, untouched) == ("interrupted", "True")
-        assert float(when) - sent < 5.0  # generous: a loaded machine; without the poll it is hours
-        assert process.wait(timeout=20) == 0
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
+    assert interrupted(code) == ["True"]
 
 
 SQUARE = np.ones((4, 4))
