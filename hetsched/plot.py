@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
     from .allocate import Distribution
@@ -271,11 +272,28 @@ def figure_svg(draw: Callable[..., Any]) -> str:
     return svg.replace("<svg", f'<svg style="{style}"', 1)
 
 
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ImportError("plotting needs matplotlib: pip install hetsched[plot]") from None
+
+
+def _figure(figure: Figure | None, size: tuple[float, float]) -> Figure:
+    """The figure to draw on, as large as the picture wants it unless it is the user's."""
+    _require_matplotlib()
+    if figure is None:
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=size, layout="constrained")
+    if figure.get_label() == _OWN:
+        figure.set_size_inches(size)
+    return figure
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The same for a picture of one pair of axes."""
+    _require_matplotlib()
     if ax is None:
         from matplotlib import pyplot
 

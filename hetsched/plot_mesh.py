@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .plot import _axes, _fit_text, _narrow, _points, _settle, _short, _title
+from .plot import _axes, _figure, _fit_text, _narrow, _points, _settle, _short, _title
 from .reproduce_mesh import SHOWN
 
 if TYPE_CHECKING:
@@ -135,10 +135,7 @@ def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
     ImportError
         Without matplotlib.
     """
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=(13, 10), layout="constrained")
+    figure = _figure(figure, (13, 10))
     parts: Any = figure.subfigures(2, 1, height_ratios=[2.1, 1])
     rows = parts[0].subplots(2, len(study.sizes), sharex="col", squeeze=False)
     for row, (number, value, label) in zip(rows, ((7, "volume", "volume / n²"), (8, "makespan", "finishing time")), strict=True):

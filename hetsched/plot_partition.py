@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .floorplan import ABOVE, AROUND, BESIDE, WHEEL, Pieces
-from .plot import _MANY, _OWN, _SMALLEST, _aspect, _axes, _narrow, _points, _settle, _title, figure_size, plot_boxes
+from .plot import _MANY, _SMALLEST, _aspect, _axes, _figure, _narrow, _points, _settle, _title, figure_size, plot_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,10 +104,6 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     ImportError
         Without matplotlib.
     """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError("plotting needs matplotlib: pip install hetsched[plot]") from None
     plans = list(partitions.values())
     aspect = _aspect(plans[0].shape or (1, 1))
     ideal = min(len(plans), max(1, round(math.sqrt(len(plans) * 1.6 * aspect))))
@@ -115,12 +111,7 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     down = math.ceil(len(plans) / across)
     width, height = (2.3 * side for side in (1 / math.sqrt(aspect), math.sqrt(aspect)))
     size = (across * (max(width, 1.6) + 0.15), down * (height + 0.5))
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=size, layout="constrained")
-    elif figure.get_label() == _OWN:
-        figure.set_size_inches(size)
+    figure = _figure(figure, size)
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
     for ax in panels:
         ax.set(xticks=[], yticks=[])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .plot import _figure
 from .reproduce import FIGURES, label
 
 if TYPE_CHECKING:
@@ -46,10 +47,7 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
     ImportError
         Without matplotlib.
     """
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=(14, 9), layout="constrained")
+    figure = _figure(figure, (14, 9))
     tables = study.relative("makespan"), study.relative("work")
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
     parts: Any = figure.subfigures(2, 1, height_ratios=[2, 1])
@@ -119,16 +117,9 @@ def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
     ImportError
         Without matplotlib.
     """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError("plotting needs matplotlib: pip install hetsched[plot]") from None
     from .reproduce_static import SLICE, STEP, TIMES
 
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=(10.0, 3.6), layout="constrained")
+    figure = _figure(figure, (10.0, 3.6))
     axes: Any = figure.subplots(1, 2)
     colours = {"pattern": "#0072b2", "contiguous": "#d55e00", "cyclic": "#d55e00"}
     for at, (name, run) in enumerate(study.figure7.items()):

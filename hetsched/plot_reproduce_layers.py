@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .plot import _figure
 from .reproduce_layers import BOUND, EVEN, LAYERS, METHODS, SUMMED
 
 if TYPE_CHECKING:
@@ -42,12 +43,9 @@ def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
     ImportError
         Without matplotlib.
     """
+    figure = _figure(figure, (11, 7))
     from matplotlib.ticker import ScalarFormatter
 
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=(11, 7), layout="constrained")
     rows = figure.subplots(2, 2, sharex="row")
     for (left, right), sweep, title in zip(
         rows, (study.by_size, study.by_workers), ("16 workers", f"N = {study.by_workers.sizes[0]}"), strict=True

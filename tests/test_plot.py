@@ -352,3 +352,22 @@ def test_without_matplotlib(monkeypatch):
 def test_import_stays_light():
     code = "import sys, hetsched.plot, hetsched.export; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("plot_reproduce", "plot_ppopp2008"),
+        ("plot_reproduce", "plot_static2001"),
+        ("plot_reproduce_layers", "plot_layers_star"),
+        ("plot_mesh", "plot_layers_mesh"),
+        ("plot_partition", "plot_comparison"),
+        ("plot_partition", "plot_partition"),
+    ],
+)
+def test_without_matplotlib_the_words_say_what_to_install(monkeypatch, module, name):
+    plans = hs.compare_partitions([1, 2], methods=["columns"])
+    given = {"plot_comparison": plans, "plot_partition": plans.get("columns")}
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install hetsched\[plot\]"):
+        getattr(importlib.import_module(f"hetsched.{module}"), name)(given.get(name))
