@@ -5,6 +5,8 @@ from itertools import count
 
 import pytest
 
+pytest.register_assert_rewrite("interrupted")  # a failure in it shows its values, as those of tests do
+
 _tests = count()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: programs that a test interrupts inherit it

@@ -16,9 +16,9 @@ typedef void hs__micro_kernel(int64_t m, int64_t n, int64_t k, const void *a, co
 typedef struct hs__blocking {
     hs__micro_kernel *run;
     int32_t tile_rows, tile_cols; /* of the micro-kernel */
-    int32_t depth;                /* k of a packed panel: the A panel of a tile stays in the L1 cache */
-    int32_t rows;                 /* rows of a packed block of A: it stays in L2 */
-    int32_t cols;                 /* columns of a packed panel of B: some 4 MiB, for L3 is shared with others */
+    int32_t depth;                /* k of a packed panel: a micro-panel of B stays in the L1 cache */
+    int32_t rows;                 /* rows of a packed block of A: it stays in L2 and comes from there */
+    int32_t cols;                 /* columns of a packed panel of B: 2 to 5 MiB, for L3 is shared with others */
     int32_t prefers_rows;         /* non-zero: unit column stride of C is fast, else unit row stride */
 } hs__blocking;
 

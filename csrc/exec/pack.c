@@ -67,10 +67,10 @@ AVX2 static inline __attribute__((always_inline)) void transpose_float(__m256 ro
                 const REAL *from = source + l * depth_stride, *ahead = from + 12 * depth_stride;                           \
                 REAL *to = target + l * tile;                                                                              \
                 for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(ahead + i);                      \
-                __builtin_prefetch(ahead + tile - 1);                                                                      \
+                if (tile * sizeof(REAL) > 64) __builtin_prefetch(ahead + tile - 1);                                        \
                 int i = 0;                                                                                                 \
                 for (; i + LANES <= tile; i += LANES) STORE(to + i, LOAD(from + i));                                       \
-                for (; i < tile; i++) to[i] = from[i];                                                                     \
+                memcpy(to + i, from + i, (size_t)(tile - i) * sizeof(REAL));                                               \
             }                                                                                                              \
             return;                                                                                                        \
         }                                                                                                                  \
