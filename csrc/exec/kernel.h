@@ -18,7 +18,6 @@ typedef struct hs__blocking {
     int32_t tile_rows, tile_cols; /* of the micro-kernel */
     int32_t depth;                /* k of a packed panel: a micro-panel of B stays in the L1 cache */
     int32_t rows;                 /* rows of a packed block of A: it stays in L2 and comes from there */
-    int32_t cols;                 /* columns of a packed panel of B: 2 to 5 MiB, for L3 is shared with others */
     int32_t prefers_rows;         /* non-zero: unit column stride of C is fast, else unit row stride */
 } hs__blocking;
 

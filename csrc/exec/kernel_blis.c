@@ -117,7 +117,6 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         }
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
         real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
-        real->cols = type ? 1024 : 2048; /* BLIS's own limit is for a panel per socket */
     }
     return HS_OK;
 }

@@ -94,10 +94,10 @@ static const struct instruction_set {
     hs__blocking real[2];
 } sets[] = {
 #if defined(__x86_64__)
-    {"avx512", {{avx512_float, 48, 8, 640, 192, 2048, 0}, {avx512_double, 24, 8, 320, 240, 1024, 0}}},
-    {"avx2", {{avx2_float, 24, 4, 384, 192, 2048, 0}, {avx2_double, 12, 4, 256, 144, 1024, 0}}},
+    {"avx512", {{avx512_float, 48, 8, 640, 192, 0}, {avx512_double, 24, 8, 320, 240, 0}}},
+    {"avx2", {{avx2_float, 24, 4, 384, 192, 0}, {avx2_double, 12, 4, 256, 144, 0}}},
 #endif
-    {"plain", {{plain_float, 8, 4, 256, 256, 2048, 0}, {plain_double, 4, 4, 256, 192, 1024, 0}}},
+    {"plain", {{plain_float, 8, 4, 256, 256, 0}, {plain_double, 4, 4, 256, 192, 0}}},
 };
 
 static const struct instruction_set *best_set(void)

@@ -59,8 +59,8 @@ MICRO_KERNEL(multiply_double, double, 1)
 hs_status hs__kernel_fortran(hs__kernel *kernel, void *sgemm, void *dgemm, int32_t integer_bytes)
 {
     gemm_functions[0] = sgemm, gemm_functions[1] = dgemm, gemm_integer_bytes = integer_bytes;
-    *kernel = (hs__kernel){.real = {{multiply_float, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 2 * TILE_COLS, 0},
-                                    {multiply_double, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 2 * TILE_COLS, 0}}};
+    *kernel = (hs__kernel){.real = {{multiply_float, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0},
+                                    {multiply_double, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0}}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");
     snprintf(kernel->info.set, sizeof kernel->info.set, "its own choice");
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "gemm of the BLAS that SciPy ships");
