@@ -340,20 +340,21 @@ def test_notebooks_show_plans_and_traces():
     assert "<svg" in hs.simulate(plan)._repr_html_()
 
 
-def test_without_matplotlib(monkeypatch):
+@pytest.fixture
+def _no_matplotlib(monkeypatch):
     for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("_no_matplotlib")
+def test_without_matplotlib():
     plan = hs.distribute(78, [3, 5, 8])
     with pytest.raises(ImportError, match=r"pip install hetsched\[plot\]"):
         plan.plot()
     assert figure_svg(plan.plot) == ""
 
 
-def test_import_stays_light():
-    code = "import sys, hetsched.plot, hetsched.export; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
+@pytest.mark.usefixtures("_no_matplotlib")
 @pytest.mark.parametrize(
     ("module", "name"),
     [
@@ -365,9 +366,13 @@ def test_import_stays_light():
         ("plot_partition", "plot_partition"),
     ],
 )
-def test_without_matplotlib_the_words_say_what_to_install(monkeypatch, module, name):
+def test_pictures_of_studies_without_matplotlib(module, name):
     plans = hs.compare_partitions([1, 2], methods=["columns"])
     given = {"plot_comparison": plans, "plot_partition": plans.get("columns")}
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install hetsched\[plot\]"):
         getattr(importlib.import_module(f"hetsched.{module}"), name)(given.get(name))
+
+
+def test_import_stays_light():
+    code = "import sys, hetsched.plot, hetsched.export; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

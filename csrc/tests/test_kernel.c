@@ -7,22 +7,15 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "matrices.h"
 
 enum { DEPTH = 9, ROOM = 48 * 8 * 6, GUARD = 64 };
-
-static double get(const void *x, int type, int64_t at) { return type ? ((const double *)x)[at] : (double)((const float *)x)[at]; }
-
-static void set(void *x, int type, int64_t at, double value)
-{
-    if (type) ((double *)x)[at] = value;
-    else ((float *)x)[at] = (float)value;
-}
 
 /* A packed panel: `depth` steps of `tile` elements, zero beyond `have`. */
 static void fill_panel(void *x, int type, int depth, int tile, int have)
 {
     for (int l = 0; l < depth; l++)
-        for (int i = 0; i < tile; i++) set(x, type, l * tile + i, i < have ? (double)check_random(7) - 3.0 : 0.0);
+        for (int i = 0; i < tile; i++) set(x, type, l * tile + i, i < have ? small_integer(type) : 0.0);
 }
 
 typedef struct {
@@ -35,21 +28,21 @@ typedef struct {
 static int one_call(const bench *x, int m, int n, int depth, double beta, int64_t row_stride, int64_t col_stride)
 {
     const int type = x->type, mu = x->kernel->tile_rows, nu = x->kernel->tile_cols;
-    const size_t bytes = (size_t)(ROOM + 2 * GUARD) * (type ? 8 : 4);
+    const size_t bytes = (size_t)(ROOM + 2 * GUARD) * size_of[type];
     fill_panel(x->a, type, depth, mu, m), fill_panel(x->b, type, depth, nu, n);
-    for (int i = 0; i < ROOM + 2 * GUARD; i++) set(x->before, type, i, (double)check_random(9) - 4.0);
+    for (int i = 0; i < ROOM + 2 * GUARD; i++) set(x->before, type, i, small_integer(type));
     for (int i = 0; i < m; i++)
-        for (int j = 0; j < n && beta == 0; j++) set(x->before, type, GUARD + i * row_stride + j * col_stride, (double)NAN);
+        for (int j = 0; j < n && beta == 0; j++) set(x->before, type, GUARD + i * row_stride + j * col_stride, NAN);
     memcpy(x->c, x->before, bytes);
 
     const float beta_f = (float)beta;
-    void *c = (char *)x->c + (size_t)GUARD * (type ? 8 : 4);
+    void *c = (char *)x->c + (size_t)GUARD * size_of[type];
     x->kernel->run(m, n, depth, x->a, x->b, type ? (const void *)&beta : (const void *)&beta_f, c, row_stride, col_stride, x->a, x->b);
 
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             const int64_t at = GUARD + i * row_stride + j * col_stride;
-            double sum = beta == 0 ? 0.0 : beta * get(x->before, type, at);
+            double complex sum = beta == 0 ? 0.0 : beta * get(x->before, type, at);
             for (int l = 0; l < depth; l++) sum += get(x->a, type, l * mu + i) * get(x->b, type, l * nu + j);
             if (get(x->c, type, at) != sum) return 0;
             set(x->before, type, at, 0.0), set(x->c, type, at, 0.0);
