@@ -36,7 +36,7 @@ static void after_tile(void *context, double flops, double tile_start)
         start = fmin(start, self->deadline);
         hs__keep_pace(self, flops);
     }
-    if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
+    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
     if (self->is_caller) hs__poll(self->course);
 }
 
@@ -79,7 +79,7 @@ static void work(void *context, int32_t worker, int is_caller)
     hs_run *run = j->course.run;
     hs__member self = hs__member_start(&j->course, worker, is_caller);
     const int shares = run->cooperative && !run->layered;
-    const int records = run->events || run->pace || (is_caller && run->poll);
+    const int records = hs__records(run) || run->pace || (is_caller && run->poll);
     const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = while_waiting, .context = &self};
 
     int32_t at = 0;
@@ -147,7 +147,7 @@ static hs_status prepare(job *j, const hs_product *product)
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
         hs__gang *gang = &j->gang[i];
-        if (run->boxes[i].length == 0 || (product->alpha[0] == 0.0 && product->alpha[1] == 0.0)) {
+        if (run->boxes[i].length == 0 || hs__no_product(product)) {
             if (!run->layered) scale_box(product, &run->boxes[i]);
             continue;
         }
