@@ -147,10 +147,7 @@ static hs_status prepare(job *j, const hs_product *product)
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
         hs__gang *gang = &j->gang[i];
-        if (run->boxes[i].length == 0 || (product->alpha[0] == 0.0 && product->alpha[1] == 0.0)) {
-            if (!run->layered) scale_box(product, &run->boxes[i]);
-            continue;
-        }
+        if (run->boxes[i].length == 0 || (product->alpha[0] == 0.0 && product->alpha[1] == 0.0)) continue;
         const int32_t owner = run->boxes[i].worker;
         const hs_product layer = run->layered ? hs__stack_product(&j->stack, owner) : *product;
         if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
@@ -166,9 +163,12 @@ static hs_status prepare(job *j, const hs_product *product)
             if (!hs__pool_scratch(j->course.pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
         }
     }
-    for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now */
+    for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now, and nothing can fail any more */
         hs__gang *gang = &j->gang[i];
-        if (gang->panel_count == 0) continue;
+        if (gang->panel_count == 0) {
+            if (!run->layered) scale_box(product, &run->boxes[i]);
+            continue;
+        }
         gang->panels[0] = hs__pool_scratch(j->course.pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
         gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
     }
