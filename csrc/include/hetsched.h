@@ -1073,7 +1073,8 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is
  * not changed and must be square. Division by a zero of U gives infinities and NaN. With six right-hand sides and more by recursion,
- * with its products on the pool. */
+ * with its products on the pool; where there is no memory for those they are slower. b is changed only with HS_OK and
+ * HS_ERROR_CANCELLED. */
 hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                       hs_poll_function poll, void *context);
 

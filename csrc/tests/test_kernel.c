@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "matrices.h"
+#include "scarce.h"
 
 enum { DEPTH = 9, ROOM = 48 * 8 * 6, GUARD = 64 };
 
@@ -69,8 +70,19 @@ static void test_kernel(const hs__blocking *kernel, int type)
     free(x.a), free(x.b), free(x.c), free(x.before);
 }
 
+/* What cannot say that there is no memory does not ask for any. */
+static void scarce(void)
+{
+    hs_kernel_info info;
+    scarce_left = 0;
+    CHECK(hs_kernel_init() == HS_OK && hs_kernel_select("c") == HS_OK && hs_kernel_describe(&info) == HS_OK);
+    CHECK(scarce_left == 0);
+    scarce_left = -1;
+}
+
 int main(void)
 {
+    scarce();
     const struct instruction_set *end = sets + sizeof sets / sizeof *sets;
     for (const struct instruction_set *s = best_set(); s < end; s++)
         for (int type = 0; type < 2; type++) test_kernel(&s->real[type], type);
