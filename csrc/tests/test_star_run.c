@@ -293,9 +293,9 @@ static int run_again(void *context, double fraction)
 
 static hs_status run_scanty(hs_pool *pool, void *context)
 {
-    const double one[] = {1, 1, 1};
+    const double one[] = {1, 1, 1}, quick[] = {1e-5, 1e-5, 1e-5};
     const int64_t memory[] = {8, 8, 8};
-    const hs_star star = {1, 2, 2, 3, one, one, memory};
+    const hs_star star = {1, 2, 2, 3, one, quick, memory};
     const hs_star_chunk chunks[] = {{.worker = 0, .buffers = 2, .height = 1, .width = 1, .depth = 1}, {.worker = 2, .col = 1, .buffers = 2, .height = 1, .width = 1, .depth = 1}};
     const double x = 1;
     double c[18];
