@@ -17,17 +17,17 @@ static void closed_forms(void)
     double shares[2], makespan, bound;
     int optimal;
     /* no results: 2 a = T, a + 3 b = T, so a = 3 b */
-    CHECK(hs_divisible_orders(2, times, sends, none, 0, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
+    CHECK(hs_divisible_orders(2, times, sends, none, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
     CHECK(near(shares[0], 0.6 + 0.15) && near(shares[1], 0.25) && near(makespan, 1.5));
-    CHECK(hs_divisible_bound(2, times, sends, none, &bound) == HS_OK && near(bound, 1.5));
+    CHECK(hs_divisible_bound(2, times, sends, none, NULL, &bound) == HS_OK && near(bound, 1.5));
     /* last in, first out: 3 a = T, 2 a + 4 b = T, so a = 4 b */
-    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK);
+    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
     CHECK(near(shares[0], 0.8) && near(shares[1], 0.2) && near(makespan, 2.4));
     /* first in, first out: 3 a + b = T, a + 4 b = T, so 2 a = 3 b */
     in[0] = 0, in[1] = 1;
-    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK);
+    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
     CHECK(near(shares[0], 0.6) && near(shares[1], 0.4) && near(makespan, 2.2));
-    CHECK(hs_divisible_orders(2, times, sends, sends, 1, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK && optimal && near(makespan, 2.2));
+    CHECK(hs_divisible_orders(2, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal && near(makespan, 2.2));
 }
 
 static void random_orders(void)
@@ -42,12 +42,12 @@ static void random_orders(void)
             out[i] = out[a], out[a] = i, in[i] = in[b], in[b] = i;
         }
         memcpy(best[0], out, sizeof out), memcpy(best[1], in, sizeof in);
-        CHECK(hs_divisible_bound(p, times, sends, receives, &bound) == HS_OK);
-        CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
+        CHECK(hs_divisible_bound(p, times, sends, receives, NULL, &bound) == HS_OK);
+        CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
         CHECK(memcmp(best[0], out, (size_t)p * sizeof *out) == 0);
         for (int32_t i = 0; i < p; i++) CHECK(shares[i] >= 0), sum += shares[i];
         CHECK(near(sum, 1));
-        CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, best[0], best[1], shares, &found, &optimal) == HS_OK);
+        CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, NULL, best[0], best[1], shares, &found, &optimal) == HS_OK);
         CHECK(optimal == (p < 6) && bound <= found * (1 + 1e-12) && found <= makespan * (1 + 1e-12));
         CHECK(bound > 0.5 * found);
         for (int k = 0; k < 3 && optimal; k++) { /* no other orders are better */
@@ -55,7 +55,7 @@ static void random_orders(void)
                 int32_t a = (int32_t)check_random((unsigned)i + 1), b = (int32_t)check_random((unsigned)i + 1);
                 out[i] = out[a], out[a] = i, in[i] = in[b], in[b] = i;
             }
-            CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, out, in, shares, &makespan, &optimal) == HS_OK);
+            CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
             optimal = 1;
             CHECK(found <= makespan * (1 + 1e-12));
         }
@@ -70,20 +70,20 @@ static void refusals(void)
     int optimal = -7;
     for (int k = 0; k < 3; k++) {
         const double wrong[2] = {1, bad[k]};
-        CHECK(hs_divisible_orders(2, wrong, one, one, 1, 1, 0, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_divisible_orders(2, one, wrong, one, 1, 1, 0, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_divisible_bound(2, one, one, wrong, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_divisible_orders(2, wrong, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_divisible_orders(2, one, wrong, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_divisible_bound(2, one, one, wrong, NULL, &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, twice, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, out, twice, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, -1, 1, 0, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, NAN, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(0, one, one, one, 1, 1, 0, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, twice, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, twice, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, -1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, NAN, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(0, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
     CHECK(shares[0] == -7 && makespan == -7 && optimal == -7);
 #ifdef HS_TEST_SCARCE
-    CHECK_SCARCE(hs_divisible_orders(2, one, one, one, 1, 1, 0, out, in, shares, &makespan, &optimal), shares[0] == -7 && makespan == -7);
+    CHECK_SCARCE(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal), shares[0] == -7 && makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_divisible_bound(2, one, one, one, &makespan), makespan == -7);
+    CHECK_SCARCE(hs_divisible_bound(2, one, one, one, NULL, &makespan), makespan == -7);
 #endif
 }
 
