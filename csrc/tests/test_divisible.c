@@ -1,4 +1,6 @@
-/* hs_divisible_orders, hs_divisible_bound: closed forms, random orders against each other and the bound, refusals, scarce memory. */
+/* hs_divisible_orders, hs_divisible_bound: closed forms, random orders against each other and the bound, useless workers, units far
+ * apart, refusals, scarce memory. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +64,72 @@ static void random_orders(void)
     }
 }
 
+/* A worker that is slow, or has a dear link, changes nothing: orders with it were once overstated, and called optimal. */
+static void useless(void)
+{
+    for (int round = 0; round < 200; round++) {
+        double times[5], sends[5], receives[5], shares[5], makespan[2], bound[2];
+        int32_t p = 1 + (int32_t)check_random(4);
+        for (int32_t i = 0; i < p; i++) {
+            double scale = ldexp(1, round % 2 ? (int)check_random(80) - 40 : 0);
+            times[i] = scale * (1 + check_random(4)) / 4, sends[i] = scale * check_random(1000) / 1000;
+            receives[i] = sends[i] * (1 + check_random(6)) / 2;
+        }
+        times[p] = round % 3 ? 1e18 : 1, sends[p] = round % 3 == 1 ? 1 : 1e18, receives[p] = sends[p] / 2;
+        double share = 0;
+        for (int32_t more = 0; more < 2; more++) {
+            int32_t out[5], in[5];
+            int optimal;
+            for (int32_t i = 0; i < p + more; i++) out[i] = p + more - 1 - i, in[i] = i;
+            CHECK(hs_divisible_bound(p + more, times, sends, receives, NULL, &bound[more]) == HS_OK);
+            CHECK(hs_divisible_orders(p + more, times, sends, receives, 1, 1, 0, NULL, out, in, shares, &makespan[more], &optimal) == HS_OK);
+            CHECK(optimal && bound[more] <= makespan[more]);
+            share = makespan[0] / (times[p] + sends[p] + receives[p]);
+        }
+        CHECK(makespan[1] <= makespan[0] * (1 + 2e-12) && makespan[1] >= makespan[0] * (1 - 2e-12 - share));
+    }
+}
+
+/* The largest and smallest numbers: powers of two change nothing but the unit. */
+static void units(void)
+{
+    const int units[] = {-1021, -300, 300, 1018};
+    const double plain[3] = {1, 2, 3}, half[3] = {1, 0.5, 0}, apart[2] = {5e-324, DBL_MAX}, none[2] = {0, 0};
+    double shares[3], same[3], makespan, wanted, bound;
+    int optimal;
+    for (int k = 0; k < 4; k++) {
+        const double one = ldexp(1, units[k]), times[3] = {one, 2 * one, 3 * one}, sends[3] = {one, one / 2, 0};
+        int32_t out[3] = {0, 1, 2}, in[3] = {0, 1, 2}, also_out[3] = {0, 1, 2}, also_in[3] = {0, 1, 2};
+        CHECK(hs_divisible_orders(3, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal);
+        CHECK(hs_divisible_bound(3, times, sends, sends, NULL, &bound) == HS_OK && bound <= makespan);
+        CHECK(hs_divisible_orders(3, plain, half, half, 1, 1, 0, NULL, also_out, also_in, same, &wanted, &optimal) == HS_OK);
+        CHECK(memcmp(shares, same, sizeof same) == 0 && makespan == ldexp(wanted, units[k]));
+    }
+    int32_t out[2] = {1, 0}, in[2] = {0, 1};
+    CHECK(hs_divisible_orders(2, apart, none, none, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal);
+    CHECK(shares[0] == 1 && shares[1] == 0 && makespan == 5e-324);
+    CHECK(hs_divisible_bound(2, apart, none, none, NULL, &bound) == HS_OK && bound <= makespan);
+}
+
+static void cancelled(void)
+{
+    const double times[6] = {1, 2, 3, 4, 5, 6}, sends[6] = {1, 1, 1, 1, 1, 1};
+    double shares[6] = {-7}, makespan = -7;
+    int optimal = -7, cancel = 1;
+    for (int32_t p = 1; p <= 6; p++) {
+        int32_t out[6], in[6];
+        for (int32_t i = 0; i < p; i++) out[i] = i, in[i] = p - 1 - i;
+        for (int64_t work = 0; work < 2; work++)
+            CHECK(hs_divisible_orders(p, times, sends, sends, work, 1, 0, &cancel, out, in, shares, &makespan, &optimal) == HS_ERROR_CANCELLED);
+        CHECK(hs_divisible_bound(p, times, sends, sends, &cancel, &makespan) == HS_ERROR_CANCELLED);
+        for (int32_t i = 0; i < p; i++) CHECK(out[i] == i && in[i] == p - 1 - i);
+    }
+    CHECK(shares[0] == -7 && makespan == -7 && optimal == -7);
+    int32_t out[6] = {0, 1, 2, 3, 4, 5}, in[6] = {5, 4, 3, 2, 1, 0};
+    cancel = 0;
+    CHECK(hs_divisible_orders(6, times, sends, sends, 9, 1, 0, &cancel, out, in, shares, &makespan, &optimal) == HS_OK);
+}
+
 static void refusals(void)
 {
     const double one[2] = {1, 1}, bad[] = {-1, NAN, INFINITY};
@@ -91,6 +159,9 @@ int main(void)
 {
     closed_forms();
     random_orders();
+    useless();
+    units();
+    cancelled();
     refusals();
     return check_result();
 }
