@@ -97,6 +97,23 @@ def test_exact(workers, z):
         assert Fraction(plan.lower_bound) <= least * (1 + Fraction(2e-12))
 
 
+@pytest.mark.parametrize(
+    ("times", "costs", "z"),
+    [
+        ([0.38381741962419785, 0.140839329383286, 3.5624359677998894, 1552277563.5846825],
+         [9.977722441128812, 0.19732663687434648, 6.139234482920258, 1552277.5635846823], 3.0),
+        ([0.40944165885570705, 7885512.403394139, 3309713790.702767, 0.000428710732387961],
+         [10.389789697466949, 0.000690021539315681, 3.744795661790681e16, 613171231.8523483], 0.1),
+    ],
+)  # fmt: skip
+def test_exact_four_far_apart(times, costs, z):
+    """Once called optimal: the first 2.6 % above the optimum, the second by a factor of 6e5."""
+    plan = hs.divisible_load(1, times, costs, return_ratio=z)
+    least = exact_makespan(times, costs, [z * c for c in costs])
+    assert plan.optimal
+    assert least * (1 - Fraction(1e-14)) <= Fraction(plan.makespan) <= least * (1 + Fraction(2e-12))
+
+
 # of each, some orders once were overstated: the plan with the slow worker was worse, up to 1.5 times, and called optimal
 STARS = [
     (
