@@ -275,7 +275,8 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  * the messages back from its own on fit into the makespan, and so do all messages. Beaumont, Marchal, Robert, HiPC 2005.
  * Common parameters
  *   cycle_times      [p] time per unit of load, > 0, finite
- *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity */
+ *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity
+ *   cancel           as for partitions */
 
 /* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
  * for p <= 5, which are (p!)^2 programs, and for more workers a search by moves from those given, with random restarts.
@@ -284,16 +285,19 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  *   send_order, receive_order  [p] in and out, in the order of time; workers may have nothing to do
  *   shares                     [p] out, of a load of 1
  *   makespan                   out, for a load of 1, when everything starts as early as the orders allow
- *   optimal                    out: 1 if all pairs of orders were tried, or a makespan of `enough` was found among them
- * The simplex method on p + 1 rows, in floating point: each program takes about O(p^3). Memory O(p^2). */
+ *   optimal                    out: 1 if it is proven that no shares in any orders take less than makespan * (1 - 1e-12): for each
+ *                              pair of orders by prices (weak duality) that hold whatever the rounding was, or by `enough`
+ * The simplex method on p + 1 rows, in floating point; what is compared are loads computed from the shares alone. Each program takes
+ * about O(p^3). Memory O(p^2). Scaling all times by a power of two changes nothing else, short of denormal numbers. */
 hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends, const double *receives, int64_t work,
-                              uint64_t seed, double enough, int32_t *send_order, int32_t *receive_order, double *shares,
-                              double *makespan, int *optimal);
+                              uint64_t seed, double enough, const int *cancel, int32_t *send_order, int32_t *receive_order,
+                              double *shares, double *makespan, int *optimal);
 
-/* No plan for a load of 1 takes less. The largest of four relaxations: messages back, or messages out, wait for nobody (then the
- * cheapest links first are optimal); the bus carries all messages, and no worker does more than it would alone; each worker's
- * constraint times its share, added up. O(p^2). */
-hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, double *bound);
+/* No plan for a load of 1 takes less, with all roundings counted. The largest of four relaxations: messages back, or messages out,
+ * wait for nobody (then the cheapest links first are optimal); the bus carries all messages, and no worker does more than it would
+ * alone; each worker's constraint times its share, added up. O(p^2). */
+hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
+                             double *bound);
 
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
