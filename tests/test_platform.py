@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import stat
+import subprocess
+import sys
 import tomllib
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
@@ -539,15 +542,18 @@ def refuse(*_args, **_kwargs):
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
-@pytest.mark.parametrize("before", [None, "the old content"])
+@pytest.mark.parametrize(
+    ("call", "before"),
+    [("fsync", None), ("replace", None), *[(call, "the old content") for call in ("fsync", "replace", "chmod")]],
+)
 def test_failed_writes_leave_what_was_there(tmp_path, suffix, monkeypatch, call, before):
     path = tmp_path / f"p{suffix}"
     if before is not None:
         path.write_text(before)
     monkeypatch.setattr(os, call, refuse)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match="No space left on device") as caught:
         Platform.star([1, 2]).save(path)
+    assert caught.value.filename == str(path)
     assert [f.name for f in tmp_path.iterdir()] == ([] if before is None else [path.name])
     assert before is None or path.read_text() == before
 
@@ -590,6 +596,47 @@ def test_where_nothing_can_be_written(tmp_path, suffix):
     with pytest.raises(OSError, match="[Dd]irectory"):
         Platform.star([1]).save(tmp_path / f"folder{suffix}")
     assert [f.name for f in tmp_path.iterdir()] == [f"folder{suffix}"]
+
+
+def test_the_umask_is_not_touched(tmp_path, suffix, monkeypatch):
+    """Not for a moment: it is the process's, and other threads make files."""
+    monkeypatch.setattr(os, "umask", refuse)
+    Platform.star([1]).save(tmp_path / f"p{suffix}")
+    Platform.star([2]).save(tmp_path / f"p{suffix}")
+
+
+SAVES = {
+    "platform": "hs.Platform.star(range(1, 9999)).save(path)",
+    "csv": "trace.to_csv(path)",
+    "json": "trace.to_chrome(path)",
+    "paje": "trace.to_paje(path)",
+    "measurement": "hs.measure.__globals__['_write'](pathlib.Path(path), ['x' * 99999])",
+}
+
+
+@pytest.mark.parametrize("before", [None, "the old content"])
+@pytest.mark.parametrize("kind", SAVES)
+def test_a_full_disk_leaves_what_was_there(tmp_path, kind, before):
+    """In a process whose files may not be larger than 4 KB: the system itself refuses to write more."""
+    path = tmp_path / "saved.toml"
+    if before is not None:
+        path.write_text(before)
+    code = f"""
+import pathlib, resource, sys
+import hetsched as hs
+trace = hs.Trace.from_steps([(0, "compute", i, i + 0.5, "x" * 99) for i in range(99)], ["P0"], kind="real", speeds=[1.0])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+path = sys.argv[1]
+try:
+    {SAVES[kind]}
+except OSError as error:
+    print(error.errno, error.filename)
+"""
+    run = subprocess.run([sys.executable, "-X", "dev", "-c", code, path], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == ("" if kind == "measurement" else f"{errno.EFBIG} {path}\n")  # a cache may be lost
+    assert [f.name for f in tmp_path.iterdir()] == ([] if before is None else [path.name])
+    assert before is None or path.read_text() == before
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002, 0o000])
