@@ -45,7 +45,7 @@ class Matrix:
     path : str or None
         The file, without symbolic links.
     identity : dict
-        What tells it from others, for the journal.
+        What tells it from others beside its content, for the journal.
     nbytes, bytes_read : int
         Of the matrix; and so far.
     """
@@ -53,6 +53,7 @@ class Matrix:
     chunk: tuple[int, int] | None = None
     extra = 0
     path: str | None = None
+    _opened: tuple[int, ...] = ()
 
     def __init__(self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool) -> None:
         if len(stored) != 2:
@@ -87,13 +88,24 @@ class Matrix:
         raise NotImplementedError
 
     def unchanged(self) -> bool:
-        """Whether the file is the one that was opened."""
-        return self.path is None or _stamp(self.path) == {k: self.identity[k] for k in ("size", "mtime")}
+        """Whether the file is the one that was opened, and nobody has written to it."""
+        return self.path is None or _stamp(self.path) == self._opened
 
 
-def _stamp(path: str) -> dict[str, int]:
+def _stamp(path: str) -> tuple[int, ...]:
+    """Size and what changes with every change; tools set the time of modification back, that of the last change nobody can."""
     status = os.stat(path)
-    return {"size": status.st_size, "mtime": status.st_mtime_ns}
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+
+
+def checksum(data: Array, stop: Callable[[], bool]) -> int:
+    """zlib.crc32 of contiguous elements."""
+    memory, result = data.reshape(-1).view(np.uint8).data, 0
+    for at in range(0, len(memory), _STRETCH):
+        if stop():
+            raise InterruptedError
+        result = zlib.crc32(memory[at : at + _STRETCH], result)
+    return result
 
 
 class Raw(Matrix):
@@ -111,11 +123,11 @@ class Raw(Matrix):
     ) -> None:
         super().__init__(name, stored, dtype, transposed)
         self.path, self.offset = os.path.realpath(path), offset
-        stamp = _stamp(path)
+        self._opened = _stamp(path)
         needed = offset + math.prod(stored) * dtype.itemsize
-        if stamp["size"] < needed:
-            raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {stamp['size']}")
-        self.identity |= {"path": self.path, "offset": offset, "transposed": transposed, **stamp}
+        if self._opened[0] < needed:
+            raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {self._opened[0]}")
+        self.identity |= {"path": self.path, "offset": offset, "transposed": transposed}
         self.file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0))
 
     def close(self) -> None:
@@ -189,15 +201,8 @@ class Held(Matrix):
         super().__init__(name, self._array.shape, array.dtype, transposed)
         if path is not None:
             self.path = os.path.realpath(path)
-            self.identity |= {"path": self.path, **_stamp(path)}
-
-    def fingerprint(self) -> None:
-        """Add the content to the identity."""
-        rows = max(1, STAGE // max(1, self.length * self.dtype.itemsize))
-        result = 0
-        for line in range(0, self.lines, rows):
-            result = zlib.crc32(np.ascontiguousarray(self._array[line : line + rows]).data, result)
-        self.identity["content"] = result
+            self._opened = _stamp(path)
+            self.identity["path"] = self.path
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         block[...] = self._array[line : line + block.shape[0], at : at + block.shape[1]]
@@ -210,7 +215,8 @@ class Chunked(Matrix):
         super().__init__(name, dataset.shape, dtype, transposed)
         self._dataset = dataset
         self.path = os.path.realpath(path)
-        self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed, **_stamp(path)}
+        self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed}
+        self._opened = _stamp(path)
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
         cache = dataset.id.get_access_plist().get_chunk_cache()[1]
