@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from mmap import ALLOCATIONGRANULARITY
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -298,29 +298,44 @@ def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int
             if inner is not None:
                 raise ValueError(f"{name}: a .npy file holds one array without a name")
             file.seek(0)
-            try:
-                newer = np.lib.format.read_magic(file) != (1, 0)
-                header = np.lib.format.read_array_header_2_0 if newer else np.lib.format.read_array_header_1_0
-                shape, fortran, dtype = header(file)
-            except ValueError as error:
-                raise ValueError(f"{name} is not a complete .npy file: {error}") from error
-            if not all(0 <= length < 2**63 for length in shape):
-                raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
+            shape, fortran, dtype = npy_header(name, file)
             if dtype.hasobject:
                 raise TypeError(f"{name} has dtype {dtype}; numbers are needed")
             return _raw(name, shape[::-1] if fortran else shape, dtype, fortran, path, file.tell(), opened)
     if head.startswith(_HDF5) or _HDF5 in (head[512:520], head[:8]):
         matlab = Path(path).suffix.lower() == ".mat" or head.startswith(b"MATLAB 7.3")
         h5py = need("h5py", name)
-        with ExitStack() as here:
-            file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
-            matrix = _open_dataset(name, _dataset_of(name, file, inner), matlab, path, opened)
-            if isinstance(matrix, Chunked):
-                opened.push(here.pop_all())
-        return matrix
+        try:
+            with ExitStack() as here:
+                file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
+                matrix = _open_dataset(name, _dataset_of(name, file, inner), matlab, path, opened)
+                if isinstance(matrix, Chunked):
+                    opened.push(here.pop_all())
+            return matrix
+        except (OSError, RuntimeError, KeyError) as error:  # of HDF5, for what is broken
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise ValueError(f"{name} is not HDF5 that can be read: {error}") from error
     if head.startswith(b"MATLAB 5.0") or Path(path).suffix.lower() == ".mat":
         return _open_v5(name, path, inner, memory)
     raise ValueError(f"{name} is not a complete .npy file, nor HDF5 or .mat")
+
+
+def npy_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns are contiguous, and dtype of a .npy file, which is then at its first element."""
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"its version is {version[0]}.{version[1]}")
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = header(file)
+    except OSError:
+        raise
+    except Exception as error:  # whatever NumPy meets in a broken one: also IndexError, TokenError, MemoryError
+        raise ValueError(f"{name} is not a complete .npy file: {str(error) or type(error).__name__}") from error
+    if not all(type(length) is int and 0 <= length < 2**63 for length in shape):  # True is an int to NumPy
+        raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
+    return shape, fortran, dtype
 
 
 def need(module: str, name: str) -> Any:
@@ -353,8 +368,10 @@ def _dataset_of(name: str, file: Any, inner: str | None) -> Any:
 
 
 def _open_dataset(name: str, dataset: Any, matlab: bool, path: str, opened: ExitStack) -> Matrix:
-    if matlab and dataset.attrs.get("MATLAB_empty", 0):  # what is stored is the shape
-        return Held(name, np.zeros(tuple(int(n) for n in dataset[()].ravel())), path)
+    if dataset.shape is None:
+        raise ValueError(f"{name} has no elements, not even a shape")
+    if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:  # what is stored is the shape
+        return Held(name, np.zeros(_empty_shape(name, dataset)), path)
     fields = dataset.dtype.fields
     dtype = dataset.dtype
     if fields is not None and list(fields) == ["real", "imag"] and fields["real"][0] == fields["imag"][0]:
@@ -365,6 +382,13 @@ def _open_dataset(name: str, dataset: Any, matlab: bool, path: str, opened: Exit
     if offset is not None:
         return _raw(name, dataset.shape, dtype, matlab, path, offset, opened)
     return Chunked(name, dataset, dtype, matlab, path)
+
+
+def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
+    lengths = dataset[()].tolist() if dataset.dtype.kind in "ui" and dataset.shape == (2,) else []
+    if 0 not in lengths or not all(0 <= length < 2**40 for length in lengths):
+        raise ValueError(f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty matrix")
+    return tuple(lengths)
 
 
 def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:

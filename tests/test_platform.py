@@ -535,6 +535,47 @@ def test_workers_that_are_no_tables(tmp_path, entries):
         Platform.load(written(tmp_path, ".json", json.dumps({"worker": entries})))
 
 
+DOTS = ".".join("a" * 50_000)
+WORKER = "[[worker]]\ncycle_time = 1.0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DOTS} = 1\n{WORKER}", f"{WORKER}{DOTS} = 1\n", f"[{DOTS}]\n", f"[[ {DOTS} ]]\n", f"x = {{{DOTS} = 1}}\n",
+        DOTS.replace(".", " . ") + " = 1", DOTS.replace("a", '"#"') + " = 1", DOTS.replace("a", "'a'") + "= 1",
+        'name = """ " \\""" x"""\n' + f"{DOTS} = 1\n", f"name = ''' ' '''\n{DOTS} = 1\n",
+    ],
+)  # fmt: skip
+def test_keys_of_many_parts(tmp_path, text):
+    """Read as they are, each of them takes tomllib a minute."""
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    program = f"import hetsched as hs; hs.Platform.load({str(path)!r})"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    assert f"ValueError: {path}: a key has 50000 parts" in run.stderr
+
+
+def test_dots_that_are_no_keys(tmp_path):
+    """In numbers, strings and comments, however many."""
+    path = tmp_path / "p.toml"
+    path.write_text(f'# {DOTS} "\n{WORKER}name = "{DOTS}\\"#"\n{WORKER}name = \'{DOTS}"\'\n')
+    assert Platform.load(path).names == (f'{DOTS}"#', f'{DOTS}"')
+    p = 40
+    links = np.full((p, p), 1.5)
+    np.fill_diagonal(links, 0.0)
+    Platform.complete([1.5] * p, links).save(path)
+    assert Platform.load(path) == Platform.complete([1.5] * p, links)
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".json", "["), (".json", '{"a":'), (".toml", "a = ["), (".toml", "a = {b = [")])
+def test_deep_nesting(tmp_path, suffix, text):
+    path = tmp_path / f"p{suffix}"
+    path.write_text(text[:-1] + text[-1] * 50_000 if text[-1] == "[" else text * 50_000)
+    with pytest.raises(ValueError, match=f"p{suffix}: "):
+        Platform.load(path)
+
+
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
