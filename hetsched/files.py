@@ -407,10 +407,17 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
     shape, kind = variables[variable]
     if kind not in ("double", "single", "logical") and not re.fullmatch(r"u?int\d+", kind):
         raise TypeError(f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed")
+    if len(shape) != 2 or min(shape) < 0:
+        raise ValueError(f"{name}: {variable} has shape {tuple(shape)}, a matrix has 2 dimensions")
     size = 2 * math.prod(shape) * {"double": 8, "single": 4, "logical": 1}.get(kind, 8)
     if size > memory:
         raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; save it with -v7.3")
-    array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
+    try:
+        array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
+    except Exception as error:
+        raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
+    if not isinstance(array, np.ndarray) or array.shape != tuple(shape):
+        raise ValueError(f"{name}: {variable} is not the full matrix of {shape[0]} x {shape[1]} that its header says")
     if kind == "single" and array.dtype.kind in "biu":
         array = array.astype(np.float32)
     matrix = Held(name, array, path)

@@ -386,6 +386,18 @@ def test_broken_hdf5(case):
         hs.matmul_files("A.h5:/A", np.ones((50, 3)), "C.npy", memory=MEMORY)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(-10, 5), (-4, -5), (7, 5), (0, 5), (2**31 - 1, 5)])
+def test_strange_shapes_of_old_mat_files(rows, columns):
+    scipy_io = pytest.importorskip("scipy.io")
+    scipy_io.savemat("A.mat", {"A": np.ones((4, 5))})
+    content = bytearray(Path("A.mat").read_bytes())
+    assert content[160:168] == np.array([4, 5], "<i4").tobytes()
+    content[160:168] = np.array([rows, columns], "<i4").tobytes()
+    Path("A.mat").write_bytes(content)
+    with pytest.raises(ValueError, match=r"^A \(A.mat\)"):
+        hs.matmul_files("A.mat", np.ones((5, 3)), "C.npy", memory=MEMORY)
+
+
 def test_imaginary_parts_are_not_lost():
     with pytest.raises(TypeError, match="the imaginary parts would be lost"):
         hs.matmul_files(np.ones((2, 2), complex), np.ones((2, 2)), "C.npy", memory=MEMORY, dtype=float)
