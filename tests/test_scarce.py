@@ -1,4 +1,4 @@
-"""Products of files for which there is not memory enough: the output is as it was, nothing is left running, and the next call works."""
+"""Products of files without memory enough: the output is as it was, nothing is left running, and the next call works."""
 
 import os
 import re
