@@ -409,8 +409,16 @@ class _Run:
         ]
 
     def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        started = []
+        try:
+            for thread in self._threads:
+                thread.start()
+                started.append(thread)
+        except BaseException:  # no memory for its stack
+            self._stop()
+            for thread in started:
+                thread.join()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for what is being written; after an error or Ctrl-C only until both threads have noticed."""
