@@ -559,7 +559,7 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
     if dear > MOST_TIME:
         return
     ways = [(rules.useless, CLOSE, "no use")]
-    if {"cycle_times", "links"} <= rules.useless.keys() and given.get("cycle_times") is not None:
+    if call == "slice_ring" and given["cycle_times"] is not None and given["method"] != "all":
         ways.append(({name: dear for name in rules.useless}, CLOSE, "no use, with a finite time"))
     for entries, tolerance, what in ways:
         changes = {name: extended(given[name], extra, dear) for name, extra in entries.items() if given[name] is not None}

@@ -20,7 +20,6 @@ import oracles_layers
 import oracles_lu
 import oracles_mesh
 import oracles_ring
-import oracles_star
 import oracles_stencil
 import oracles_tasks
 import oracles_wavefront
@@ -688,23 +687,66 @@ def _star(plan: hs.StarPlan) -> None:
     speed = sum(1 / Fraction(x) for x in plan.cycle_times.tolist())
     assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), "the bound of the work is above the work"
     if len(messages) <= 100 * TILES and r * s <= 10 * TILES:
-        oracles_star.judge(plan.shape, None, None, plan.memory.tolist(), chunks, messages)
-        costs, times = plan.link_costs.tolist(), plan.cycle_times.tolist()
-        end = 0.0
-        for worker, kind, chunk, layer, start, stop, begin, done in messages:
-            _, held, _, _, _, h, w, depth = chunks[chunk]
-            stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
-            deep = min(depth, length - layer)
-            blocks = [stays, deep * comes, stays if held == 0 else deep * goes][kind]
-            _same("a message's length", stop - start, blocks * costs[worker], CLOSE, plan.makespan)
-            if kind == 1:
-                _same("an update's length", done - begin, h * w * t // length * deep * times[worker], CLOSE, plan.makespan)
-            end = max(end, stop)
-        _same("makespan", plan.makespan, end, EXACT)
+        _same("makespan", plan.makespan, _port(plan, chunks, messages), EXACT)
         _replayed(plan, end=plan.makespan)
     for name, makespan in plan.variants.items():
         assert plan.makespan <= makespan, f"the variant {name} is better"
     assert plan.planning_time >= 0, "a negative time"
+
+
+def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
+    """Replay the port's log: one message at a time, panels in order, results after the work, memory never above its limit."""
+    (r, s, t), costs, times = plan.shape, plan.link_costs.tolist(), plan.cycle_times.tolist()
+    owner = np.full((r, s), -1)
+    for index, (_, _, _, row, col, height, width, _) in enumerate(chunks):
+        assert (owner[row : row + height, col : col + width] == -1).all(), "a block of C in two chunks"
+        owner[row : row + height, col : col + width] = index
+    assert (owner >= 0).all(), "a block of C in no chunk"
+    assert sum(chunk[5] * chunk[6] for chunk in chunks) == r * s, "a chunk outside C"
+    port, free = 0.0, [0.0] * len(costs)
+    inside: list[int] = [0] * len(costs)
+    leaving: list[list[tuple[float, int]]] = [[] for _ in costs]
+    layers, back, loaded = [0] * len(chunks), [0] * len(chunks), [False] * len(chunks)
+    done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]  # of each panel: end of its update, layers
+    for worker, kind, chunk, layer, start, end, begin, stop in messages:
+        own, held, _, _, _, h, w, depth = chunks[chunk]
+        stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
+        assert worker == own, "a message to another worker than the chunk's"
+        assert start >= port, "two messages at a time"
+        port = end
+        for _, blocks in (gone for gone in leaving[worker] if gone[0] <= start):
+            inside[worker] -= blocks
+        leaving[worker] = [gone for gone in leaving[worker] if gone[0] > start]
+        if kind == 0:
+            assert not loaded[chunk], "a chunk that is sent twice"
+            loaded[chunk], blocks = True, stays
+            inside[worker] += blocks
+        elif kind == 1:
+            assert loaded[chunk], "a panel before what is held"
+            assert layer == layers[chunk] < length, "the panels are not in order"
+            deep = min(depth, length - layer)
+            layers[chunk], blocks = layer + deep, deep * comes
+            assert begin >= max(end, free[worker]), "an update before its panel, or two at a time"
+            _same("an update's length", stop - begin, h * w * t // length * deep * times[worker], CLOSE, plan.makespan)
+            free[worker], done[chunk][layer] = stop, (stop, deep)
+            inside[worker] += blocks
+            leaving[worker].append((stop, deep * (comes - goes)))
+        elif held == 0:
+            assert layers[chunk] == t, "a result before the last panel"
+            assert start >= max(x for x, _ in done[chunk].values()), "a result before the last update"
+            blocks, back[chunk] = stays, length
+            leaving[worker].append((end, stays))
+        else:
+            assert layer == back[chunk], "results are not in order"
+            assert start >= done[chunk][layer][0], "a result before its update"
+            blocks = done[chunk][layer][1] * goes
+            back[chunk] += done[chunk][layer][1]
+            leaving[worker].append((end, blocks + (stays if back[chunk] == length else 0)))
+        assert 0 <= inside[worker] <= plan.memory[worker], f"{inside[worker]} blocks with worker {worker}"
+        _same("a message's length", end - start, blocks * costs[worker], CLOSE, plan.makespan)
+    wanted = [(t, w, h)[held] for _, held, _, _, _, h, w, _ in chunks]
+    assert layers == back == wanted, "a chunk that is not done"
+    return port
 
 
 def _layers(plan: hs.LayersPlan) -> None:
