@@ -851,3 +851,20 @@ def test_floorplan_operators():
     assert beside.floorplan[-1] in (BESIDE, ABOVE)
     assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
     assert postfix(hs.partition([1], "best")) == [0]
+
+
+def test_best_of_the_largest_is_no_worse_than_zones_around_others():
+    """With objective "max" zones that are not rectangles were tried only where they are best for the sum."""
+    areas, weights = [5, 2, 1], [1 / 16, 8, 1 / 4]
+    around = hs.partition(areas, "nonrectangular", link_costs=weights, objective="max")
+    assert around.cost == 8
+    assert hs.partition(areas, link_costs=weights, objective="max").cost == 8
+
+
+@pytest.mark.parametrize("weight", [1 / 128, 2.0, 3.0])
+def test_bound_of_three_zones_scales_with_equal_link_costs(weight):
+    """The bound by corners was left out unless all link costs were 1."""
+    areas = [4, 0.5, 0.5]
+    plain, weighted = hs.partition(areas), hs.partition(areas, link_costs=[weight] * 3)
+    assert weighted.lower_bound == pytest.approx(weight * plain.lower_bound, rel=1e-15)
+    assert plain.lower_bound > 2 * sum(math.sqrt(x / 5) for x in areas)
