@@ -140,12 +140,18 @@ def _plan_lu(rng: np.random.Generator) -> Given:
     if rng.random() < 0.4:
         options["panel_times"] = positives(rng, p, 4).tolist()
     if rng.random() < 0.6:
-        links = [float(rng.choice([0.0, 1.0, 100.0])), free(rng, positives(rng, p, 6)).tolist(), free(rng, positives(rng, p * p, 6)).reshape(p, p)]
+        links = [
+            float(rng.choice([0.0, 1.0, 100.0])),
+            free(rng, positives(rng, p, 6)).tolist(),
+            free(rng, positives(rng, p * p, 6)).reshape(p, p),
+        ]
         options["link_costs"] = links[int(rng.integers(3))]
     able = np.flatnonzero(np.isfinite(times))
     rank = min(m, n)
     count = -(-rank // block) + -(-(n - rank) // block)
-    options["owner"] = str(rng.choice(["pattern", "cyclic", "contiguous"])) if rng.random() < 0.6 else rng.choice(able, count).tolist()
+    options["owner"] = (
+        str(rng.choice(["pattern", "cyclic", "contiguous"])) if rng.random() < 0.6 else rng.choice(able, count).tolist()
+    )
     return (m, n), options
 
 
@@ -248,7 +254,10 @@ def _links(rng: np.random.Generator, p: int, wide: float = 6.0) -> Any:
 
 def _slice_ring(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 7)
-    work, volume = float(rng.choice([1.0, 100.0, 10 ** rng.uniform(-6, 6)])), float(rng.choice([0.0, 1.0, 10 ** rng.uniform(-6, 6)]))
+    work, volume = (
+        float(rng.choice([1.0, 100.0, 10 ** rng.uniform(-6, 6)])),
+        float(rng.choice([0.0, 1.0, 10 ** rng.uniform(-6, 6)])),
+    )
     method = str(rng.choice(["exact", "exact", "best", "search", "multistart", "greedy", "all"]))
     options = {"method": method, "relays": bool(rng.random() < 0.3)}
     return (), {"cycle_times": times.tolist(), "links": _links(rng, len(times)), "work": work, "volume": volume, **options}
@@ -288,7 +297,10 @@ def _mesh_options(rng: np.random.Generator) -> dict[str, Any]:
 def _layers_mesh(rng: np.random.Generator) -> Given:
     x, y = int(rng.integers(1, 4)), int(rng.integers(1, 4))
     times = positives(rng, x * y, 1).reshape(x, y)
-    right, down = free(rng, positives(rng, x * (y - 1), 1)).reshape(x, y - 1), free(rng, positives(rng, (x - 1) * y, 1)).reshape(x - 1, y)
+    right, down = (
+        free(rng, positives(rng, x * (y - 1), 1)).reshape(x, y - 1),
+        free(rng, positives(rng, (x - 1) * y, 1)).reshape(x - 1, y),
+    )
     source = (int(rng.integers(x)), int(rng.integers(y)))
     return (few(rng, 30, 1), times, right, down), {"source": source, **_mesh_options(rng)}
 

@@ -180,7 +180,9 @@ def unchanged(plan: Any, again: Any, what: str) -> None:
 def _times_factor(value: Any, factor: float) -> Any:
     if isinstance(value, tuple) and all(isinstance(x, float) for x in value):
         return tuple(x * factor for x in value)
-    numbers = isinstance(value, float) or type(value) is type(factor) or (isinstance(value, np.ndarray) and value.dtype.kind in "fi")
+    numbers = (
+        isinstance(value, float) or type(value) is type(factor) or (isinstance(value, np.ndarray) and value.dtype.kind in "fi")
+    )
     return value * factor if numbers else value
 
 
@@ -619,6 +621,12 @@ def _methods(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
             continue
         agree(plan, other, f"methods {asked!r} and {name!r}", rules.tolerance)
         found[name] = other
+    in_order(call, given, found)
+
+
+def in_order(call: str, given: Arguments, found: dict[str, Any]) -> None:
+    """No method is better than those that rank before it."""
+    rules = CALLS[call]
     for ranking in rules.rankings:
         present = [name for name in ranking if name in found and _ranked(call, given, name, found[name])]
         for better, worse in pairwise(present):

@@ -1,13 +1,14 @@
 """A judge for every public plan: its value computed anew from its own content, by slow and obvious replays.
 
-`validate` raises AssertionError, in words, for a plan that contradicts itself or the model that it is a plan for. Of hetsched only
-the types of the plans are used; what a plan says of itself by methods (steps, certificates) is judged too, never trusted.
+`validate` raises AssertionError, in words, for a plan that contradicts itself or the model that it is a plan for. Of hetsched
+only the types of the plans are used; what a plan says of itself by methods (steps, certificates) is judged too, never trusted.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from fractions import Fraction
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import oracles_divisible
+import oracles_floorplan
 import oracles_grid
 import oracles_layers
 import oracles_lu
@@ -45,7 +47,13 @@ def validate(plan: Any) -> None:
     _arrays(plan)
     if isinstance(plan, Plan):
         _certificate(plan)
-    VALIDATORS[kind](plan)
+    try:
+        VALIDATORS[kind](plan)
+    except AssertionError as error:
+        if str(error):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]  # an oracle's, without words
+        raise AssertionError(f"the replay of a {kind.__name__} fails in {place.name}: {place.line}") from error
 
 
 # ---- what all have ------------------------------------------------------------------------------------------------
@@ -316,7 +324,7 @@ def _wavefront(plan: hs.Wavefront) -> None:
     _dealt(counts, None, times)
     assert {"W", "N"} <= set(plan.mask) <= set(oracles_wavefront.OFFSETS), f"mask {plan.mask}"
     assert plan.reach == int(bool({"NE", "SW"} & set(plan.mask))), "reach is not that of the mask"
-    assert 1 <= plan.period, f"period {plan.period}"
+    assert plan.period >= 1, f"period {plan.period}"
     if plan.method == "panels" and not plan.redistributed:
         assert all(a == b for a, b in zip(owner, owner[plan.period :], strict=False)), "the panels differ"
     if rows * cols > TILES:
@@ -416,6 +424,13 @@ def _partition(plan: hs.Partition) -> None:
                     _same("area of a group's rectangle", sum(x[2] * x[3] for x in own), box, CLOSE)
     _same("cost", plan.cost, cost, EXACT * 10)
     given = [i for i in range(p) if plan.areas[i] > 0]
+    if plan.objective == "sum" and plan.groups is None:
+        there = [i for i in range(p) if plan.actual_areas[i] > 0]
+        sizes, weights = plan.actual_areas[there].tolist(), plan.link_costs[there].tolist()
+        least = oracles_floorplan.bound(sizes, whole, weights)
+        if len(there) == 3 and len(set(weights)) == 1:
+            least = max(least, weights[0] * oracles_floorplan.bound_of_three(sizes, whole))
+        _same("lower_bound", plan.lower_bound, min(least, plan.cost), CLOSE)
     _same("imbalance", plan.imbalance, max(plan.actual_areas[i] / plan.areas[i] for i in given), EXACT)
     if plan.floorplan:
         assert sorted(_postfix(plan.floorplan)) == given, "the floorplan has other workers than those with an area"
@@ -607,7 +622,9 @@ def _slice_ring(plan: hs.SliceRing) -> None:
     if len(able) <= 3:
         links = [[float(plan.links[i, j]) for j in able] for i in able]
         least = oracles_ring.best_time([times[i] for i in able], links, plan.work, plan.volume, plan.relays)
-        assert plan.lower_bound <= float(least) * (1 + CLOSE), f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
+        assert plan.lower_bound <= float(least) * (1 + CLOSE), (
+            f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
+        )
         assert not plan.optimal or plan.makespan <= float(least) * (1 + CLOSE), f"optimal, but {float(least)!r} is possible"
     _replayed(plan, end=plan.makespan)
 
