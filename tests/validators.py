@@ -405,7 +405,7 @@ def _partition(plan: hs.Partition) -> None:
         area = sum(piece[2] * piece[3] for piece in own)
         _same(f"actual_areas[{w}]", plan.actual_areas[w], area / math.prod(whole), EXACT)
         if plan.shape is None:
-            _same(f"area of worker {w}", area, plan.areas[w], CLOSE)
+            _same(f"area of worker {w}", area, plan.areas[w], CLOSE, 1e-6)
         assert plan.areas[w] > 0 or not own, f"worker {w} has a zone and no area"
     several = [w for w in set(owners) if owners.count(w) > 1]  # lengths of unions are differences of places
     _same("spans", np.delete(plan.spans, several, 0), np.delete(spans, several, 0))
@@ -458,7 +458,7 @@ def _cuboids(plan: hs.Cuboids) -> None:
     actual = [math.prod(box[3:]) / math.prod(whole) for box in boxes]
     _same("actual_volumes", plan.actual_volumes, actual, EXACT)
     if plan.shape is None:
-        _same("volumes of the boxes", actual, plan.volumes, CLOSE)
+        _same("volumes of the boxes", actual, plan.volumes, CLOSE, 1e-6)
     given = [i for i in range(p) if plan.volumes[i] > 0]
     _same("imbalance", plan.imbalance, max(plan.actual_volumes[i] / plan.volumes[i] for i in given), EXACT)
     _replayed(plan, end=None)
