@@ -28,7 +28,8 @@ class Recut:
     moved, fresh_moved : float
         Fraction of the matrix that changes its owner on the way from `old` to `plan`, and to `fresh`.
     moved_bound : float
-        Half the sum of the changes of the areas: nothing moves less.
+        Half the sum of the changes of the areas: nothing moves less. Of whole cells the two plans can give different numbers; then
+        the smaller sum of the two.
     """
 
     old: Partition
@@ -80,13 +81,15 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         groups=old.groups,
         group_cost=old.group_cost,
     )
+    shares = moved(old, plan), moved(old, fresh)
+    changes = [float(np.abs(new.actual_areas - old.actual_areas).sum() / 2) for new in (plan, fresh)]
     return Recut(
         old=old,
         plan=plan,
         fresh=fresh,
-        moved=moved(old, plan),
-        moved_bound=float(np.abs(plan.actual_areas - old.actual_areas).sum() / 2),
-        fresh_moved=moved(old, fresh),
+        moved=shares[0],
+        moved_bound=min(*changes, *shares),  # as 1 - what stays is rounded
+        fresh_moved=shares[1],
     )
 
 

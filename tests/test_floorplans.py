@@ -868,3 +868,15 @@ def test_bound_of_three_zones_scales_with_equal_link_costs(weight):
     plain, weighted = hs.partition(areas), hs.partition(areas, link_costs=[weight] * 3)
     assert weighted.lower_bound == pytest.approx(weight * plain.lower_bound, rel=1e-15)
     assert plain.lower_bound > 2 * sum(math.sqrt(x / 5) for x in areas)
+
+
+def test_neither_plan_moves_less_than_the_bound():
+    """The bound was that of the plan's integer areas, and those of the fresh one can be nearer to the old ones."""
+    found = hs.partition([4, 1], "columns", (2, 3)).recut([3, 3])
+    assert found.moved == pytest.approx(2 / 3)
+    assert found.fresh_moved == pytest.approx(1 / 3)
+    assert found.moved_bound == pytest.approx(1 / 3)
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    found = hs.partition([3, 3], "columns").recut([2, 5])  # 1 - what stays, rounded, was below it
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    assert found.moved_bound == pytest.approx(3 / 14)
