@@ -571,7 +571,11 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         changes = {name: extended(given[name], extra, dear) for name, extra in entries.items() if given[name] is not None}
         if call == "partition" and given["link_costs"] is None:
             changes.pop("link_costs", None)
-        other = again(**changes)
+        try:
+            other = again(**changes)
+        except hs.InfeasibleError:  # more workers than blocks
+            assert call == "plan_matmul", "a worker of no use makes it infeasible"
+            continue
         validate(other)
         if call in ("partition", "cuboids"):
             for name in ("value", "lower_bound"):  # sums of one more number, 0
