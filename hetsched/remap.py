@@ -28,8 +28,8 @@ class Recut:
     moved, fresh_moved : float
         Fraction of the matrix that changes its owner on the way from `old` to `plan`, and to `fresh`.
     moved_bound : float
-        Half the sum of the changes of the areas: nothing moves less. Of whole cells the two plans can give different numbers; then
-        the smaller sum of the two.
+        Half the sum of the changes of the areas, the lesser of both plans: neither moves less. Those of a matrix are of
+        whole cells, and may differ.
     """
 
     old: Partition
@@ -81,16 +81,19 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         groups=old.groups,
         group_cost=old.group_cost,
     )
-    shares = moved(old, plan), moved(old, fresh)
-    changes = [float(np.abs(new.actual_areas - old.actual_areas).sum() / 2) for new in (plan, fresh)]
     return Recut(
         old=old,
         plan=plan,
         fresh=fresh,
-        moved=shares[0],
-        moved_bound=min(*changes, *shares),  # as 1 - what stays is rounded
-        fresh_moved=shares[1],
+        moved=max(moved(old, plan), _changed(old, plan)),
+        moved_bound=min(_changed(old, plan), _changed(old, fresh)),
+        fresh_moved=max(moved(old, fresh), _changed(old, fresh)),
     )
+
+
+def _changed(old: Partition, new: Partition) -> float:
+    """Half the sum of the changes of the areas: what moves at least, but for rounding."""
+    return float(np.abs(new.actual_areas - old.actual_areas).sum() / 2)
 
 
 def moved(old: Partition, new: Partition) -> float:

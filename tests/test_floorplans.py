@@ -845,14 +845,6 @@ def test_too_many_workers(method: str, p: int, options: dict[str, Any]):
         hs.partition([1.0] * p, method, **options)
 
 
-def test_floorplan_operators():
-    """What the postfix form means, read off a plan that has to be of that form."""
-    beside = hs.partition([1, 1], "columns")
-    assert beside.floorplan[-1] in (BESIDE, ABOVE)
-    assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
-    assert postfix(hs.partition([1], "best")) == [0]
-
-
 def test_best_of_the_largest_is_no_worse_than_zones_around_others():
     """With objective "max" zones that are not rectangles were tried only where they are best for the sum."""
     areas, weights = [5, 2, 1], [1 / 16, 8, 1 / 4]
@@ -880,3 +872,11 @@ def test_neither_plan_moves_less_than_the_bound():
     found = hs.partition([3, 3], "columns").recut([2, 5])  # 1 - what stays, rounded, was below it
     assert found.moved_bound <= min(found.moved, found.fresh_moved)
     assert found.moved_bound == pytest.approx(3 / 14)
+
+
+def test_floorplan_operators():
+    """What the postfix form means, read off a plan that has to be of that form."""
+    beside = hs.partition([1, 1], "columns")
+    assert beside.floorplan[-1] in (BESIDE, ABOVE)
+    assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
+    assert postfix(hs.partition([1], "best")) == [0]
