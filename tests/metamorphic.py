@@ -29,7 +29,7 @@ LEAST_TIME, MOST_TIME = 1e-60, 1e60  # between these a power of two more or less
 DEAR = 2.0**60  # times the longest of all: who is so slow, or so far, is of no use
 #: Classes of plans that depend on the order of the workers, the last three where some are equal: of these the first comes first.
 IN_ORDER = {
-    "plans with messages in this order", "layers", "sorted panels of any period",
+    "plans with messages in this order", "layers", "sorted panels of any period, ties by index",
     "guillotine partitions of the list sorted by area",
     "guillotine partitions of the list of each group and of the groups sorted by area",
 }  # fmt: skip
