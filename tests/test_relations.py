@@ -20,7 +20,7 @@ from hetsched.product_methods import plan_matmul
 from hetsched.stencil import Members, plan_stencil
 
 #: Random inputs of each planner, fewer of the slow ones.
-COUNTS = dict.fromkeys(INSTANCES, 25) | {"min_time": 8, "layers_mesh": 8, "layers_network": 8, "divisible_load": 12}
+COUNTS = dict.fromkeys(INSTANCES, 20) | {"min_time": 6, "layers_mesh": 6, "layers_network": 6, "divisible_load": 10}
 
 
 def planned(call: str, seed: int) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
