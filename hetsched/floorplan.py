@@ -250,6 +250,8 @@ def _best(request: Request) -> Floorplan:
     found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
     if request.objective == "max":
         found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
+        if 1 < size <= _AROUND:
+            found.append(_nonrectangular(request))
         return _least(found, request)
     if size > _ALL_CUTS or request.budget is not None:
         found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]

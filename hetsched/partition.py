@@ -280,7 +280,7 @@ def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: flo
     if len(s) == 3:  # some zone spans a side, or every row and every column meets two zones
         nobody = float(np.sort(c)[:2].sum()) * whole
         bound = max(total, min(total + float((c * (slices - least)).min()), nobody))
-        return max(bound, _bound_of_three(np.sort(least), m, n)) if (c == 1.0).all() else bound
+        return max(bound, float(c[0]) * _bound_of_three(np.sort(least), m, n)) if (c == c[0]).all() else bound
     return total
 
 

@@ -137,9 +137,10 @@ def wavefront(
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
     method : {"panels", "cyclic"}
-        "panels": each panel is divided by `distribute`, the workers side by side by ascending time for a row. The columns
-        left over after the last full panel are the first ones of a panel or are distributed anew: both are simulated, the
-        better one is kept. "cyclic": column j goes to worker j mod p, whatever its speed, for comparison.
+        "panels": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of equals the
+        first one first. The columns left over after the last full panel are the first ones of a panel or are distributed
+        anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, whatever its speed, for
+        comparison.
     order : {"across", "along"}
         Of the tiles in a chunk, the neighbouring columns of one worker. "across": row by row, so that the workers to the
         right can go on early (skewed rows with "NE" or "SW" in the mask). "along": one column after the other.
@@ -204,7 +205,7 @@ def wavefront(
         method=method,
         lower_bound=min(bound, makespan),
         optimal=proven(makespan, bound),
-        scope="sorted panels of any period" if method == "panels" and period is None else "",
+        scope="sorted panels of any period, ties by index" if method == "panels" and period is None else "",
         shape=(rows, cols),
         axis=axis,
         owner=_check.frozen(owner),

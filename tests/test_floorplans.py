@@ -845,6 +845,35 @@ def test_too_many_workers(method: str, p: int, options: dict[str, Any]):
         hs.partition([1.0] * p, method, **options)
 
 
+def test_best_of_the_largest_is_no_worse_than_zones_around_others():
+    """With objective "max" zones that are not rectangles were tried only where they are best for the sum."""
+    areas, weights = [5, 2, 1], [1 / 16, 8, 1 / 4]
+    around = hs.partition(areas, "nonrectangular", link_costs=weights, objective="max")
+    assert around.cost == 8
+    assert hs.partition(areas, link_costs=weights, objective="max").cost == 8
+
+
+@pytest.mark.parametrize("weight", [1 / 128, 2.0, 3.0])
+def test_bound_of_three_zones_scales_with_equal_link_costs(weight):
+    """The bound by corners was left out unless all link costs were 1."""
+    areas = [4, 0.5, 0.5]
+    plain, weighted = hs.partition(areas), hs.partition(areas, link_costs=[weight] * 3)
+    assert weighted.lower_bound == pytest.approx(weight * plain.lower_bound, rel=1e-15)
+    assert plain.lower_bound > 2 * sum(math.sqrt(x / 5) for x in areas)
+
+
+def test_neither_plan_moves_less_than_the_bound():
+    """The bound was that of the plan's integer areas, and those of the fresh one can be nearer to the old ones."""
+    found = hs.partition([4, 1], "columns", (2, 3)).recut([3, 3])
+    assert found.moved == pytest.approx(2 / 3)
+    assert found.fresh_moved == pytest.approx(1 / 3)
+    assert found.moved_bound == pytest.approx(1 / 3)
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    found = hs.partition([3, 3], "columns").recut([2, 5])  # 1 - what stays, rounded, was below it
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    assert found.moved_bound == pytest.approx(3 / 14)
+
+
 def test_floorplan_operators():
     """What the postfix form means, read off a plan that has to be of that form."""
     beside = hs.partition([1, 1], "columns")

@@ -284,6 +284,26 @@ def test_homogeneous_threshold():
     assert hs.ring_profile(times, link).ratios.tolist() == pytest.approx([0, threshold])
 
 
+@pytest.mark.parametrize("relays", [False, True])
+def test_shares_keep_their_digits_beside_a_much_faster_member(relays):
+    """The fast worker's share was a difference of large numbers: the slow one ended 5e-6 early, or late."""
+    plan = hs.slice_ring([2554.2753010343, 3.7e-10], [[0, 1], [4, 0]], 0.11, 1, "all", relays=relays)
+    assert plan.ring.tolist() == [0, 1]
+    ends = plan.shares * plan.work * plan.cycle_times + plan.transfers
+    assert ends == pytest.approx([plan.makespan] * 2, rel=1e-14)
+    assert plan.shares.sum() == pytest.approx(1, rel=1e-15)
+
+
+def test_somebody_works_where_messages_take_much_longer():
+    """All members paid as much as the step takes, up to rounding, so that all dropped out: shares of 0 / 0."""
+    dear = 2.0**60
+    plan = hs.slice_ring([0.03, dear], [[0, dear], [dear, 0]], 100, 1, "all", relays=True)
+    assert plan.shares == pytest.approx([1, 0])
+    assert plan.makespan == 2 * dear
+    plan = hs.slice_ring([1, 1, 3], [[0, dear, dear], [dear, 0, dear], [dear, dear, 0]], 1, 1, "all", relays=True)
+    assert plan.shares == pytest.approx([3 / 7, 3 / 7, 1 / 7])
+
+
 def test_homogeneous_with_very_many_workers():
     plan = hs.slice_ring(np.full(100_000, 2.0), 1e-6, 1e6, 1.0)
     assert len(plan.ring) == 100_000

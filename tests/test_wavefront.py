@@ -123,7 +123,7 @@ def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     best = min(spans.values())
     assert plan.makespan == best
     assert plan.period == max(period for (period, _), span in spans.items() if span == best)
-    assert plan.scope == "sorted panels of any period"
+    assert plan.scope == "sorted panels of any period, ties by index"
     assert hs.wavefront(rows, cols, times, plan.period, mask=mask, axis=axis, order=order).owner.tolist() == plan.owner.tolist()
 
 
