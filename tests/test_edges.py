@@ -1,5 +1,5 @@
-"""Everything that runs, where sizes begin, end and meet a kernel's tile: 0, 1, 2, tile - 1, tile, tile + 1, and more than a page of one
-row or column. Of the results the sums are exact, so they are NumPy's; the memory around them is the sanitized run's to watch."""
+"""Everything that runs, where sizes begin, end and meet a kernel's tile: 0, 1, 2, tile - 1, tile, tile + 1, and more than a page of
+one row or column. Sums are exact, so results are NumPy's; the memory around them is the sanitized run's to watch."""
 
 from itertools import product
 
@@ -80,7 +80,8 @@ def test_products(pools, name, method):
             try:
                 assert_product(pools[name], shape, dtype, ORDERS[turn % len(ORDERS)], method=method)
             except hs.InfeasibleError:  # less to divide than workers
-                assert method in ("best", "contiguous", "rectangles", "cuboids") and min(shape) < 3
+                assert method in ("best", "contiguous", "rectangles", "cuboids")
+                assert min(shape) < 3
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -100,8 +101,12 @@ def test_one_row_or_column_of_more_than_a_page(pools, name, dtype, trace):
 
 def test_communication(pools):
     tile = edges(np.float64, 0)[-2]
-    for how, shape, block in product(("sccs", "pccs", "scss", "pcss", "sequential", "parallel"), product((1, 2, tile + 1), repeat=3), (1, 2)):
-        assert_product(pools["emulated"], shape, np.float64, ORDERS[sum(shape) % 4], method="columns", communication=how, block=block)
+    for how, shape, block in product(
+        ("sccs", "pccs", "scss", "pcss", "sequential", "parallel"), product((1, 2, tile + 1), repeat=3), (1, 2)
+    ):
+        assert_product(
+            pools["emulated"], shape, np.float64, ORDERS[sum(shape) % 4], method="columns", communication=how, block=block
+        )
 
 
 @pytest.mark.parametrize("emulate", [False, True])
