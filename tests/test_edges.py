@@ -1,4 +1,4 @@
-"""Everything that runs, where sizes begin, end and meet a kernel's tile: 0, 1, 2, tile - 1, tile, tile + 1, and more than a page of
+"""Everything that runs, where sizes begin, end and meet a kernel's tile: 0, 1, 2, tile - 1, tile, tile + 1, and above a page of
 one row or column. Sums are exact, so results are NumPy's; the memory around them is the sanitized run's to watch."""
 
 from itertools import product
