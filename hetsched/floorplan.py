@@ -285,7 +285,7 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
         took = time.monotonic() - start
         if end is None or time.monotonic() >= end:
             return
-        evaluations = max(1000, min(evaluations, int(evaluations * (end - time.monotonic()) / max(took, 1e-6))))
+        evaluations = max(1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6))))
 
 
 def _least(found: list[Floorplan], request: Request) -> Floorplan:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from oracles_floorplan import ABOVE, AROUND, BESIDE, PINWHEEL, WHEEL, Piece
 
 import hetsched as hs
+from hetsched import _engine
 
 INF, NAN = math.inf, math.nan
 PAPER = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]  # 2001 paper, Table 2
@@ -851,3 +852,19 @@ def test_floorplan_operators():
     assert beside.floorplan[-1] in (BESIDE, ABOVE)
     assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
     assert postfix(hs.partition([1], "best")) == [0]
+
+
+def test_budget_without_end(monkeypatch):
+    """The next search's length is a number whatever is left of the budget."""
+    asked = []
+
+    def search(areas, weights, aspect, plan, seed, evaluations, temperature):
+        asked.append(evaluations)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return plan, seed, 0.0
+
+    monkeypatch.setattr(_engine, "partition_search", search)
+    with pytest.raises(KeyboardInterrupt):
+        hs.partition(np.ones(20), budget=1e308)
+    assert len(asked) == 3

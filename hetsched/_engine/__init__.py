@@ -66,25 +66,32 @@ def _or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) ->
 
 
 def _cancellable(call: Callable[[Any], int], long: bool) -> None:
-    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once."""
+    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once. What it raises passes."""
     if not long or threading.current_thread() is not threading.main_thread():
         check_status(call(ffi.NULL))
         return
     cancel = ffi.new("int *")
-    status = [lib.HS_ERROR_THREAD]
+    outcome: list[int | BaseException] = []
 
     def run() -> None:
-        status[0] = call(cancel)
+        try:
+            outcome.append(call(cancel))
+        except BaseException as error:
+            outcome.append(error)
 
     worker = threading.Thread(target=run)
-    worker.start()
     try:
+        worker.start()
         worker.join()
     except BaseException:
         cancel[0] = 1
-        worker.join()
+        if worker.is_alive():
+            worker.join()
         raise
-    check_status(status[0])
+    (found,) = outcome
+    if isinstance(found, BaseException):
+        raise found
+    check_status(found)
 
 
 def partition_columns(
