@@ -195,7 +195,9 @@ def partition(
     ValueError, TypeError
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
-        For more workers than cells, or too many workers for the method.
+        For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
+        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep. "best" goes on
+        without them.
 
     Notes
     -----

@@ -868,3 +868,38 @@ def test_budget_without_end(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         hs.partition(np.ones(20), budget=1e308)
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-312, 1e-200, 1e200])
+@pytest.mark.parametrize("method", ["interval", "guillotine", "best"])
+@pytest.mark.parametrize("objective", ["sum", "max"])
+def test_link_costs_of_any_unit(method, unit, objective):
+    """The bisection on the largest half perimeter did not end for denormal ones."""
+    areas = [3.0, 1.0, 2.0, 5.0]
+    plan = hs.partition(areas, method, objective=objective, link_costs=[unit] * 4)
+    plain = hs.partition(areas, method, objective=objective)
+    assert plan.rects.tolist() == plain.rects.tolist()
+    if unit > 1e-300:
+        assert plan.cost == pytest.approx(plain.cost * unit, rel=1e-12)
+
+
+def test_link_costs_four_hundred_decades_apart():
+    """One worker's zone is all that counts, and it has thousands of forms of one area; this took 50 s."""
+    rng = np.random.default_rng(0)
+    areas, costs = rng.uniform(1, 2, 8), 10.0 ** rng.uniform(-200, 200, 8)
+    plan = hs.partition(areas, "guillotine", link_costs=costs)
+    oracle_cost = sum(c * (h + w) for c, (_, _, h, w) in zip(costs.tolist(), plan.rects.tolist(), strict=True))
+    assert plan.cost == pytest.approx(oracle_cost, rel=1e-12)
+    assert plan.cost <= hs.partition(areas, "interval", link_costs=costs).cost * (1 + 1e-12)
+    dear, share = int(np.argmax(costs)), float(areas[np.argmax(costs)] / areas.sum())
+    assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)  # its square, nearly
+
+
+@pytest.mark.parametrize(("method", "p"), [("guillotine", 12), ("interval", 60)])
+def test_too_many_forms_of_a_zone(method, p):
+    """What would take hours is refused, and left out of "best"."""
+    rng = np.random.default_rng(1)
+    areas, costs = rng.uniform(1, 2, p), 10.0 ** rng.uniform(-200, 200, p)
+    with pytest.raises(hs.InfeasibleError, match="link_costs or areas are too far apart"):
+        hs.partition(areas, method, link_costs=costs)
+    assert hs.partition(areas, link_costs=costs, budget=0).cost <= hs.partition(areas, "columns", link_costs=costs).cost

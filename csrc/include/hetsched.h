@@ -395,15 +395,16 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
  * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
  *   order   [size] the workers of positive area, or NULL
  *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
- * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED.
- * Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
+ * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, which takes weights that are
+ * more than 15 decades apart. Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
 hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                                 const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
                                 double *cost);
 
 /* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
  * partition into rectangles for up to 6 workers.
- * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8). Time O(3^p) hull merges (6^p with wheels). */
+ * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8), or hulls of more than 2^14 points as above.
+ * Time O(3^p) hull merges (6^p with wheels). */
 hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
                                   const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
@@ -416,7 +417,7 @@ hs_status hs_partition_around(int32_t p, const double *areas, const double *weig
 /* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
  * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
  * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
- * ranges: a heuristic, O(p^3) unions per step. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
+ * ranges: a heuristic, O(p^3) unions per step, at most some 600 steps. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
  *   cost  out: the largest */
 hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost);
