@@ -191,6 +191,8 @@ def _rule(name: str) -> Callable[[Request], Floorplan]:
 def _contiguous(request: Request) -> Floorplan:
     if request.sides is None:
         raise ValueError('method "contiguous" deals cells: give shape')
+    if request.sides[0] * request.sides[1] > 2**53:
+        raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
     workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
     return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
