@@ -289,7 +289,7 @@ def _linked(
         out = back = _affordable(np.argsort(times, kind="stable"), bound, sends, receives)
         counts = _engine.task_orders(bound, times, sends, receives, out, back)
     else:
-        work = _WORK if wanted is None else _WORK // 50
+        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # for min_time, which asks a hundred times
         out, back, proven = _engine.task_links(bound, times, sends, receives, work)
         counts = _engine.task_orders(bound, times, sends, receives, out, back)
         if wanted is not None and counts.sum() < wanted and not proven:  # all of them, by the rule for tasks in fractions

@@ -313,3 +313,13 @@ def test_plot():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("p", [7, 8])
+def test_answers_that_take_next_to_nothing(p):
+    """Every order of the answers was tried, as none is much better than another: 15 to 75 s."""
+    rng = np.random.default_rng(0)
+    times, send = rng.uniform(1, 20, p), rng.uniform(0.1, 2, p)
+    plan, without = hs.min_time(86, times, send=send, receive=1e-12), hs.min_time(86, times, send=send)
+    assert plan.optimal
+    assert without.makespan <= plan.makespan <= without.makespan + p * 1e-12 + 1e-13

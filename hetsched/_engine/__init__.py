@@ -65,6 +65,10 @@ def _or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) ->
     return ffi.NULL if array is None else view(array)
 
 
+#: Calls on more entries are made beside the main thread: the longest of the others take some ten milliseconds.
+_LONG = 100_000
+
+
 def _cancellable(call: Callable[[Any], int], long: bool) -> None:
     """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once. What it raises passes."""
     if not long or threading.current_thread() is not threading.main_thread():
@@ -72,22 +76,27 @@ def _cancellable(call: Callable[[Any], int], long: bool) -> None:
         return
     cancel = ffi.new("int *")
     outcome: list[int | BaseException] = []
+    running = threading.Lock()  # not Thread.join: when that is interrupted, Python 3.11 takes the thread for ended
+    running.acquire()
 
     def run() -> None:
         try:
             outcome.append(call(cancel))
         except BaseException as error:
             outcome.append(error)
+        finally:
+            running.release()
 
     worker = threading.Thread(target=run)
+    worker.start()
     try:
-        worker.start()
-        worker.join()
+        running.acquire()
     except BaseException:
         cancel[0] = 1
-        if worker.is_alive():
-            worker.join()
+        running.acquire()
         raise
+    finally:
+        worker.join()
     (found,) = outcome
     if isinstance(found, BaseException):
         raise found
@@ -289,7 +298,8 @@ def wavefront_panels(
     owner = np.empty(lines, np.int32)
     chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
     problem = (length, lines, len(times), _doubles(times), period, reach, order)
-    check_status(lib.hs_wavefront_panels(*problem, _int32s(owner), chosen, redistributed, makespan))
+    found = _int32s(owner), chosen, redistributed, makespan
+    _cancellable(lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found), lines * (length + lines) > _LONG)
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
@@ -447,7 +457,8 @@ def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDAr
     whole = costs.dtype == np.int64
     function, kind, view = (lib.hs_assign_int64, "int64_t *", _int64s) if whole else (lib.hs_assign, "double *", _doubles)
     start, stride = ffi.cast(kind, costs.ctypes.data), costs.strides[0] // 8
-    check_status(function(rows, cols, start, stride, maximise, _int32s(columns), view(row_prices), view(col_prices)))
+    given, found = (rows, cols, start, stride, maximise), (_int32s(columns), view(row_prices), view(col_prices))
+    _cancellable(lambda cancel: function(*given, cancel, *found), rows * cols > _LONG)
     return columns, row_prices, col_prices
 
 
@@ -616,7 +627,8 @@ def task_links(
     out, back = np.empty(p, np.int32), np.empty(p, np.int32)
     enrolled, optimal = ffi.new("int32_t *"), ffi.new("int *")
     given = bound, p, _doubles(times), *_links(sends, receives), work, 1
-    check_status(lib.hs_task_links(*given, enrolled, _int32s(out), _int32s(back), optimal))
+    found = enrolled, _int32s(out), _int32s(back), optimal
+    _cancellable(lambda cancel: lib.hs_task_links(*given, cancel, *found), work > _LONG or p > 5)
     return out[: enrolled[0]].copy(), back[: enrolled[0]].copy(), bool(optimal[0])
 
 
