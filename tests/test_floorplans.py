@@ -903,3 +903,11 @@ def test_too_many_forms_of_a_zone(method, p):
     with pytest.raises(hs.InfeasibleError, match="link_costs or areas are too far apart"):
         hs.partition(areas, method, link_costs=costs)
     assert hs.partition(areas, link_costs=costs, budget=0).cost <= hs.partition(areas, "columns", link_costs=costs).cost
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "snrpp"])
+def test_a_cost_that_overflows(method):
+    """It was infinite, with a warning, and so was its lower bound: optimal."""
+    with pytest.raises(ValueError, match="cost overflows"):
+        hs.partition([1, 1, 3], method, link_costs=[1e308] * 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
@@ -76,7 +77,7 @@ def _cancellable(call: Callable[[Any], int], long: bool) -> None:
         return
     cancel = ffi.new("int *")
     outcome: list[int | BaseException] = []
-    running = threading.Lock()  # not Thread.join: when that is interrupted, Python 3.11 takes the thread for ended
+    running = threading.Lock()
     running.acquire()
 
     def run() -> None:
@@ -87,16 +88,17 @@ def _cancellable(call: Callable[[Any], int], long: bool) -> None:
         finally:
             running.release()
 
-    worker = threading.Thread(target=run)
-    worker.start()
-    try:
+    try:  # not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11)
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:  # the system refuses
+            running.release()
+            raise
         running.acquire()
     except BaseException:
         cancel[0] = 1
         running.acquire()
         raise
-    finally:
-        worker.join()
     (found,) = outcome
     if isinstance(found, BaseException):
         raise found
