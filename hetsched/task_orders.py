@@ -360,6 +360,8 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
         value, gradient = float((x * rates).sum()) - cost, rates - slope
         target = (gradient > 0).astype(np.float64)
         rise = float((gradient * (target - x)).sum())
+        if not math.isfinite(value + rise):  # a message that overflows beside the times
+            break
         least = min(least, value + rise)
         if rise <= 1e-3:
             break
