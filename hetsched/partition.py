@@ -141,6 +141,7 @@ class Partition(Plan):
         return plot_partition(self, ax)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the cost
 def partition(
     areas: Platform | ArrayLike,
     method: str = "best",
@@ -195,7 +196,9 @@ def partition(
     ValueError, TypeError
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
-        For more workers than cells, or too many workers for the method.
+        For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
+        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep. "best" goes on
+        without them.
 
     Notes
     -----
@@ -234,6 +237,8 @@ def partition(
 def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64], names: tuple[str, ...]) -> Partition:
     """The Partition of a floorplan, with its certificate."""
     weights = np.ones(len(request.areas)) if request.weights is None else request.weights
+    if not math.isfinite(found.cost):
+        raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
     m, n = (1, 1) if request.sides is None else request.sides
     actual = areas_of(found.pieces, len(request.areas))
     bound = lower_bound(actual, weights, m, n, request.objective)

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: Entries of a predicted schedule at most: each takes some 200 bytes.
+MOST_STEPS = 3_000_000
+
+
 class Step(NamedTuple):
     """A stretch of one worker's predicted time: kind is "compute" or "transfer"."""
 

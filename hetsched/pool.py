@@ -158,7 +158,7 @@ class Pool:
             are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
             smallest predicted makespan.
         block : int
-            Cuts are at multiples of it.
+            Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
         communication : str
             "once", or "sccs": every worker gets all its operands, then computes; one port serves the workers one after another.
             "pccs": the same, all at the same time. "scss", "pcss": the work on operands starts with their transfer, and does not
@@ -180,7 +180,7 @@ class Pool:
         The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
-        m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
+        m, n, k = _check.integer("m", m, low=0), _check.integer("n", n, low=0), _check.integer("k", k, low=0)
         return product_run.plan_for(self._workers, m, n, k, np.dtype(dtype), method, block, communication)
 
     # ---- running ----

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 UNIT = 1e9
 
 
+#: Boxes of a plan at most: a second for each method.
+MOST_BOXES = 1_000_000
+
 #: How operands reach the workers: in steps, or all before the work; one after another, or at the same time; and whether the work
 #: on them starts with the transfer.
 COMMUNICATION = {
@@ -194,6 +197,11 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     own = np.stack((worker, row, col, height, width), axis=1)[inside]
     own = own[np.argsort(own[:, 0], kind="stable")]
 
+    steps = -(-max(k, 1) // max(task.step, 1))
+    if steps * len(own) > MOST_BOXES:
+        raise ValueError(
+            f"block = {task.block} makes {steps} steps of {len(own)} boxes, more than {MOST_BOXES} together: give a larger one"
+        )
     depths = np.arange(0, max(k, 1), max(task.step, 1))
     lengths = np.minimum(max(task.step, 1), k - depths)
     boxes = np.empty((len(depths), len(own), 7), np.int64)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
 _ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
+_MOST_ROUNDS = 2**30  # of one call of the engine
 _BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
 
 
@@ -248,9 +249,9 @@ def _searched(engine: _engine.Ring, ring: NDArray[np.int32], seed: int, budget: 
         start = time.monotonic()
         ring, seed, _ = engine.search(ring, rounds, seed)
         now = time.monotonic()
-        if end is None or now >= end:
+        if end is None or now >= end or p == 1:
             return ring
-        rounds = max(1, min(2 * rounds, int(rounds * (end - now) / max(now - start, 1e-6))))
+        rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
 
 
 def _shares(engine: _engine.Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
