@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._engine import DTYPES
 
@@ -17,18 +18,28 @@ _SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]
 
 
+def array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """numpy.asarray, but for what would lose its meaning without a word: masks, and matrices that NumPy takes for one object."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or {name}.data")
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
+    try:
+        return np.asarray(value, dtype)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array: {error}") from None
+
+
 def operand(name: str, value: ArrayLike) -> Array:
-    """An array of a supported dtype with at least one dimension; copied only where its elements are not aligned."""
-    array = np.asarray(value)
-    if array.dtype not in DTYPES:
-        if array.dtype.newbyteorder("=") in DTYPES:
-            raise TypeError(
-                f"{name} has foreign byte order ({array.dtype.str}); convert it with {name}.astype({array.dtype.name!r})"
-            )
-        raise TypeError(f"{name} has dtype {array.dtype}; supported are {_SUPPORTED}")
-    if array.ndim == 0:
-        raise ValueError(f"{name} is a scalar; matmul needs at least one dimension")
-    return array if element_strides(array) else array.copy()
+    """An array of a supported dtype, in this machine's byte order; copied only where its elements are not so, or not aligned."""
+    found = array(name, value)
+    if found.dtype not in DTYPES:
+        native = found.dtype.newbyteorder("=")
+        if native not in DTYPES:
+            raise TypeError(f"{name} has dtype {found.dtype}; supported are {_SUPPORTED}")
+        found = found.astype(native)
+    return found if element_strides(found) else found.copy()
 
 
 def element_strides(array: Array) -> bool:
