@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _engine, product_run, shared
 from .lu_run import Factors, determinant, sign_and_log, solution
-from .operands import array, element_strides
+from .operands import as_array, element_strides
 
 #: Systems and determinants of fewer rows go to NumPy's LAPACK.
 _FEW_ROWS = 256
@@ -23,9 +23,10 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
 
     Notes
     -----
-    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve,
-    numpy.linalg.det and numpy.linalg.slogdet, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the
-    same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again.
+    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, det and
+    slogdet, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the same
+    memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of a ufunc's
+    `out=...` nothing is known here: a single number comes back as a scalar.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
@@ -135,7 +136,7 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     >>> (A @ A)[0, 0], type(A @ A).__name__, type(np.exp(A) - 1).__name__
     (np.float64(300.0), 'Array', 'Array')
     """
-    return array("A", A, dtype).view(Array)
+    return as_array("A", A, dtype).view(Array)
 
 
 def _plain(x: Any) -> Any:

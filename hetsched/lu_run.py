@@ -11,7 +11,7 @@ import numpy as np
 from . import _check, _engine
 from .errors import LinAlgWarning
 from .lu import LuPlan, plan_lu
-from .operands import Array, element_strides, operand
+from .operands import Array, as_array, element_strides, operand
 from .product import UNIT
 from .simulate import simulate
 
@@ -121,14 +121,24 @@ class Factors:
 
 
 def matrix(name: str, value: ArrayLike) -> Array:
-    """A matrix of a supported dtype; integers become float64."""
-    array = np.asarray(value)
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float64)
-    array = operand(name, array)
+    """A matrix of a supported dtype; integers and booleans become float64."""
+    array = numbers(name, value)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
     return array
+
+
+def right_sides(value: ArrayLike, n: int) -> Array:
+    """One or several for n unknowns, of a supported dtype."""
+    right = numbers("b", value)
+    if right.ndim not in (1, 2) or right.shape[0] != n:
+        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
+    return right
+
+
+def numbers(name: str, value: ArrayLike) -> Array:
+    array = as_array(name, value)
+    return operand(name, array.astype(np.float64) if array.dtype.kind in "biu" else array)
 
 
 def require_finite(array: Array) -> None:
@@ -176,15 +186,12 @@ def solution(
     n = lu.shape[0]
     if lu.shape[1] != n:
         raise ValueError(f"lu must be square, got shape {lu.shape}")
-    piv = np.ascontiguousarray(_check.integers("piv", pivots, low=0, high=max(n - 1, 0)), np.int32)
+    piv = np.ascontiguousarray(_check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
     if piv.shape != (n,):
         raise ValueError(f"piv must have shape ({n},), got {piv.shape}")
     if trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
-    right = np.asarray(b)
-    right = operand("b", right.astype(np.float64) if right.dtype.kind in "biu" else right)
-    if right.ndim > 2 or right.shape[0] != n:
-        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
+    right = right_sides(b, n)
     if check_finite:
         require_finite(lu)
         require_finite(right)

@@ -493,7 +493,9 @@ class TestForms:
         assert str(hs.asarray([1.0, 2.0])) == "[1. 2.]"
         assert f"{hs.asarray(3.5)}" == "3.5"
 
-    @pytest.mark.parametrize("name", ["var", "std", "mean", "sum", "nanvar", "nanstd", "nanmean", "percentile", "median", "ptp", "round"])
+    @pytest.mark.parametrize(
+        "name", ["var", "std", "mean", "sum", "nanvar", "nanstd", "nanmean", "percentile", "median", "ptp", "round"]
+    )
     @pytest.mark.parametrize("value", [3, 3.0, 3 + 1j, True, np.float32(2)])
     def test_statistics_of_one_number(self, name, value):
         """NumPy keeps what it works on an array by an `out=...` that no override sees."""
