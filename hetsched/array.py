@@ -30,7 +30,7 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        plain = [_plain(x) for x in inputs]
+        plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
         if not kwargs and method == "__call__":
             result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
             if result is None:
