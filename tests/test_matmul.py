@@ -198,92 +198,6 @@ def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
     assert_product(pool.matmul(A, B), A, B)
 
 
-class TestErrors:
-    """Every one names the argument, and out is as it was."""
-
-    A, B = np.ones((4, 5)), np.ones((5, 6))
-
-    @pytest.mark.parametrize(
-        ("A", "B", "error", "words"),
-        [
-            ([["x"]], B, TypeError, "A has dtype <U1; numbers are needed"),
-            (A, np.ones((5, 6), "m8[s]"), TypeError, "B has dtype timedelta64"),
-            (A, np.ones((5, 6), [("x", float)]), TypeError, "B has dtype"),
-            (np.ma.masked_array(A, A > 0), B, TypeError, "A is a masked array, and its mask would be ignored"),
-            (A, np.ma.masked_array(B), TypeError, "B is a masked array"),
-            (scipy.sparse.csr_matrix(A), B, TypeError, "A is a sparse csr_matrix; give A.toarray()"),
-            (A, scipy.sparse.coo_array(B), TypeError, "B is a sparse coo_array"),
-            ([[1.0, 2.0], [3.0]], B, ValueError, "A is not an array: .*inhomogeneous"),
-            (np.float64(3), B, ValueError, "A is a scalar"),
-            (A, np.float64(3), ValueError, "B is a scalar"),
-            (A, np.ones((4, 6)), ValueError, "A has 5 columns and B has 4 rows"),
-            (np.ones((2, 4, 5)), np.ones((3, 5, 6)), ValueError, "stacks of A and B do not broadcast"),
-        ],
-    )
-    @pytest.mark.parametrize("shared", [True, False])
-    def test_operands(self, pool, A, B, error, words, shared):
-        with pytest.raises(error, match=words):
-            (hs if shared else pool).matmul(A, B)
-
-    @pytest.mark.parametrize(
-        ("out", "error", "words"),
-        [
-            (np.zeros((4, 7)), ValueError, r"out has shape \(4, 7\)"),
-            (np.zeros((4, 6), np.float32), TypeError, "out has dtype"),
-            (np.zeros((4, 6), ">f8"), TypeError, "out has dtype >f8"),
-            ([[0.0] * 6] * 4, TypeError, "out must be an array"),
-            (np.ma.zeros((4, 6)), TypeError, "out is a masked array"),
-            (np.broadcast_to(np.zeros(6), (4, 6)), ValueError, "out is read-only"),
-            (np.lib.stride_tricks.as_strided(np.zeros(6), (4, 6), (0, 8)), ValueError, "out overlaps itself"),
-            (np.zeros(4 * 6 * 8 + 1, np.uint8)[1:].view(float).reshape(4, 6), ValueError, "out is not aligned"),
-        ],
-    )
-    def test_out(self, pool, out, error, words):
-        before = np.array(out)
-        with pytest.raises(error, match=words):
-            pool.matmul(self.A, self.B, out=out)
-        assert np.array_equal(np.array(out), before)
-
-    def test_out_overlaps_an_input(self, pool):
-        memory = np.arange(100.0)
-        A = memory[:25].reshape(5, 5)
-        before = memory.copy()
-        for out in (A, memory[20:45].reshape(5, 5), A.T):
-            with pytest.raises(ValueError, match="out overlaps A"):
-                pool.matmul(A, np.eye(5), out=out)
-            with pytest.raises(ValueError, match="out overlaps B"):
-                hs.matmul(np.eye(5), A, out=out)
-        assert np.array_equal(memory, before)
-        interleaved = memory[1:50:2].reshape(5, 5)  # between the elements of an input: no overlap
-        pool.matmul(memory[0:50:2].reshape(5, 5), np.eye(5), out=interleaved)
-        assert np.array_equal(interleaved, before[0:50:2].reshape(5, 5))
-
-    @pytest.mark.parametrize(
-        ("keywords", "error", "words"),
-        [
-            ({"alpha": "2"}, TypeError, "alpha must be a number"),
-            ({"alpha": 1j}, TypeError, "alpha is complex"),
-            ({"beta": 1.0}, ValueError, "beta needs out"),
-            ({"method": "diagonal"}, ValueError, "method must be one of"),
-            ({"block": 0}, ValueError, "block must be in"),
-            ({"block": 1.5}, ValueError, "block must be an integer"),
-        ],
-    )
-    def test_keywords(self, pool, keywords, error, words):
-        with pytest.raises(error, match=words):
-            pool.matmul(self.A, self.B, **keywords)
-
-    def test_product_larger_than_memory_addresses(self, pool):
-        huge = np.broadcast_to(np.ones(1), (2**40, 1))
-        with pytest.raises(ValueError, match="larger than the address space"):
-            pool.matmul(huge, huge.T)
-
-    def test_product_larger_than_memory(self, pool):
-        tall = np.broadcast_to(np.ones(1), (2**26, 1))
-        with pytest.raises(MemoryError):
-            pool.matmul(tall, tall.T)
-
-
 OTHERS = (np.int64, np.uint8, np.int16, np.bool_, np.float16, np.longdouble, np.clongdouble, object, ">f8", ">c8", ">i4")
 
 
@@ -404,6 +318,92 @@ class Frame:
 
     def __array__(self, dtype=None, copy=None):
         return np.asarray(self.values, dtype)
+
+
+class TestErrors:
+    """Every one names the argument, and out is as it was."""
+
+    A, B = np.ones((4, 5)), np.ones((5, 6))
+
+    @pytest.mark.parametrize(
+        ("A", "B", "error", "words"),
+        [
+            ([["x"]], B, TypeError, "A has dtype <U1; numbers are needed"),
+            (A, np.ones((5, 6), "m8[s]"), TypeError, "B has dtype timedelta64"),
+            (A, np.ones((5, 6), [("x", float)]), TypeError, "B has dtype"),
+            (np.ma.masked_array(A, A > 0), B, TypeError, "A is a masked array, and its mask would be ignored"),
+            (A, np.ma.masked_array(B), TypeError, "B is a masked array"),
+            (scipy.sparse.csr_matrix(A), B, TypeError, "A is a sparse csr_matrix; give A.toarray()"),
+            (A, scipy.sparse.coo_array(B), TypeError, "B is a sparse coo_array"),
+            ([[1.0, 2.0], [3.0]], B, ValueError, "A is not an array: .*inhomogeneous"),
+            (np.float64(3), B, ValueError, "A is a scalar"),
+            (A, np.float64(3), ValueError, "B is a scalar"),
+            (A, np.ones((4, 6)), ValueError, "A has 5 columns and B has 4 rows"),
+            (np.ones((2, 4, 5)), np.ones((3, 5, 6)), ValueError, "stacks of A and B do not broadcast"),
+        ],
+    )
+    @pytest.mark.parametrize("shared", [True, False])
+    def test_operands(self, pool, A, B, error, words, shared):
+        with pytest.raises(error, match=words):
+            (hs if shared else pool).matmul(A, B)
+
+    @pytest.mark.parametrize(
+        ("out", "error", "words"),
+        [
+            (np.zeros((4, 7)), ValueError, r"out has shape \(4, 7\)"),
+            (np.zeros((4, 6), np.float32), TypeError, "out has dtype"),
+            (np.zeros((4, 6), ">f8"), TypeError, "out has dtype >f8"),
+            ([[0.0] * 6] * 4, TypeError, "out must be an array"),
+            (np.ma.zeros((4, 6)), TypeError, "out is a masked array"),
+            (np.broadcast_to(np.zeros(6), (4, 6)), ValueError, "out is read-only"),
+            (np.lib.stride_tricks.as_strided(np.zeros(6), (4, 6), (0, 8)), ValueError, "out overlaps itself"),
+            (np.zeros(4 * 6 * 8 + 1, np.uint8)[1:].view(float).reshape(4, 6), ValueError, "out is not aligned"),
+        ],
+    )
+    def test_out(self, pool, out, error, words):
+        before = np.array(out)
+        with pytest.raises(error, match=words):
+            pool.matmul(self.A, self.B, out=out)
+        assert np.array_equal(np.array(out), before)
+
+    def test_out_overlaps_an_input(self, pool):
+        memory = np.arange(100.0)
+        A = memory[:25].reshape(5, 5)
+        before = memory.copy()
+        for out in (A, memory[20:45].reshape(5, 5), A.T):
+            with pytest.raises(ValueError, match="out overlaps A"):
+                pool.matmul(A, np.eye(5), out=out)
+            with pytest.raises(ValueError, match="out overlaps B"):
+                hs.matmul(np.eye(5), A, out=out)
+        assert np.array_equal(memory, before)
+        interleaved = memory[1:50:2].reshape(5, 5)  # between the elements of an input: no overlap
+        pool.matmul(memory[0:50:2].reshape(5, 5), np.eye(5), out=interleaved)
+        assert np.array_equal(interleaved, before[0:50:2].reshape(5, 5))
+
+    @pytest.mark.parametrize(
+        ("keywords", "error", "words"),
+        [
+            ({"alpha": "2"}, TypeError, "alpha must be a number"),
+            ({"alpha": 1j}, TypeError, "alpha is complex"),
+            ({"beta": 1.0}, ValueError, "beta needs out"),
+            ({"method": "diagonal"}, ValueError, "method must be one of"),
+            ({"block": 0}, ValueError, "block must be in"),
+            ({"block": 1.5}, ValueError, "block must be an integer"),
+        ],
+    )
+    def test_keywords(self, pool, keywords, error, words):
+        with pytest.raises(error, match=words):
+            pool.matmul(self.A, self.B, **keywords)
+
+    def test_product_larger_than_memory_addresses(self, pool):
+        huge = np.broadcast_to(np.ones(1), (2**40, 1))
+        with pytest.raises(ValueError, match="larger than the address space"):
+            pool.matmul(huge, huge.T)
+
+    def test_product_larger_than_memory(self, pool):
+        tall = np.broadcast_to(np.ones(1), (2**26, 1))
+        with pytest.raises(MemoryError):
+            pool.matmul(tall, tall.T)
 
 
 def test_unknown_kernel():
