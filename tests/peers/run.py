@@ -102,7 +102,8 @@ def run(name: str, jobs: int) -> Counts:
             "-c", str(HERE / "pytest.ini"), "--rootdir", str(root(suite)), f"--junitxml={report}", "--pyargs", *suite.modules,
         ]  # fmt: skip
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-        env = os.environ | {"PYTHONPATH": path, "HETSCHED_LEFT_OUT": str(left_out)}
+        memory = {"NPY_AVAILABLE_MEM": "4 GB", "SCIPY_AVAILABLE_MEM": "4 GB"}  # tests that need more skip themselves
+        env = os.environ | memory | {"PYTHONPATH": path, "HETSCHED_LEFT_OUT": str(left_out)}
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not report.exists():
             raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
