@@ -1,6 +1,7 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
-# make bench  measures against NumPy, BLIS and OpenBLAS;  make lint  checks style and types;  make wheel  builds a wheel
+# make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
+# make lint   checks style and types;  make wheel  builds a wheel
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage bench lint wheel clean system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage bench peers lint wheel clean system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -67,6 +68,10 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_mesh.py
 	$(BIN)/python benchmarks/bench_tasks.py
 	$(BIN)/python benchmarks/bench_layers.py
+
+# The test suites of NumPy, SciPy and scikit-learn on hetsched's functions; for nights. Its counts go into docs/peers.md.
+peers: $(VENV)/installed-test
+	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks examples

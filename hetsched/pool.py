@@ -216,13 +216,16 @@ class Pool:
         Parameters
         ----------
         A, B : array_like
-            float32, float64, complex64 or complex128 with any strides; 1-D and stacked operands as for numpy.matmul. Mixed
-            dtypes are promoted.
+            Numbers with any strides; 1-D and stacked operands as for numpy.matmul. Mixed dtypes are promoted as there. The
+            workers multiply float32, float64, complex64 and complex128; integers, booleans, half and extended precision and
+            objects are left to numpy.matmul, where no trace, method or emulated platform asks for a plan. Masked arrays and
+            sparse matrices are refused.
         out : ndarray, optional
             Where the result goes: its shape and dtype, no memory in common with A or B. After an interrupted call its
             content is undefined.
         alpha, beta : number
-            beta needs out; with beta 0 the old content of out does not matter, NaN or not.
+            beta needs out; with beta 0 the old content of out does not matter, NaN or not. Of integers and booleans they
+            must be such themselves.
         method, block, communication :
             As for `plan`.
         trace : bool
@@ -246,7 +249,7 @@ class Pool:
         direct = workers.emulated or trace or (method, block, communication) != ("auto", 1, "once")
         if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
-        x = operands(A, B, out, alpha, beta)
+        x = operands(A, B, out, alpha, beta, others=not direct)
         if trace and x.c.ndim > 2:
             raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
         record = None
@@ -255,8 +258,10 @@ class Pool:
             plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
             for a, b, c in x:
                 record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), progress)
-        else:
+        elif x.c.dtype in _engine.DTYPES:
             product_run.multiply(threads, workers, x, progress)
+        else:
+            x.by_numpy()
         result = x.result if x.result.ndim or out is not None else x.result[()]
         return (result, record) if trace else result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _check, _engine
-from .operands import Array, element_strides, writable
+from .operands import Array, as_array, element_strides, writable
 from .product import UNIT
 from .ring import SliceRing
 from .stencil import FLOPS, Members, StencilPlan, plan_stencil, timed_for
@@ -93,7 +93,7 @@ def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Me
 
 
 def _checked_matrix(value: ArrayLike) -> Array:
-    array = np.asarray(value)
+    array = as_array("U", value)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"U must be a matrix with at least one element, got shape {array.shape}")
     if array.dtype not in _DTYPES:

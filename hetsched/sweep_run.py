@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _check, _engine
-from .operands import Array, element_strides, writable
+from .operands import Array, as_array, element_strides, writable
 from .plan import relative_speeds
 from .product import UNIT
 from .sweep import RULES, Kernel, Stencil
@@ -89,7 +89,7 @@ def _checked(
     if not isinstance(plan, Wavefront):
         raise TypeError(f"plan must be a plan of wavefront(), got {type(plan).__name__}")
     workers.require_as_many(plan.names)
-    array = np.asarray(image)
+    array = as_array("image", image)
     if array.ndim != 2:
         raise ValueError(f"image must be a matrix, got {array.ndim} dimensions")
     (m, n), (rows, cols) = array.shape, plan.shape
