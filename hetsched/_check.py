@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,44 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
     if result < low:
         raise ValueError(f"{name} must be at least {low:g}, got {value!r}")
     return result
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of some words."""
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """What Python takes for True or False; not so arrays."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be True or False, got {value!r}") from None
+
+
+def dtype(value: Any, allowed: Iterable[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
+    """One of some dtypes, from whatever NumPy takes for one."""
+    message = f"{name} must be one of {', '.join(d.name for d in allowed)}, got {value!r}"
+    try:
+        found: np.dtype[Any] = np.dtype(value)
+    except Exception:  # a comma in a string is a SyntaxError
+        raise TypeError(message) from None
+    if found not in tuple(allowed):
+        raise TypeError(message)
+    return found
+
+
+def entries(name: str, values: Any, what: str) -> list[Any]:
+    """The entries of something that has some, but is no string."""
+    if isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be {what}, got {values!r}")
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{name} must be {what}, got {values!r}") from None
 
 
 def _short(value: Any) -> str:
@@ -157,9 +195,10 @@ def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64],
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
-    if len(given) != workers:
-        raise ValueError(f"names must have {workers} entries, got {len(given)}")
-    return tuple(str(name) for name in given)
+    found = entries("names", given, "a sequence of strings")
+    if len(found) != workers:
+        raise ValueError(f"names must have {workers} entries, got {len(found)}")
+    return tuple(str(name) for name in found)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -70,6 +70,8 @@ def compare_partitions(
     if methods is None:
         size = int(np.count_nonzero(_check.shares("areas", areas)[0]))
         methods = quick_methods(size, shape is not None, options.get("groups") is not None, options.get("objective") == "max")
-    elif isinstance(methods, str) or not set(methods) <= set(METHODS) or not methods:
-        raise ValueError(f"methods must be some of {', '.join(METHODS)}, got {methods!r}")
+    else:
+        methods = [_check.choice("methods", m, METHODS) for m in _check.entries("methods", methods, f"some of {', '.join(METHODS)}")]
+        if not methods:
+            raise ValueError(f"methods is empty: give some of {', '.join(METHODS)}")
     return Comparison((method, partition(areas, method, shape, **options)) for method in methods)

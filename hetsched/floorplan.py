@@ -92,6 +92,7 @@ def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
     return found
 
 
+@np.errstate(over="ignore")  # the Partition says it
 def cost_of(pieces: Pieces, request: Request) -> float:
     """The objective for given zones."""
     costs = zones(pieces, len(request.areas)).sum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -134,19 +135,24 @@ class LuPlan(Plan):
 
     def label(self, panel: int, block: int) -> str:
         """A task in words."""
-        return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
+        blocks = len(self.owner) - 1
+        return _label(_check.integer("panel", panel, low=0, high=blocks), _check.integer("block", block, low=0, high=blocks))
 
     def steps(self) -> list[Step]:
         rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
-        steps = [Step(worker, "compute", start, end, self.label(panel, block)) for worker, start, end, panel, block in rows]
+        steps = [Step(worker, "compute", start, end, _label(panel, block)) for worker, start, end, panel, block in rows]
         for panel, _, receiver, start, end in self.messages.tolist():
-            steps.append(Step(receiver, "transfer", start, end, self.label(panel, panel)))
+            steps.append(Step(receiver, "transfer", start, end, _label(panel, panel)))
         return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot import plot_trace
 
         return plot_trace(simulate(self), ax)
+
+
+def _label(panel: int, block: int) -> str:
+    return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
 
 
 def plan_lu(
@@ -217,9 +223,7 @@ def plan_lu(
     """
     m, n = _check.integer("m", m, low=0, high=_HIGH), _check.integer("n", n, low=0, high=_HIGH)
     times = _check.cycle_times(cycle_times, speeds)
-    kind = np.dtype(dtype)
-    if kind not in _engine.DTYPES:
-        raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    kind = _check.dtype(dtype, _engine.DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
@@ -230,7 +234,8 @@ def plan_lu(
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
     flops = _engine.flops_per_update(kind)
     makespan, _, raw, messages = _engine.lu_simulate(
-        m, n, block, owners, times * (flops / UNIT), None if panel_times is None else panels * (flops / UNIT),
+        m, n, block, owners, _per_update("cycle_times", times, flops),
+        None if panel_times is None else _per_update("panel_times", panels, flops),
         None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
     )  # fmt: skip
     fields = ["worker", "panel", "block", "start", "end"]
@@ -262,6 +267,14 @@ def plan_lu(
         dtype=kind.name,
         names=names_of(cycle_times, len(times)),
     )
+
+
+def _per_update(name: str, times: Times, flops: float) -> Times:
+    """Seconds of an update."""
+    small = times * (flops / UNIT)
+    if not small.all():
+        raise ValueError(f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit")
+    return small
 
 
 def _panel_times(given: ArrayLike, p: int) -> Times:
@@ -296,19 +309,20 @@ def _divided(updates: float, panels: float, times: Times, panel_times: Times) ->
     """The least time in which the workers can divide gigaflops of both kinds, perfectly. It is the largest, over all r, of
     (updates + r panels) / sum of max(1 / time, r / panel time); only the workers' own ratios of the two times matter."""
     works = np.isfinite(times)
-    t, q = times[works], panel_times[works]
-    with np.errstate(over="ignore", divide="ignore"):
+    unit = times.min()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        t, q = times[works] / unit, panel_times[works] / unit  # of the fastest: no sum of rates overflows
         ratio = q / t
         order = np.argsort(ratio, kind="stable")  # from the best in panels to the best in updates
         ratio, rate, panel_rate = ratio[order], 1.0 / t[order], 1.0 / q[order]
-    bounds = [updates / rate.sum()]
-    if panels > 0:
-        bounds.append(panels / panel_rate.sum())
-    rest = rate.sum() - np.cumsum(rate)
-    together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
-    usual = np.isfinite(ratio) & np.isfinite(together)
-    bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
-    return float(max(bounds))
+        bounds = [updates / rate.sum()]
+        if panels > 0:
+            bounds.append(panels / panel_rate.sum())
+        rest = rate.sum() - np.cumsum(rate)
+        together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
+        usual = np.isfinite(ratio) & np.isfinite(together)
+        bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
+    return float(max(bounds)) * float(unit)
 
 
 def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
@@ -322,8 +336,9 @@ def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
     least = np.full(len(updates), np.inf)
     for time, panel_time in set(zip(times.tolist(), panel_times.tolist(), strict=True)):
         if time < np.inf and panel_time < np.inf:
-            np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
-    return float(factors[0] * panel_times.min() + least.sum())
+            with np.errstate(over="ignore"):  # then another is faster, or the makespan overflows too
+                np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
+    return math.fsum((float(factors[0]) * float(panel_times.min()), *least.tolist())) if np.isfinite(least).all() else math.inf
 
 
 def _deal(

@@ -60,8 +60,8 @@ class Operands:
             yield self.a[index], self.b[index], self.c[index]
 
 
-def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex) -> Operands:
-    """Check everything before anything is changed, and make the output where none is given."""
+def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, name: str = "out") -> Operands:
+    """Check everything before anything is changed, and make the output where none is given; name is that of `out`."""
     a, b = operand("A", A), operand("B", B)
     dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
@@ -86,10 +86,10 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     shape = stack + a.shape[-2:-1] * (a.ndim > 1) + b.shape[-1:] * (b.ndim > 1)
     if out is None:
         if beta != 0:
-            raise ValueError("beta needs out: there is nothing to add to")
+            raise ValueError(f"beta needs {name}: there is nothing to add to")
         result = np.empty(shape, dtype)
     else:
-        result = _output(out, shape, dtype, a, b)
+        result = _output(out, shape, dtype, a, b, name)
     c = result
     if b.ndim == 1:
         c = c[..., None]
@@ -109,28 +109,28 @@ def scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
     return complex(value) if dtype.kind == "c" else float(value)
 
 
-def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> Array:
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
     """An array that a result can be written to, which is to have the shape and dtype of `what`."""
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be an array, got {type(out).__name__}")
+        raise TypeError(f"{name} must be an array, got {type(out).__name__}")
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, {what} has {shape}")
+        raise ValueError(f"{name} has shape {out.shape}, {what} has {shape}")
     if out.dtype != dtype:
-        raise TypeError(f"out has dtype {out.dtype.str}, {what} has {dtype.str}")
+        raise TypeError(f"{name} has dtype {out.dtype.str}, {what} has {dtype.str}")
     if not out.flags.writeable:
-        raise ValueError("out is read-only")
+        raise ValueError(f"{name} is read-only")
     if not element_strides(out):
-        raise ValueError("out is not aligned to its elements")
+        raise ValueError(f"{name} is not aligned to its elements")
     if _overlaps_itself(out):
-        raise ValueError("out overlaps itself: several of its elements share memory")
+        raise ValueError(f"{name} overlaps itself: several of its elements share memory")
     return out
 
 
-def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
-    writable(out, shape, dtype, "the product")
-    for name, x in (("A", a), ("B", b)):
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str) -> Array:
+    writable(out, shape, dtype, "the product", name)
+    for other, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):
-            raise ValueError(f"out overlaps {name}; give it memory of its own")
+            raise ValueError(f"{name} overlaps {other}; give it memory of its own")
     return out
 
 

@@ -71,6 +71,7 @@ class Partition(Plan):
     group_cost: float
 
     _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "link_costs and group_cost"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -208,10 +209,8 @@ def partition(
     >>> round(hs.partition(areas, "columns").cost, 9), round(hs.partition(areas).cost, 9)
     (5.5, 5.46)
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if objective not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("objective", objective, OBJECTIVES)
     scaled, times = _check.shares("areas", areas)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
@@ -264,6 +263,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
     )
 
 
+@np.errstate(over="ignore")  # the Partition says it
 def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
     """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
     present = areas > 0

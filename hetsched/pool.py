@@ -180,8 +180,9 @@ class Pool:
         The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
-        m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
-        return product_run.plan_for(self._workers, m, n, k, np.dtype(dtype), method, block, communication)
+        m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+        kind = _check.dtype(dtype, _engine.DTYPES)
+        return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
     # ---- running ----
 
@@ -299,7 +300,7 @@ class Pool:
         (np.float64(48.0), 0.195, (11, 16))
         """
         threads, workers = self._live(), self._workers
-        x = operands(A, B, C, alpha, beta)
+        x = operands(A, B, C, alpha, beta, name="C")
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
@@ -414,7 +415,7 @@ class Pool:
         -----
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
         """
-        return stencil_run.plan_for(self._workers, rows, cols, steps, np.dtype(dtype), ring)
+        return stencil_run.plan_for(self._workers, rows, cols, steps, _check.dtype(dtype, stencil_run.DTYPES), ring)
 
     def stencil(
         self,
@@ -497,7 +498,7 @@ class Pool:
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
         return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=np.dtype(dtype), panel_times=panel_times, link_costs=link_costs,
+            self._workers, m, n, owner=owner, block=block, dtype=_check.dtype(dtype, _engine.DTYPES), panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
         )  # fmt: skip
 

@@ -96,8 +96,6 @@ def plan_for(
     workers: Workers, m: int, n: int, k: int, dtype: np.dtype[Any], method: str, block: int, communication: str
 ) -> ProductPlan:
     """What `Pool.plan` returns."""
-    if dtype not in _engine.DTYPES:
-        raise TypeError(f"dtype {dtype} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
     platform = workers.platform_for(dtype)
     shared = not workers.emulated and method == "auto" and communication == "once"
     flops = _engine.flops_per_update(dtype)

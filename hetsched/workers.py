@@ -55,7 +55,7 @@ class Workers:
         self.time_scale = _check.number("time_scale", time_scale, above=0.0)
         if not emulate and self.time_scale != 1.0:
             raise ValueError("time_scale is for emulate=True")
-        self.emulated = bool(emulate)
+        self.emulated = _check.flag("emulate", emulate)
         host = topology()
         self.given: Platform | None = None
         self.measured: MeasuredPlatform | None = None

@@ -122,9 +122,7 @@ def workers_worth(
     [1, 1, 2, 4]
     """
     m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
-    kind = np.dtype(dtype)
-    if kind not in _engine.DTYPES:
-        raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    kind = _check.dtype(dtype, _engine.DTYPES)
     if quota is not None:
         quota = _check.number("quota", quota, above=0.0)
     start = 0.0
@@ -134,6 +132,8 @@ def workers_worth(
         platform = recent(host)
         if platform is None or kind.name not in platform.at_once:
             platform = Platform.star([UNIT / rate(kind)] * host.worth)
+    elif not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
     if isinstance(platform, MeasuredPlatform):
         start = platform.start
         quota = platform.quota if quota is None else quota
