@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,15 +63,15 @@ def flag(name: str, value: Any) -> bool:
         raise TypeError(f"{name} must be True or False, got {value!r}") from None
 
 
-def dtype(value: Any, allowed: Iterable[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
+def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
     """One of some dtypes, from whatever NumPy takes for one."""
-    message = f"{name} must be one of {', '.join(d.name for d in allowed)}, got {value!r}"
+    words = ", ".join(d.name for d in allowed)
     try:
         found: np.dtype[Any] = np.dtype(value)
     except Exception:  # a comma in a string is a SyntaxError
-        raise TypeError(message) from None
-    if found not in tuple(allowed):
-        raise TypeError(message)
+        raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
+    if found not in allowed:
+        raise TypeError(f"{name} {found} is not one of {words}")
     return found
 
 
@@ -142,7 +142,7 @@ def cycle_times(
         if (idle := ~(rates > 0).any(-1)).any():
             raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
-            times = 1.0 / rates
+            times = 1.0 / (rates + 0.0)  # of -0.0 too
         if (idle := np.isinf(times).all(-1)).any():
             raise ValueError(f"speeds{_first(idle)[1]} are too small: their cycle-times overflow")
         return times

@@ -71,7 +71,9 @@ def compare_partitions(
         size = int(np.count_nonzero(_check.shares("areas", areas)[0]))
         methods = quick_methods(size, shape is not None, options.get("groups") is not None, options.get("objective") == "max")
     else:
-        methods = [_check.choice("methods", m, METHODS) for m in _check.entries("methods", methods, f"some of {', '.join(METHODS)}")]
-        if not methods:
-            raise ValueError(f"methods is empty: give some of {', '.join(METHODS)}")
+        wanted = f"some of {', '.join(METHODS)}"
+        given = () if isinstance(methods, str) else _check.entries("methods", methods, wanted)
+        if not given or not all(isinstance(method, str) and method in METHODS for method in given):
+            raise ValueError(f"methods must be {wanted}, got {methods!r}")
+        methods = given
     return Comparison((method, partition(areas, method, shape, **options)) for method in methods)

@@ -101,9 +101,10 @@ class LuPlan(Plan):
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         load = np.zeros((steps, len(self.names)))
         np.add.at(load, (updates["panel"], updates["worker"]), updates["flops"])
-        busy = np.where(load > 0, load, 0.0) * np.where(load > 0, self.cycle_times, 0.0)
-        with np.errstate(invalid="ignore"):
-            shares = load.sum(axis=1) / (1.0 / self.cycle_times).sum() / busy.max(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            times = self.cycle_times / self.cycle_times.min()
+            busy = np.where(load > 0, load, 0.0) * np.where(load > 0, times, 0.0)
+            shares = load.sum(axis=1) / (1.0 / times).sum() / busy.max(axis=1)
         return np.where(busy.any(axis=1), shares, 1.0)
 
     @property
@@ -300,8 +301,11 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
     bad = ~((costs >= 0) & np.isfinite(costs))
     if bad.any():
         raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
-    links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
+    with np.errstate(over="ignore"):
+        links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
     np.fill_diagonal(links, 0.0)
+    if not np.isfinite(links).all():
+        raise ValueError("link_costs of two workers have a sum that overflows")
     return links if links.any() else None
 
 

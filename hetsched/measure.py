@@ -187,7 +187,7 @@ class MeasuredPlatform(Platform):
         worker = _check.integer("worker", worker, low=0, high=len(self) - 1)
         found = self.profiles.get((worker, _check.choice("kernel", kernel, KERNELS), name))
         if found is None:
-            raise ValueError(f"kernel {kernel!r} in dtype {name} of worker {worker} was not measured")
+            raise ValueError(f"kernel {kernel} in {name} of worker {worker} was not measured")
         return found
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:

@@ -235,7 +235,8 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
     weights = np.ones(len(request.areas)) if request.weights is None else request.weights
     m, n = (1, 1) if request.sides is None else request.sides
     actual = areas_of(found.pieces, len(request.areas))
-    bound = lower_bound(actual, weights, m, n, request.objective)
+    with np.errstate(over="ignore"):  # then the cost does too
+        bound = lower_bound(actual, weights, m, n, request.objective)
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
@@ -263,7 +264,6 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
     )
 
 
-@np.errstate(over="ignore")  # the Partition says it
 def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
     """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
     present = areas > 0

@@ -193,7 +193,8 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
         return _interpolated(name, sizes, times, end)
     array = _check.reals(f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}", profile)
     if array.ndim == 0:
-        return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
+        with np.errstate(over="ignore"):  # so many are impossible
+            return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape {array.shape}")
     return _positive(name, array[1 : end + 1])

@@ -116,6 +116,8 @@ class Trace:
 
     def total(self, kind: str) -> tuple[float, ...]:
         """Time that each worker spent on events of a kind."""
+        if not isinstance(kind, str):
+            raise TypeError(f"kind must be a string, got {kind!r}")
         sums = [0.0] * len(self.workers)
         for event in self.events:
             if event.kind == kind:

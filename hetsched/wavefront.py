@@ -182,7 +182,7 @@ def wavefront(
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
     if lines > 2**31 - 1 or rows * cols > 2**53:
-        raise ValueError(f"rows x cols are {rows} x {cols} tiles, too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
+        raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
     reach, redistributed = _reach(neighbours), False
     if method == "panels":
         chosen = 0 if period is None else min(_check.integer("period", period, low=1), lines)

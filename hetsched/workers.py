@@ -67,7 +67,7 @@ class Workers:
             self._size = (
                 worth_here(found, host.worth) if workers is None else _check.integer("workers", workers, low=1, high=4096)
             )
-            if found is not None and found.cpus == host.places[: self._size]:
+            if found is not None and len(found) == self._size and found.cpus == host.places[: self._size]:
                 self.measured = found
         if self.emulated:
             if self.given is None:

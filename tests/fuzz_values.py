@@ -53,6 +53,8 @@ _HINTS = _LIMITS | {
     "topology.source": ["'/'"],
     "layers_network.source": ["0"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
+    **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},  # a million blocks take minutes
+    **{f"wavefront.{size}": ["1", "2", "3", "10", "17", "100", "1000"] for size in ("rows", "cols")},  # 100,000 a minute
     "start_method": ["'fork'", "None"],
     "progress": ["None", "lambda fraction: None"],
     "sizes": ["None", "{'gemm': [8]}"],
@@ -323,12 +325,13 @@ class Draw:
         rng = self.rng
         if kind == "choice":
             return str(rng.choice(content))
-        if kind == "array":
+        if kind in ("array", "ndarray"):
             if content == "":
                 content = _SHAPES.get(f"{target.name}.{name}") or _SHAPES.get(name) or (rng.choice(["p", "p", "m, n", "p, p", ""]))
                 if name in ("b", "A", "B") and target.name in _SQUARE | {"lu_solve"}:
                     content = {"A": "n, n"}.get(name, rng.choice(["n", "n, k"]))
-            return self.array(content)
+            made = self.array(content)
+            return f"np.array({made})" if kind == "ndarray" and made.startswith("[") else made
         if kind == "integers":
             return self.array(content, lambda: str(rng.randint(0, max(0, self.sizes["p"] - 1))))
         if kind == "tuple":
@@ -434,7 +437,9 @@ def alternatives(declared: str, text: str, name: str) -> tuple[tuple[str, Any], 
         found += [("choice", [c.strip() for c in choices[1].split(",")])] * 3
         declared = declared.replace(choices[0], "")
     groups = re.findall(r"\(([^()]*)\)", declared)
-    if "array" in declared or "Array" in declared:
+    if re.search(r"array(?!_like)", declared) or declared.startswith(("Array", "NDArray")) and "ArrayLike" not in declared:
+        found += [("ndarray", "")]
+    elif "array_like" in declared or "Array" in declared:
         kind = "integers" if "of int" in declared else "array"
         found += [(kind, g) for g in groups] or [(kind, "")]
     elif groups and not sequence:
