@@ -80,9 +80,10 @@ def entries(name: str, values: Any, what: str) -> list[Any]:
     if isinstance(values, str | bytes):
         raise TypeError(f"{name} must be {what}, got {values!r}")
     try:
-        return list(values)
+        each = iter(values)
     except TypeError:
         raise TypeError(f"{name} must be {what}, got {values!r}") from None
+    return list(each)
 
 
 def _short(value: Any) -> str:
@@ -195,7 +196,7 @@ def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64],
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
-    found = entries("names", given, "a sequence of strings")
+    found = list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
     if len(found) != workers:
         raise ValueError(f"names must have {workers} entries, got {len(found)}")
     return tuple(str(name) for name in found)

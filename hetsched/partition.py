@@ -304,7 +304,10 @@ def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
 
 def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
     """The groups, numbered from 0."""
-    given = np.asarray(groups)
+    try:
+        given = np.asarray(groups)
+    except ValueError:  # ragged
+        given = np.empty(0)
     if given.dtype.kind not in "iu" or given.shape != (p,):
         raise ValueError(f"groups must be {p} integers, one for each of areas, got {groups!r}")
     return np.unique(given, return_inverse=True)[1].astype(np.int32)

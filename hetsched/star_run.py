@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
+from . import _check, _engine
 from .product import UNIT
 from .star import StarPlan, forms
 from .trace import Trace

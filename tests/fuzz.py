@@ -88,6 +88,7 @@ KNOWN = (
     r"^link costs: the link from node",  # of a mesh, right and down
     r"^the (makespan|cost) overflows: give ",
     r"^task \d+ failed",
+    r"^kernel \w+ in \w+ of worker \d+ was not measured",
 )
 _MEMORY = 3 << 30
 
@@ -185,7 +186,7 @@ def judged(target: Target, error: BaseException) -> str:
         names |= {p.name for p in getattr(targets().get(target.owner), "parameters", ())} | {"self", target.owner.lower()}
     if any(p.kind is p.kind.VAR_KEYWORD for p in target.parameters):
         names |= {p.name for p in targets()["partition"].parameters}
-    if not any(re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text) for name in names):
+    if not any(re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.I) for name in names):
         raise Finding(f"{kind.__name__} names no argument", where, text)
     return "refused"
 
@@ -243,6 +244,8 @@ def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
     kind = type(item)
     if isinstance(item, Plan):
         _claims(item)
+    if isinstance(item, hs.Recut):
+        _hold(item.moved_bound <= min(item.moved, item.fresh_moved), "moves less than its bound")
     repr(item)
     for name, member in inspect.getmembers_static(kind):
         if name.startswith("_") and name != "_repr_html_" or name in ("close", "record"):

@@ -186,7 +186,7 @@ class TestProfiles:
         ("arguments", "error", "words"),
         [
             ({"kernels": ["x"]}, ValueError, "kernels must be one of gemm, panel, trsm, got 'x'"),
-            ({"kernels": "gemm"}, TypeError, "must be sequences"),
+            ({"kernels": "gemm"}, TypeError, "kernels must be a sequence"),
             ({"kernels": []}, ValueError, "kernels is empty"),
             ({"dtypes": []}, ValueError, "dtypes is empty"),
             ({"dtypes": [int]}, TypeError, "dtypes int64 is not one of"),
