@@ -164,6 +164,8 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
         raise TypeError(message) from None
     if array.dtype.kind not in "iuf":
         raise TypeError(message)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # of half precision the limits would overflow
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
     if bad.any():
         i, where = _first(bad)

@@ -359,7 +359,9 @@ def _deal(
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
-        return block, lu_pattern(count, times, method=owner).owner.copy(), owner
+        with np.errstate(over="ignore"):
+            relative = np.ldexp(times, -int(np.frexp(times.min())[1]))  # exact, and no sum of them overflows
+        return block, lu_pattern(count, relative, method=owner).owner.copy(), owner
     method = owner.method if isinstance(owner, LuPattern) else "given"
     owners = _check.integers("owner", owner.owner if isinstance(owner, LuPattern) else owner, low=0, high=len(times) - 1)
     if owners.ndim != 1:

@@ -201,7 +201,11 @@ class MeasuredPlatform(Platform):
         flops = _check.number("flops", flops, above=0.0)
         factor = self._slowdown(dtype)
         found = [self.profile(i, kernel, dtype) for i in range(len(self))]
-        return [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
+        with np.errstate(over="ignore"):
+            pairs = [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
+        if not all(np.isfinite(sizes).all() for sizes, _ in pairs):
+            raise ValueError(f"flops of {flops:g} in a chunk are too few: their number overflows")
+        return pairs
 
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
         """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""

@@ -244,7 +244,8 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads, workers = self._live(), self._workers
-        direct = workers.emulated or trace or (method, block, communication) != ("auto", 1, "once")
+        given = method, block, communication
+        direct = workers.emulated or trace or tuple(map(type, given)) != (str, int, str) or given != ("auto", 1, "once")
         if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
         x = operands(A, B, out, alpha, beta)

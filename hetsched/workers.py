@@ -53,9 +53,9 @@ class Workers:
 
     def __init__(self, workers: int | Platform | None, emulate: bool, time_scale: float) -> None:
         self.time_scale = _check.number("time_scale", time_scale, above=0.0)
-        if not emulate and self.time_scale != 1.0:
-            raise ValueError("time_scale is for emulate=True")
         self.emulated = _check.flag("emulate", emulate)
+        if not self.emulated and self.time_scale != 1.0:
+            raise ValueError("time_scale is for emulate=True")
         host = topology()
         self.given: Platform | None = None
         self.measured: MeasuredPlatform | None = None

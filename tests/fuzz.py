@@ -68,7 +68,7 @@ WEIGHTS = {
 }  # fmt: skip
 #: Functions whose findings are known and not mended yet, and why: they are printed, but are no failure.
 OPEN = {
-    **dict.fromkeys(("max_tasks", "min_time"), "overflow, and times without end, where costs are far apart"),
+    **dict.fromkeys(("max_tasks", "min_time", "map_tasks", "Pool.map_tasks"), "overflow, and times without end, where costs are far apart"),
     **dict.fromkeys(("slice_ring", "ring_profile", "Pool.plan_stencil", "Pool.stencil"), "a long search that cannot be ended"),
     **dict.fromkeys(("asarray", "det", "solve", "lu_factor", "lu_solve"), "messages that name no argument"),
     "divisible_load": "bounds of returned results",
@@ -81,7 +81,7 @@ AS_NUMPY = {"asarray", "det", "lu_factor", "lu_solve", "matmul", "solve", "Pool.
 KNOWN = (
     r"the system refused to start a thread",
     r"cannot be simulated",
-    r"expected str, bytes or os.PathLike object",
+    r"os\.PathLike object",  # Python's words
     r"array must not contain infs or NaNs",  # NumPy's and SciPy's words
     r"^file\.\w+: ",  # what is wrong with a file
     r"^a platform needs a list|in a platform$|^unknown format|^worker \d+: ",  # and with what was read from it
@@ -170,7 +170,8 @@ def judged(target: Target, error: BaseException) -> str:
         return "refused"
     if "<lambda>() " in text or "<fuzz>" in "".join(f.filename for f in traceback.extract_tb(error.__traceback__)[1:][-1:]):
         return "refused"  # the caller's own function is at fault
-    if target.name in AS_NUMPY and not meant and (isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError)):
+    theirs = isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError) and "truth value" not in text
+    if target.name in AS_NUMPY and not meant and theirs:
         return "refused"
     if any(re.search(known, text) for known in KNOWN):
         return "refused"
@@ -221,7 +222,7 @@ def attempt(target: Target, call: Call) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _overwritten(values: dict[str, Any]) -> list[str]:
-    return [name for name in values if name.startswith("overwrite_") and isinstance(values[name], bool | int | float | np.bool_)]
+    return [name for name in values if name.startswith("overwrite_") and np.size(values[name]) == 1]
 
 
 # ---- what is returned ----

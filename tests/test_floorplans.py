@@ -851,3 +851,10 @@ def test_floorplan_operators():
     assert beside.floorplan[-1] in (BESIDE, ABOVE)
     assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
     assert postfix(hs.partition([1], "best")) == [0]
+
+
+def test_bound_of_what_moves_holds_for_both_plans():
+    """Whole cells: the fresh plan's areas may be those of the old one where the recut's are not."""
+    again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut([0.67, 0.54, 0.36, 0.87])
+    assert again.fresh_moved == again.moved_bound == 0.0
+    assert again.moved > 0.0
