@@ -56,11 +56,10 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def flag(name: str, value: Any) -> bool:
-    """What Python takes for True or False; not so arrays."""
-    try:
-        return bool(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be True or False, got {value!r}") from None
+    """True or False, or a number or None that stands for one of them."""
+    if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:

@@ -206,6 +206,7 @@ def map_tasks(
     >>> hs.map_tasks(abs, [-1, 2, -3], 2)
     [1, 2, 3]
     """
+    trace = _check.flag("trace", trace)
     todo = _check.entries("tasks", tasks, "an iterable")
     names: tuple[str, ...] | None = None
     if isinstance(workers, Platform):

@@ -557,7 +557,9 @@ def network_of(
     if bad.any():
         i = int(np.argmax(bad))
         tail, head = links[i].tolist()
-        raise ValueError(f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}")
+        raise ValueError(
+            f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}"
+        )
     works = np.isfinite(times)
     works[source] &= source_computes
     if not works.any():

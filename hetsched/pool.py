@@ -244,6 +244,7 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads, workers = self._live(), self._workers
+        trace = _check.flag("trace", trace)
         given = method, block, communication
         direct = workers.emulated or trace or tuple(map(type, given)) != (str, int, str) or given != ("auto", 1, "once")
         if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
@@ -301,6 +302,7 @@ class Pool:
         (np.float64(48.0), 0.195, (11, 16))
         """
         threads, workers = self._live(), self._workers
+        trace = _check.flag("trace", trace)
         x = operands(A, B, C, alpha, beta, name="C")
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
@@ -376,7 +378,7 @@ class Pool:
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
-        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, progress)
+        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, _check.flag("trace", trace), progress)
 
     def plan_stencil(
         self,
@@ -561,6 +563,7 @@ class Pool:
         >>> lu.tolist(), piv.tolist()
         ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
         """
+        trace = _check.flag("trace", trace)
         return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
 
     def map_tasks(

@@ -37,6 +37,4 @@ def simulate(plan: Plan) -> Trace:
     done = [(speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"]
     work = sum(speed * time for speed, time in done)
     ideal = work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
-    return Trace.from_steps(
-        steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal
-    )
+    return Trace.from_steps(steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)

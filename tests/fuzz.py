@@ -68,7 +68,9 @@ WEIGHTS = {
 }  # fmt: skip
 #: Functions whose findings are known and not mended yet, and why: they are printed, but are no failure.
 OPEN = {
-    **dict.fromkeys(("max_tasks", "min_time", "map_tasks", "Pool.map_tasks"), "overflow, and times without end, where costs are far apart"),
+    **dict.fromkeys(
+        ("max_tasks", "min_time", "map_tasks", "Pool.map_tasks"), "overflow, and times without end, where costs are far apart"
+    ),
     **dict.fromkeys(("slice_ring", "ring_profile", "Pool.plan_stencil", "Pool.stencil"), "a long search that cannot be ended"),
     **dict.fromkeys(("asarray", "det", "solve", "lu_factor", "lu_solve"), "messages that name no argument"),
     "divisible_load": "bounds of returned results",
@@ -76,7 +78,19 @@ OPEN = {
     "partition": "the same",
 }
 #: Computed by NumPy where it can: its errors and its warnings about data are then the right ones.
-AS_NUMPY = {"asarray", "det", "lu_factor", "lu_solve", "matmul", "solve", "Pool.matmul", "Pool.lu_factor", "Pool.run", "Pool.stencil", "Pool.sweep"}
+AS_NUMPY = {
+    "asarray",
+    "det",
+    "lu_factor",
+    "lu_solve",
+    "matmul",
+    "solve",
+    "Pool.matmul",
+    "Pool.lu_factor",
+    "Pool.run",
+    "Pool.stencil",
+    "Pool.sweep",
+}
 #: Messages that say enough without the name of an argument.
 KNOWN = (
     r"the system refused to start a thread",
@@ -161,7 +175,7 @@ def _where(error: BaseException) -> tuple[str, bool, bool]:
 
 
 def judged(target: Target, error: BaseException) -> str:
-    """"refused" for an exception that is meant and says so; otherwise a Finding."""
+    """ "refused" for an exception that is meant and says so; otherwise a Finding."""
     text, kind = str(error), type(error)
     if isinstance(error, Warning) and kind.__name__ in ("EmulationWarning", "LinAlgWarning"):
         return "warned"
@@ -170,7 +184,9 @@ def judged(target: Target, error: BaseException) -> str:
         return "refused"
     if "<lambda>() " in text or "<fuzz>" in "".join(f.filename for f in traceback.extract_tb(error.__traceback__)[1:][-1:]):
         return "refused"  # the caller's own function is at fault
-    theirs = isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError) and "truth value" not in text
+    theirs = (
+        isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError) and "truth value" not in text
+    )
     if target.name in AS_NUMPY and not meant and theirs:
         return "refused"
     if any(re.search(known, text) for known in KNOWN):
@@ -208,7 +224,11 @@ def attempt(target: Target, call: Call) -> tuple[str, Any, dict[str, Any]]:
     except Exception:  # of a call that makes an argument, which is fuzzed by itself
         return "unbuilt", None, {}
     values = dict(zip((n for n, _ in call.positional), positional, strict=True)) | named
-    kept = {n: _snapshot(v) for n, v in values.items() if n not in ("out", "C") and not any(values.get(o) for o in _overwritten(values))}
+    kept = {
+        n: _snapshot(v)
+        for n, v in values.items()
+        if n not in ("out", "C") and not any(values.get(o) for o in _overwritten(values))
+    }
     try:
         result = callee(*positional, **named)
     except BaseException as error:
@@ -238,7 +258,9 @@ def examine(target: Target, call: Call, result: Any, number: int) -> None:
 
 
 def _is_small(call: Call) -> bool:
-    return not re.search(r"\d{4,}(?![\d.]*e)(?<!\.\d{4})|2\*\*|10\*\*", re.sub(r"\d*\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+", "1", str(call)))
+    return not re.search(
+        r"\d{4,}(?![\d.]*e)(?<!\.\d{4})|2\*\*|10\*\*", re.sub(r"\d*\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+", "1", str(call))
+    )
 
 
 def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
@@ -280,7 +302,10 @@ def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
                 raise
         else:
             if item._value == "makespan":
-                _hold(math.isclose(trace.makespan, item.value, rel_tol=1e-9, abs_tol=1e-300), f"simulated {trace.makespan!r}, planned {item.value!r}")
+                _hold(
+                    math.isclose(trace.makespan, item.value, rel_tol=1e-9, abs_tol=1e-300),
+                    f"simulated {trace.makespan!r}, planned {item.value!r}",
+                )
     if validate is not None and isinstance(item, Plan) and small:
         validate(item)
 
@@ -311,6 +336,8 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
     warnings.simplefilter("error")
     warnings.filterwarnings("default", "the host could not keep up", RuntimeWarning)
     out, sys.stdout = sys.stdout, sys.stderr
+    for name in ("platform.json", "platform.toml"):  # to be loaded
+        hs.Platform.star([3, 5, 8], [1, 2, 3]).save(name)
     for number in range(start, stop):
         faulthandler.dump_traceback_later(limit, exit=True)
         print(json.dumps({"number": number}), file=out, flush=True)
@@ -354,7 +381,13 @@ def batch(seed: int, start: int, stop: int, only: str | None, limit: float) -> I
         if not report:
             raise RuntimeError(f"the child for calls {start} to {stop} did not start:\n{said[-2000:]}")
         if "outcome" not in report:
-            kind = "no end" if "Timeout (" in said else f"signal {-done.returncode}" if done.returncode < 0 else f"exit {done.returncode}"
+            kind = (
+                "no end"
+                if "Timeout (" in said
+                else f"signal {-done.returncode}"
+                if done.returncode < 0
+                else f"exit {done.returncode}"
+            )
             lines = re.findall(rf'File "{re.escape(_PACKAGE)}(\S+)", line (\d+)', said[said.rfind("most recent call first") :])
             where = ":".join(lines[0]) if lines else "outside"
             yield {"name": "draw", "call": "?"} | report | {
@@ -379,7 +412,11 @@ def fuzz(seed: int, calls: int | None, seconds: float | None, only: str | None, 
                 text = re.sub(r"[\d.]+(e[+-]?\d+)?", "#", report["text"]) if report["kind"].startswith("Assertion") else ""
                 key = report["name"], report["kind"], report["where"] + text[:60]
                 if key not in found:
-                    print(f"{key[0]}: {key[1]} at {report['where']}: {report['text'][:200]}\n    {report['call']}", file=out, flush=True)
+                    print(
+                        f"{key[0]}: {key[1]} at {report['where']}: {report['text'][:200]}\n    {report['call']}",
+                        file=out,
+                        flush=True,
+                    )
                 found.setdefault(key, []).append(report)
         number = stop
     outcomes = ("accepted", "refused", "warned", "unbuilt", "finding")

@@ -48,8 +48,25 @@ _HINTS = _LIMITS | {
     "MeasuredPlatform.chunk_profiles.kernel": ["'gemm'"],
     "worker": ["0", "1"],
     "function": ["abs", "str"],
-    "plan_files.memory": ["2**20", "'1 MiB'", "1000", "100"],
-    "matmul_files.memory": ["2**20", "'1 MiB'", "1000", "100"],
+    **{
+        f"{name}.{p}": values
+        for name in ("plan_files", "matmul_files")
+        for p, values in {
+            "a": ["np.ones((<m>, <k>))", "np.ones((<m> + 1, <k>))", "'missing.npy'"],
+            "b": ["np.ones((<k>, <n>))"],
+            "out": ["np.zeros((<m>, <n>))", "'out.npy'"],
+            "memory": ["2**24", "'16 MiB'", "'1 MiB'", "1000"],
+            "pool": ["hs.Pool(2)", "None"],
+        }.items()
+    },
+    "path": ["'file.json'", "'file.toml'", "'file.csv'"],
+    "Platform.load.path": ["'platform.json'", "'platform.toml'", "'missing.toml'"],
+    "Pool.run.plan": ["hs.Pool(2).plan(<m>, <n>, <k>)", "hs.partition([1, 2], shape=(<m> + 1, <n> + 1))", "hs.cuboids([1, 2])"],
+    "Pool.sweep.plan": ["hs.wavefront(1, 2, [1, 1])", "hs.wavefront(<m> + 1, <n> + 1, [1, 1])"],
+    "Pool.sweep.image": ["np.ones((<m> + 1, <n> + 2))"],
+    "LuPlan.label.panel": ["0", "1"],
+    "LuPlan.label.block": ["0", "1"],
+    "SpeedProfile.at.sizes": ["[10, 100]", "3.5"],
     "topology.source": ["'/'"],
     "layers_network.source": ["0"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
@@ -283,7 +300,7 @@ class Draw:
     def instance(self, kind: str) -> str:
         """An expression for an instance of a public class: a calm call of one of its makers."""
         if kind == "Pool":
-            return self.rng.choice(_POOLS)
+            return "hs.Pool(2)" if self.rng.random() < 0.4 else self.rng.choice(_POOLS)
         if kind == "MeasuredPlatform":
             return "hs.measure(kernels=('gemm',), dtypes=('float64',), sizes={'gemm': [8]}, seconds=0.001)"
         if kind == "Topology":
@@ -327,7 +344,9 @@ class Draw:
             return str(rng.choice(content))
         if kind in ("array", "ndarray"):
             if content == "":
-                content = _SHAPES.get(f"{target.name}.{name}") or _SHAPES.get(name) or (rng.choice(["p", "p", "m, n", "p, p", ""]))
+                content = (
+                    _SHAPES.get(f"{target.name}.{name}") or _SHAPES.get(name) or (rng.choice(["p", "p", "m, n", "p, p", ""]))
+                )
                 if name in ("b", "A", "B") and target.name in _SQUARE | {"lu_solve"}:
                     content = {"A": "n, n"}.get(name, rng.choice(["n", "n, k"]))
             made = self.array(content)

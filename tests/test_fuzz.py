@@ -28,7 +28,17 @@ def test_calls_depend_on_seed_and_number_only():
 
 def test_every_function_accepts_some_calls_and_refuses_others():
     """Of the planners: a function all of whose calls are refused would not be tested."""
-    for name in ("distribute", "partition", "wavefront", "lu_pattern", "assign", "layers_star", "cuboids", "plan_lu", "layers_network"):
+    for name in (
+        "distribute",
+        "partition",
+        "wavefront",
+        "lu_pattern",
+        "assign",
+        "layers_star",
+        "cuboids",
+        "plan_lu",
+        "layers_network",
+    ):
         outcomes = set()
         target = fuzz_values.targets()[name]
         for number in range(60):

@@ -830,3 +830,16 @@ class TestExtremePlans:
         for wrong in (2, -1, 0.5, "x", np.ones(2)):
             with pytest.raises((ValueError, TypeError), match="panel must be"):
                 plan.label(wrong, 1)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), "x", [True], NotImplemented])
+def test_flags_are_no_arrays(value):
+    factors = hs.lu_factor(np.eye(2))
+    for name in ("overwrite_a", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_factor(np.eye(2), **{name: value})
+    for name in ("overwrite_b", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_solve(factors, np.ones(2), **{name: value})
+    with pytest.raises(ValueError, match="trans must be 0, 1 or 2"):
+        hs.lu_solve(factors, np.ones(2), np.ones(2))

@@ -519,3 +519,13 @@ class TestPlanArguments:
             for shape in ((0, 5, 2), (8, 0, 1), (0, 0, 0)):
                 pool.plan(*shape, method="columns").plot()
         plt.close("all")
+
+
+def test_a_pool_that_is_not_the_measured_one_has_its_own_size():
+    """More workers than places to measure: what `measure` found is of fewer."""
+    found = hs.measure(kernels=("gemm",), dtypes=("float64",), sizes={"gemm": [16]}, seconds=0.01)
+    with hs.Pool(len(found) + 1) as pool:
+        assert len(pool.platform) == len(pool) == len(found) + 1
+        assert pool.matmul(np.ones((3, 1)), np.ones((1, 5)), method="rows").tolist() == np.ones((3, 5)).tolist()
+    with pytest.raises(TypeError, match="trace must be True or False"), hs.Pool(1) as pool:
+        pool.matmul(np.ones((3, 1)), np.ones((1, 5)), trace=np.ones(2))

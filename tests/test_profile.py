@@ -310,3 +310,8 @@ def test_times_that_overflow_are_impossible():
 
 def test_limits_in_half_precision():
     assert hs.distribute_profile(4, [3, 5], memory=np.array([2, 4], np.float16)).counts.tolist() == [2, 2]
+
+
+def test_a_profile_without_dimensions():
+    """An entry of a masked array is an array, but has no length."""
+    assert hs.distribute_profile(4, [np.array(3.0), 5]).counts.tolist() == [3, 1]
