@@ -568,7 +568,8 @@ def network_of(
     fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
     if slowest > _APART * fastest:
         raise ValueError(
-            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the fastest node, and {slowest:g} on the slowest or over a link: no more than "
+            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the fastest node, "
+            f"and {slowest:g} on the slowest or over a link: no more than "
             f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
         )
     order = _order(len(times), links, source)

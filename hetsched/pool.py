@@ -501,7 +501,8 @@ class Pool:
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
         return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=_check.dtype(dtype, _engine.DTYPES), panel_times=panel_times, link_costs=link_costs,
+            self._workers, m, n, owner=owner, block=block, dtype=_check.dtype(dtype, _engine.DTYPES),
+            panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
         )  # fmt: skip
 

@@ -63,7 +63,8 @@ LEFT_OUT = {
 }  # fmt: skip
 #: Chances: functions 3, methods 1, but less for what takes long or is small.
 WEIGHTS = {
-    "map_tasks": 0.1, "Pool.map_tasks": 0.03, "measure": 0.05, "MeasuredPlatform": 0.1, "SpeedProfile": 0.1, "Trace": 0.3, "Platform": 0.6,
+    "map_tasks": 0.1, "Pool.map_tasks": 0.03, "measure": 0.05, "MeasuredPlatform": 0.1, "SpeedProfile": 0.1, "Trace": 0.3,
+    "Platform": 0.6,
     "ring_profile": 1.0, "plan_product": 1.5,
 }  # fmt: skip
 #: Functions whose findings are known and not mended yet, and why: they are printed, but are no failure.

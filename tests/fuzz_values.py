@@ -1,7 +1,7 @@
 """Arguments for tests/fuzz.py: Python expressions, drawn from what the public functions declare of their parameters.
 
-A declaration is the type in the numpydoc section "Parameters" (`(p,) array_like`, `{"best", "fifo"}`, `Platform or ...`), else the
-annotation, else what another function declares of a parameter of that name. So a new function needs no edit here.
+A declaration is the type in the numpydoc section "Parameters" (`(p,) array_like`, `{"best", "fifo"}`, `Platform or ...`), else
+the annotation, else what another function declares of a parameter of that name. So a new function needs no edit here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SPACE = {
     "frozen": lambda array: (array.setflags(write=False), array)[1],
 }  # fmt: skip
 IMPORTS = (
-    "import datetime; from decimal import Decimal; from fractions import Fraction; from math import inf, nan; import numpy as np; "
-    "import hetsched as hs; frozen = lambda a: (a.setflags(write=False), a)[1]"
+    "import datetime; from decimal import Decimal; from fractions import Fraction; from math import inf, nan; "
+    "import numpy as np; import hetsched as hs; frozen = lambda a: (a.setflags(write=False), a)[1]"
 )
 #: What no declaration says: benign values by name. Those of `_LIMITS` are seconds or work, so that a large one is no fault.
 _LIMITS = {
@@ -86,7 +86,8 @@ _HINTS = _LIMITS | {
 }
 #: Shapes of operands that are declared as array_like only, in the letters of the sizes of one call.
 _SHAPES = {
-    "A": "m, k", "B": "k, n", "out": "m, n", "a": "m, k", "plan_files.b": "k, n", "matmul_files.b": "k, n", "C": "m, n", "U": "m, n", "image": "m, n", "cycle_times": "p", "speeds": "p",
+    "A": "m, k", "B": "k, n", "out": "m, n", "a": "m, k", "plan_files.b": "k, n", "matmul_files.b": "k, n",
+    "C": "m, n", "U": "m, n", "image": "m, n", "cycle_times": "p", "speeds": "p",
     "link_costs": "p", "panel_times": "p", "links": "p, p", "right": "X, Y - 1", "down": "X - 1, Y", "min_chunk": "p",
 }  # fmt: skip
 #: Of these functions A is square.
@@ -101,11 +102,13 @@ _HOSTILE_NUMBERS = [
 ]  # fmt: skip
 _HOSTILE = [
     "None", "'x'", "''", "'auto'", "b'x'", "[]", "()", "{}", "set()", "object()", "[[1, 2], [3]]", "[1, [2, 3]]", "[1, None]",
-    "['a', 'b']", "[True, False]", "np.array([])", "np.zeros((0, 3))", "np.zeros((3, 0))", "np.array(3.0)", "np.array([1, 2], object)",
+    "['a', 'b']", "[True, False]", "np.array([])", "np.zeros((0, 3))", "np.zeros((3, 0))", "np.array(3.0)",
+    "np.array([1, 2], object)",
     "np.array([[1, 'a'], [None, 2]], object)", "np.ones((2, 2, 2))", "np.array([1.0, 2.0], '>f8')", "np.array([1, 2], '>i4')",
     "np.array(['1', '2'])", "np.array([1 + 2j, 3])", "np.array([1, 2], np.longdouble)", "np.array([1, 2], 'M8[s]')", "lambda: 0",
     "range(3)", "iter([1, 2])", "(x for x in [1.0, 2.0])", "[nan, 1.0]", "[inf, 1.0]", "[inf, inf]", "[0.0, 0.0]", "[-1.0, 2.0]",
-    "[1e308, 1e308]", "[5e-324, 1.0]", "[1e-320, 1e308]", "[10**400, 1]", "[2**63, 1]", "np.ma.masked_array([1.0, 2.0], [True, False])",
+    "[1e308, 1e308]", "[5e-324, 1.0]", "[1e-320, 1e308]", "[10**400, 1]", "[2**63, 1]",
+    "np.ma.masked_array([1.0, 2.0], [True, False])",
     "np.recarray((2,), [('a', float)])", "memoryview(b'ab')", "Ellipsis", "[np.ones(2), np.ones(3)]", "{'a': 1}", "{1.0, 2.0}",
     "slice(0, 3)", "datetime.date(2020, 1, 1)", "NotImplemented",
 ]  # fmt: skip
@@ -354,8 +357,8 @@ class Draw:
         if kind == "integers":
             return self.array(content, lambda: str(rng.randint(0, max(0, self.sizes["p"] - 1))))
         if kind == "tuple":
-            known = rng.random() < 0.6
-            return f"({''.join(f'{self.sizes[c.strip()] if known and c.strip() in self.sizes else self.integer()}, ' for c in content)})"
+            known = self.sizes if rng.random() < 0.6 else {}
+            return f"({''.join(f'{known.get(c.strip()) or self.integer()}, ' for c in content)})"
         if kind == "instance":
             return self.instance(content)
         if kind == "int":
