@@ -245,9 +245,9 @@ class Pool:
         """
         threads, workers = self._live(), self._workers
         trace = _check.flag("trace", trace)
-        given = method, block, communication
+        given, plain = (method, block, communication), type(alpha) in (int, float) and type(beta) in (int, float)
         direct = workers.emulated or trace or tuple(map(type, given)) != (str, int, str) or given != ("auto", 1, "once")
-        if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
+        if plain and not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
         x = operands(A, B, out, alpha, beta)
         if trace and x.c.ndim > 2:

@@ -510,6 +510,9 @@ class TestPlanArguments:
             plan = pool.plan(2, 2, 2)
             with pytest.raises(TypeError, match="C must be an array"):
                 pool.run(plan, np.ones((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0]])
+            for name in ("alpha", "beta"):
+                with pytest.raises(TypeError, match=f"{name} must be a number"):
+                    pool.matmul(np.ones((2, 2)), np.ones((2, 2)), **{name: np.zeros(0)})
             with pytest.raises(TypeError, match="out must be an array"):
                 pool.matmul(np.ones((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0]])
 
