@@ -295,7 +295,7 @@ READ_ONLY.flags.writeable = False
         ((PLAN, SQUARE, (True, 0)), {}, TypeError, "kernel must be a Stencil"),
         ((PLAN, SQUARE, "ab"), {}, TypeError, "kernel must be a Stencil"),
         ((PLAN, SQUARE, (0, 0)), {}, ValueError, r"kernel\[0\] must be in"),
-        ((PLAN, SQUARE, (1.5, 0)), {}, ValueError, r"kernel\[0\] must be an integer"),
+        ((PLAN, SQUARE, (1.5, 0)), {}, TypeError, "kernel must be a Stencil"),
         ((PLAN, SQUARE, KERNEL), {"flops": 0}, ValueError, "flops must be greater than 0"),
         ((PLAN, SQUARE, KERNEL), {"flops": "1"}, TypeError, "flops must be a number"),
         ((PLAN, SQUARE, KERNEL, [[1.0]]), {}, TypeError, "out must be an array"),
