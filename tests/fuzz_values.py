@@ -71,7 +71,8 @@ _HINTS = _LIMITS | {
     "layers_network.source": ["0"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
     **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},  # a million blocks take minutes
-    **{f"wavefront.{size}": ["1", "2", "3", "10", "17", "100", "1000"] for size in ("rows", "cols")},  # 100,000 a minute
+    "wavefront.rows": ["1", "2", "3", "10", "17", "100", "1000"],  # 100,000 take a minute
+    "wavefront.cols": ["1", "2", "3", "10", "17", "100"],
     "start_method": ["'fork'", "None"],
     "progress": ["None", "lambda fraction: None"],
     "sizes": ["None", "{'gemm': [8]}"],
@@ -387,6 +388,7 @@ class Draw:
             needed |= {"links", "work", "volume"}
         if "right" in {p.name for p in listed} and target.name != "Platform":
             needed |= {"right", "down"}
+        needed |= {"seconds"}  # of measuring: by default more than one
         listed = _with_options(listed)
         taken = [p for p in listed if p.name in needed or rng.random() < 0.3]
         values = {p.name: self.value(target, p) for p in taken}
