@@ -20,6 +20,7 @@ import math
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -334,13 +335,15 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)  # says where, then ends the process
     warnings.simplefilter("error")
     warnings.filterwarnings("default", "the host could not keep up", RuntimeWarning)
     out, sys.stdout = sys.stdout, sys.stderr
     for name in ("platform.json", "platform.toml"):  # to be loaded
         hs.Platform.star([3, 5, 8], [1, 2, 3]).save(name)
     for number in range(start, stop):
-        faulthandler.dump_traceback_later(limit, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, limit)  # of processor time: other programs do not matter
+        faulthandler.dump_traceback_later(10 * limit, exit=True)  # of what waits
         print(json.dumps({"number": number}), file=out, flush=True)
         target, call = drawn(seed, number, only)
         print(json.dumps({"number": number, "name": target.name, "call": str(call)}), file=out, flush=True)
@@ -359,6 +362,7 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
                     raise Finding(f"{type(error).__name__} in the result", _where(error)[0], str(error)) from error
         except Finding as finding:
             report |= {"outcome": "finding", "kind": finding.kind, "where": finding.where, "text": str(finding)[:300]}
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps(report | {"number": number, "seconds": time.perf_counter() - began}), file=out, flush=True)
 
@@ -384,7 +388,7 @@ def batch(seed: int, start: int, stop: int, only: str | None, limit: float) -> I
         if "outcome" not in report:
             kind = (
                 "no end"
-                if "Timeout (" in said
+                if "Timeout (" in said or done.returncode == -signal.SIGPROF
                 else f"signal {-done.returncode}"
                 if done.returncode < 0
                 else f"exit {done.returncode}"
@@ -439,7 +443,9 @@ def main() -> int:
     parser.add_argument("--calls", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one function, or the methods of one class")
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds for one call")
+    parser.add_argument(
+        "--limit", type=float, default=10.0, help="seconds of processor time for one call; ten times as long if it waits"
+    )
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
