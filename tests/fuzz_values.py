@@ -73,7 +73,7 @@ _HINTS = _LIMITS | {
     **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},  # a million blocks take minutes
     "wavefront.rows": ["1", "2", "3", "10", "17", "100", "1000"],  # 100,000 take a minute
     "wavefront.cols": ["1", "2", "3", "10", "17", "100"],
-    **{f"{name}.workers": ["1", "2", "3", "None"] for name in ("map_tasks", "Pool")},  # each may be a process
+    "map_tasks.workers": ["1", "2", "3", "None"],  # processes
     "start_method": ["'fork'", "None"],
     "progress": ["None", "lambda fraction: None"],
     "sizes": ["None", "{'gemm': [8]}"],
