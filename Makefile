@@ -1,5 +1,6 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
+# make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
 # make lint   checks style and types;  make wheel  builds a wheel
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
@@ -11,7 +12,7 @@ CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage bench peers lint wheel clean system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage fuzz bench peers lint wheel clean system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -53,6 +54,11 @@ pytest-address: $(VENV)/installed-test
 # Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
 coverage: $(VENV)/installed-test
 	$(BIN)/python tools/coverage.py
+
+SECONDS ?= 60
+SEED    ?= 1
+fuzz: $(VENV)/installed-test
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py

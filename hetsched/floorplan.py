@@ -96,11 +96,12 @@ def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
 def cost_of(pieces: Pieces, request: Request) -> float:
     """The objective for given zones."""
     costs = zones(pieces, len(request.areas)).sum(axis=1)
-    if request.weights is not None:
-        costs *= request.weights
-    if request.objective == "max":
-        return float(costs.max())
-    total = float(costs.sum())
+    with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
+        if request.weights is not None:
+            costs *= request.weights
+        if request.objective == "max":
+            return float(costs.max())
+        total = float(costs.sum())
     if request.groups is not None:
         own = pieces.astype(np.float64)
         own[:, 0] = request.groups[pieces[:, 0].astype(np.int64)]

@@ -90,6 +90,7 @@ class Factors:
 
     @classmethod
     def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
+        overwrite_a, check_finite = _check.flag("overwrite_a", overwrite_a), _check.flag("check_finite", check_finite)
         a = matrix("A", A)
         if check_finite:
             require_finite(a)
@@ -189,7 +190,8 @@ def solution(
     piv = np.ascontiguousarray(_check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
     if piv.shape != (n,):
         raise ValueError(f"piv must have shape ({n},), got {piv.shape}")
-    if trans not in (0, 1, 2):
+    overwrite_b, check_finite = _check.flag("overwrite_b", overwrite_b), _check.flag("check_finite", check_finite)
+    if isinstance(trans, np.ndarray) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
     right = right_sides(b, n)
     if check_finite:

@@ -79,15 +79,17 @@ class Operands:
         self.c[...] = product if self.beta == 0 else product + self.c * self.beta
 
 
-def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False) -> Operands:
-    """Check everything before anything is changed, and make the output where none is given. Operands become what numpy.matmul
-    would make of them; others: also numbers that the engine does not multiply."""
+def operands(
+    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out"
+) -> Operands:
+    """Check everything before anything is changed, and make the output, called `name`, where none is given. Operands become what
+    numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
     a, b = as_array("A", A), as_array("B", B)
-    for name, x in (("A", a), ("B", b)):
+    for operand, x in (("A", a), ("B", b)):
         if x.dtype.kind not in "biufcO":
-            raise TypeError(f"{name} has dtype {x.dtype}; numbers are needed")
+            raise TypeError(f"{operand} has dtype {x.dtype}; numbers are needed")
         if x.ndim == 0:
-            raise ValueError(f"{name} is a scalar; matmul needs at least one dimension")
+            raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
     if dtype not in DTYPES and not others:
         raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {_SUPPORTED}")
@@ -113,10 +115,10 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     shape = stack + a.shape[-2:-1] * (a.ndim > 1) + b.shape[-1:] * (b.ndim > 1)
     if out is None:
         if beta != 0:
-            raise ValueError("beta needs out: there is nothing to add to")
+            raise ValueError(f"beta needs {name}: there is nothing to add to")
         result = np.empty(shape, dtype)
     else:
-        result = _output(out, shape, dtype, a, b)
+        result = _output(out, shape, dtype, a, b, name)
     c = result
     if b.ndim == 1:
         c = c[..., None]
@@ -150,30 +152,30 @@ def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(int(value))
 
 
-def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> Array:
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
     """An array that a result can be written to, which is to have the shape and dtype of `what`."""
     if isinstance(out, np.ma.MaskedArray):
         raise TypeError("out is a masked array, and its mask would be ignored; give out.data")
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be an array, got {type(out).__name__}")
+        raise TypeError(f"{name} must be an array, got {type(out).__name__}")
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, {what} has {shape}")
+        raise ValueError(f"{name} has shape {out.shape}, {what} has {shape}")
     if out.dtype != dtype:
-        raise TypeError(f"out has dtype {out.dtype.str}, {what} has {dtype.str}")
+        raise TypeError(f"{name} has dtype {out.dtype.str}, {what} has {dtype.str}")
     if not out.flags.writeable:
-        raise ValueError("out is read-only")
+        raise ValueError(f"{name} is read-only")
     if not element_strides(out):
-        raise ValueError("out is not aligned to its elements")
+        raise ValueError(f"{name} is not aligned to its elements")
     if _overlaps_itself(out):
-        raise ValueError("out overlaps itself: several of its elements share memory")
+        raise ValueError(f"{name} overlaps itself: several of its elements share memory")
     return out
 
 
-def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
-    writable(out, shape, dtype, "the product")
-    for name, x in (("A", a), ("B", b)):
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str) -> Array:
+    writable(out, shape, dtype, "the product", name)
+    for other, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):
-            raise ValueError(f"out overlaps {name}; give it memory of its own")
+            raise ValueError(f"{name} overlaps {other}; give it memory of its own")
     return out
 
 

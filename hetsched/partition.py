@@ -71,6 +71,7 @@ class Partition(Plan):
     group_cost: float
 
     _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "link_costs and group_cost"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -211,10 +212,8 @@ def partition(
     >>> round(hs.partition(areas, "columns").cost, 9), round(hs.partition(areas).cost, 9)
     (5.5, 5.46)
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if objective not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("objective", objective, OBJECTIVES)
     scaled, times = _check.shares("areas", areas)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
@@ -241,7 +240,8 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
     m, n = (1, 1) if request.sides is None else request.sides
     actual = areas_of(found.pieces, len(request.areas))
-    bound = lower_bound(actual, weights, m, n, request.objective)
+    with np.errstate(over="ignore"):  # then the cost does too
+        bound = lower_bound(actual, weights, m, n, request.objective)
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
@@ -309,7 +309,10 @@ def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
 
 def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
     """The groups, numbered from 0."""
-    given = np.asarray(groups)
+    try:
+        given = np.asarray(groups)
+    except ValueError:  # ragged
+        given = np.empty(0)
     if given.dtype.kind not in "iu" or given.shape != (p,):
         raise ValueError(f"groups must be {p} integers, one for each of areas, got {groups!r}")
     return np.unique(given, return_inverse=True)[1].astype(np.int32)

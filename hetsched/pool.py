@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .wavefront import Wavefront
 
 
+_REAL = (float, int)
+
+
 class Pool:
     """Persistent worker threads that multiply, factor or sweep over a matrix, by a plan.
 
@@ -180,8 +183,9 @@ class Pool:
         The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
-        m, n, k = _check.integer("m", m, low=0), _check.integer("n", n, low=0), _check.integer("k", k, low=0)
-        return product_run.plan_for(self._workers, m, n, k, np.dtype(dtype), method, block, communication)
+        m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+        kind = _check.dtype(dtype, _engine.DTYPES)
+        return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
     # ---- running ----
 
@@ -246,9 +250,16 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads, workers = self._live(), self._workers
-        direct = workers.emulated or trace or (method, block, communication) != ("auto", 1, "once")
-        if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
+        direct = workers.emulated or not (
+            trace is False
+            and (type(method) is str and method == "auto")
+            and (type(block) is int and block == 1)
+            and (type(communication) is str and communication == "once")
+        )
+        one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
+        if one and not direct and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
+        trace = _check.flag("trace", trace)
         x = operands(A, B, out, alpha, beta, others=not direct)
         if trace and x.c.ndim > 2:
             raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
@@ -304,7 +315,8 @@ class Pool:
         (np.float64(48.0), 0.195, (11, 16))
         """
         threads, workers = self._live(), self._workers
-        x = operands(A, B, C, alpha, beta)
+        trace = _check.flag("trace", trace)
+        x = operands(A, B, C, alpha, beta, name="C")
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
@@ -379,7 +391,7 @@ class Pool:
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
-        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, progress)
+        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, _check.flag("trace", trace), progress)
 
     def plan_stencil(
         self,
@@ -419,7 +431,7 @@ class Pool:
         -----
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
         """
-        return stencil_run.plan_for(self._workers, rows, cols, steps, np.dtype(dtype), ring)
+        return stencil_run.plan_for(self._workers, rows, cols, steps, _check.dtype(dtype, stencil_run.DTYPES), ring)
 
     def stencil(
         self,
@@ -502,7 +514,8 @@ class Pool:
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
         return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=np.dtype(dtype), panel_times=panel_times, link_costs=link_costs,
+            self._workers, m, n, owner=owner, block=block, dtype=_check.dtype(dtype, _engine.DTYPES),
+            panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
         )  # fmt: skip
 
@@ -564,6 +577,7 @@ class Pool:
         >>> lu.tolist(), piv.tolist()
         ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
         """
+        trace = _check.flag("trace", trace)
         return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
 
     def map_tasks(

@@ -141,6 +141,8 @@ class ProductPlan(Plan):
 
     def transfer_label(self, box: int, worker: int) -> str:
         """What a box, or the sum as box len(boxes), waits for, in words."""
+        box = _check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
+        worker = _check.integer("worker", worker, low=0, high=len(self.names) - 1)
         sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
         return f"{sent / 1e6:.4g} MB"
 

@@ -67,10 +67,8 @@ def plan_matmul(
     """
     m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
     block = _check.integer("block", block, low=1)
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not isinstance(communication, str) or communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("communication", communication, COMMUNICATION)
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer[0]).all():
         raise ValueError(_OVERFLOWS)
@@ -155,8 +153,7 @@ def plan_of_partition(
         raise ValueError("plan is a partition of the unit square: give partition() a shape")
     if len(given.areas) != len(platform):
         raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
-    if not isinstance(communication, str) or communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
+    _check.choice("communication", communication, COMMUNICATION)
     rows, cols = given.shape
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
@@ -233,7 +230,9 @@ def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np
     if method == "rows":
         return _rows(rows, cols, platform)
     if rows * cols < len(platform):
-        raise InfeasibleError(f"{rows} x {cols} blocks are fewer than the {len(platform)} workers of the platform")
+        raise InfeasibleError(
+            f"method {method!r} gives every worker a block: {rows} x {cols} blocks are fewer than the {len(platform)} workers"
+        )
     if method == "rectangles":
         return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
     costs = platform.link_costs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -166,8 +167,7 @@ def slice_ring(
     matrix = _links(cycle_times, links, len(times))
     amount = _amount("work", work, above=0.0)
     boundary = _amount("volume", volume, low=0.0)
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     if not isinstance(relays, bool | np.bool_):
         raise TypeError(f"relays must be True or False, got {relays!r}")
     start = _check.integer("seed", seed, low=0, high=2**64 - 1)
@@ -321,7 +321,7 @@ class RingProfile:
     def makespan(self, work: float, volume: float) -> float:
         """Time of a step with the best ring."""
         amount, boundary = _check.number("work", work, above=0.0), _check.number("volume", volume, above=0.0)
-        i = self.at(amount / boundary)
+        i = self.at(min(amount / boundary, sys.float_info.max))
         return float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
 
     def plot(self, ax: Axes | None = None) -> Axes:

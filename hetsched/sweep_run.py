@@ -123,10 +123,10 @@ def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
 
 
 def _addresses(kernel: Any) -> tuple[int, int]:
-    try:
-        function, context = kernel
-    except (TypeError, ValueError):
-        raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}") from None
+    pair = isinstance(kernel, tuple) and len(kernel) == 2  # what is called must be meant so
+    if not pair or not all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel):
+        raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}")
+    function, context = kernel
     most = 2**64 - 1
     return _check.integer("kernel[0]", function, low=1, high=most), _check.integer("kernel[1]", context, low=0, high=most)
 

@@ -177,15 +177,13 @@ def wavefront(
     """
     rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
     times = _check.cycle_times(cycle_times, speeds)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("order", order, ORDERS)
     axis = _check.integer("axis", axis, low=0, high=1)
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
     if lines > 2**31 - 1 or rows * cols > 2**53:
-        raise ValueError(f"{rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
+        raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
     reach, redistributed = _reach(neighbours), False
     if method == "panels":
         chosen = 0 if period is None else min(_check.integer("period", period, low=1), lines)
@@ -221,7 +219,8 @@ def wavefront(
 
 
 def _mask(mask: str | Sequence[str], axis: int) -> tuple[str, ...]:
-    given = tuple(mask.replace(",", " ").split()) if isinstance(mask, str) else tuple(mask)
+    words = mask.replace(",", " ").split() if isinstance(mask, str) else mask
+    given = tuple(_check.entries("mask", words, f"some of {', '.join(_MASK)}"))
     unknown = [name for name in given if name not in _MASK]
     if unknown:
         raise ValueError(f"mask must be of {', '.join(_MASK)}, got {unknown[0]!r}")

@@ -940,3 +940,10 @@ def test_a_cost_that_overflows(method):
     """It was infinite, with a warning, and so was its lower bound: optimal."""
     with pytest.raises(ValueError, match="cost overflows"):
         hs.partition([1, 1, 3], method, link_costs=[1e308] * 3)
+
+
+def test_bound_of_what_moves_holds_for_both_plans():
+    """Whole cells: the fresh plan's areas may be those of the old one where the recut's are not."""
+    again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut([0.67, 0.54, 0.36, 0.87])
+    assert again.fresh_moved == again.moved_bound == 0.0
+    assert again.moved > 0.0

@@ -910,3 +910,60 @@ class TestRuns:
             print(pool.lu_factor(A[:1, :1])[1].tolist())
             """
         assert interrupted(program) == ["[0]"]
+
+
+class TestExtremePlans:
+    """Times at the ends of the doubles: no warning, and a plan or an error that names the argument."""
+
+    @pytest.mark.parametrize(
+        ("times", "options"),
+        [
+            ([1e-290, 1e-300, 1e-280], {}),
+            ([1 / 1e307, 1 / 1.7e308, 1e-300], {}),
+            ([7, 1], {"panel_times": [7.3e-243, 3.9e106]}),
+            ([1e308], {"look_ahead": False}),
+            ([1e300, 1.7e308], {}),
+        ],
+    )
+    def test_plans(self, times, options):
+        plan = hs.plan_lu(10, 17, times, block=5, **options)
+        assert 0.0 < plan.lower_bound <= plan.makespan < np.inf
+        assert 0.0 <= plan.step_efficiency.min() <= plan.step_efficiency.max() <= 1.0 + 1e-12
+        assert plan.efficiency <= 1.0 + 1e-12
+
+    def test_too_small(self):
+        with pytest.raises(ValueError, match=r"cycle_times\[1\] is too small"):
+            hs.plan_lu(10, 10, [1e-300, 5e-324])
+        with pytest.raises(ValueError, match=r"panel_times\[0\] is too small"):
+            hs.plan_lu(10, 10, [1], panel_times=[5e-324])
+
+    def test_too_large(self):
+        with pytest.raises(ValueError, match="the makespan overflows"):
+            hs.plan_lu(2000, 2000, [1.7e308])
+        with pytest.raises(ValueError, match="link_costs of two workers have a sum that overflows"):
+            hs.plan_lu(10, 10, [1, 1], link_costs=[1e308, 1e308])
+
+    @pytest.mark.parametrize("dtype", [-1, 0.5, [1, 2], "a,b", np.ones(2)])
+    def test_dtypes(self, dtype):
+        with pytest.raises(TypeError, match="dtype must be one of float32"):
+            hs.plan_lu(10, 10, [1], dtype=dtype)
+
+    def test_labels(self):
+        plan = hs.plan_lu(10, 10, [1], block=5)
+        assert plan.label(1, 1) == "panel 1"
+        for wrong in (2, -1, 0.5, "x", np.ones(2)):
+            with pytest.raises((ValueError, TypeError), match="panel must be"):
+                plan.label(wrong, 1)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), "x", [True], NotImplemented])
+def test_flags_are_no_arrays(value):
+    factors = hs.lu_factor(np.eye(2))
+    for name in ("overwrite_a", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_factor(np.eye(2), **{name: value})
+    for name in ("overwrite_b", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_solve(factors, np.ones(2), **{name: value})
+    with pytest.raises(ValueError, match="trans must be 0, 1 or 2"):
+        hs.lu_solve(factors, np.ones(2), np.ones(2))

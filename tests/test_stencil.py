@@ -437,7 +437,7 @@ def test_bad_arguments(arguments, keywords, error, message):
         ((0, 4, 1), {}, ValueError, "rows must be in"),
         ((4, 0, 1), {}, ValueError, "cols must be in"),
         ((4, 4, -1), {}, ValueError, "steps must be in"),
-        ((4, 4, 1), {"dtype": "complex64"}, TypeError, "dtype must be float32 or float64, got complex64"),
+        ((4, 4, 1), {"dtype": "complex64"}, TypeError, "dtype complex64 is not one of float32, float64"),
         ((4, 4, 1), {"ring": [0, 2]}, ValueError, r"ring\[1\] must be an integer in \[0, 1\]"),
         ((4, 4, 1), {"ring": [0, 0]}, ValueError, r"ring must be a sequence of different workers, got \[0, 0\]"),
         ((4, 4, 1), {"ring": []}, (ValueError, TypeError), "ring must be"),

@@ -302,3 +302,22 @@ class TestPlot:
 
     def test_in_notebooks(self):
         assert "<svg" in hs.wavefront(10, 10, [3, 5, 8])._repr_html_()
+
+
+@pytest.mark.parametrize("method", ["panels", "cyclic"])
+def test_a_makespan_that_overflows_is_no_optimum(method):
+    with pytest.raises(ValueError, match="the makespan overflows"):
+        hs.wavefront(10, 10, [1e308, 1e308], method=method)
+
+
+@pytest.mark.parametrize("mask", [None, 3, True, Fraction(1, 3)])
+def test_a_mask_has_entries(mask):
+    with pytest.raises(TypeError, match="mask must be some of W, N"):
+        hs.wavefront(3, 3, [1], mask=mask)
+
+
+@pytest.mark.parametrize("name", ["method", "order"])
+@pytest.mark.parametrize("value", [None, 3, ["panels"], np.ones(2), np.zeros(0)])
+def test_words_are_words(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be one of"):
+        hs.wavefront(3, 3, [1], **{name: value})
