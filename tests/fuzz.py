@@ -227,7 +227,7 @@ def attempt(target: Target, call: Call) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _overwritten(values: dict[str, Any]) -> list[str]:
-    return [name for name in values if name.startswith("overwrite_") and np.size(values[name]) == 1]
+    return [name for name in values if name.startswith("overwrite_") and isinstance(values[name], bool | np.bool_ | int | float)]
 
 
 # ---- what is returned ----

@@ -115,6 +115,12 @@ def permuted(value: Any, order: np.ndarray) -> Any:
     return array[np.ix_(order, order)] if array.ndim == 2 else array[order]
 
 
+def _as_matrix(name: str, value: Any) -> Any:
+    """Links given as rows are one matrix, others' rows are not."""
+    rows = name in ("links", "link_costs") and isinstance(value, list | tuple) and np.ndim(value) == 2
+    return np.asarray(value, float) if rows else value
+
+
 def extended(value: Any, extra: float, dear: float) -> Any:
     """With one more worker; in a Platform his time and links are dear."""
     if isinstance(value, hs.Platform):
@@ -287,7 +293,7 @@ def _asked_tasks(given: Arguments, plan: hs.MinTime) -> None:
 
 
 def _asked_time(given: Arguments, plan: hs.MaxTasks) -> None:
-    assert given["T"] == plan.T, f"T is {plan.T}"
+    assert float(given["T"]) == plan.T, f"T is {plan.T}"
 
 
 def _asked_load(given: Arguments, plan: hs.DivisibleLoad) -> None:
@@ -525,7 +531,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
     if p < 2 or isinstance(plan, hs.DistributionStack) or given.get("ring") is not None:
         return
     order = rng.permutation(p)
-    changes = {name: permuted(given[name], order) for name in rules.workers if given[name] is not None}
+    changes = {name: permuted(_as_matrix(name, given[name]), order) for name in rules.workers if given[name] is not None}
     if call == "plan_lu" and not isinstance(given["owner"], str):
         if isinstance(given["owner"], hs.LuPattern):
             return
