@@ -278,6 +278,17 @@ class TestErrors:
             pool.matmul(tall, tall.T)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500)])
+def test_the_same_bits_every_time(dtype, shape):
+    m, k, n = shape
+    A, B = random(np.random.default_rng(5), (m, k), dtype), random(np.random.default_rng(6), (k, n), dtype)
+    with hs.Pool(3) as threads:
+        results = {threads.matmul(A, B).tobytes() for _ in range(10)}
+        results |= {threads.matmul(A, B, trace=True)[0].tobytes() for _ in range(3)}
+    assert len(results) == 1
+
+
 def test_unknown_kernel():
     with pytest.raises(ValueError, match="name must be one of"):
         _engine.use_kernel("mkl")

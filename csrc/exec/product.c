@@ -91,7 +91,7 @@ static void work(void *context, int32_t worker, int is_caller)
         void *block = hs__pool_scratch(j->course.pool, j->workers + worker, 0); /* sized before the run */
         if (run->layered) {
             gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->course.pool, worker, 0);
-            hs__stack_receive(&j->stack, worker, gang);
+            hs__stack_receive(&j->stack, box, gang);
         }
         j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
         if (run->receive) end_transfer(&self, run->receive + 2 * (size_t)box);
@@ -152,7 +152,7 @@ static hs_status prepare(job *j, const hs_product *product)
             continue;
         }
         const int32_t owner = run->boxes[i].worker;
-        const hs_product layer = run->layered ? hs__stack_product(&j->stack, owner) : *product;
+        const hs_product layer = run->layered ? hs__stack_product(&j->stack, i) : *product;
         if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
         hs_status status = hs__gang_init(gang, &x, members, j->speeds);
         if (status) return status;
@@ -221,12 +221,13 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
 {
-    enum { SHORTEST = 256, EACH = 8 };
-    /* The layers stay below a twentieth of the operands, and their sum below what meeting at each panel takes. */
-    const double layers = (double)p * (double)m * (double)n, operands = (double)k * ((double)m + (double)n);
-    if (p < 2 || layers * 20.0 > operands || k / SHORTEST < p) return 0;
-    const int64_t most = k / SHORTEST;
-    const int32_t count = most < EACH * (int64_t)p ? (int32_t)most : EACH * p;
+    enum { SHORTEST = 256, LEAST = 2, MOST = 8, SHARE = 20 };
+    /* Layers take a twentieth of the operands, and their sum less than meeting at each panel; but each worker has two at least, so
+     * that one can take over another's. */
+    const double layer = (double)m * (double)n, room = (double)k * ((double)m + (double)n) / SHARE;
+    if (p < 2 || p * layer > room || k / SHORTEST < p) return 0;
+    const double fit = fmin(fmax(room / fmax(layer, 1.0), (double)LEAST * p), fmin((double)MOST * p, (double)(k / SHORTEST)));
+    const int32_t count = (int32_t)fit;
     double total = 0.0, sum = 0.0;
     for (int32_t w = 0; w < p; w++) total += speeds ? speeds[w] : 1.0;
     for (int32_t w = 0, i = 0; w < p; w++) {

@@ -6,12 +6,12 @@
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The first box of each worker, whose part of C is that of all its boxes; NULL without any. */
-static const hs_box *box_of(const hs_run *run, int32_t worker)
+/* The first box of the worker that has this one: its part of C is that of all of them. */
+static const hs_box *first_of(const hs_run *run, const hs_box *box)
 {
-    for (int32_t i = 0; i < run->box_count; i++)
-        if (run->cooperative || run->boxes[i].worker == worker) return &run->boxes[i];
-    return NULL;
+    const hs_box *first = run->boxes;
+    while (first->worker != box->worker) first++;
+    return first;
 }
 
 int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
@@ -19,7 +19,7 @@ int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
     for (int32_t i = 0; i < run->box_count; i++) {
         const hs_box *b = &run->boxes[i];
         if (b->worker < 0 || b->worker >= workers) return 0;
-        const hs_box whole = {.height = p->m, .width = p->n}, *like = run->cooperative ? &whole : box_of(run, b->worker);
+        const hs_box whole = {.height = p->m, .width = p->n}, *like = run->cooperative ? &whole : first_of(run, b);
         if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
     }
     const int64_t *rows = run->sum_rows;
@@ -33,46 +33,54 @@ int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
     return 1;
 }
 
-/* Rows side by side where C has them so, with a stride that spreads them over the cache. */
+/* Lines as C has them, the longer way where there is one line only; apart by a stride that spreads them over the cache. */
 static void lay_out(hs__layer *layer, const hs_product *p)
 {
     enum { SPREAD = 4096, LINE = 64 };
     const size_t element = hs__element_bytes(p->dtype);
-    const int by_columns = p->c_row_stride == 1 && p->c_col_stride != 1;
-    int64_t line = by_columns ? layer->height : layer->width;
-    if ((size_t)line * element % SPREAD == 0) line += (int64_t)(LINE / element);
-    layer->row_stride = by_columns ? 1 : line;
-    layer->col_stride = by_columns ? line : 1;
+    if (layer->height == 1 || layer->width == 1) layer->by_columns = layer->width == 1;
+    else layer->by_columns = llabs(p->c_row_stride) < llabs(p->c_col_stride);
+    layer->line = layer->by_columns ? layer->height : layer->width;
+    if ((size_t)layer->line * element % SPREAD == 0) layer->line += (int64_t)(LINE / element);
+}
+
+/* Whole pages; 0: more than there can be. */
+static size_t layer_bytes(const hs__layer *layer, size_t element)
+{
+    enum { PAGE = 4096 };
+    size_t bytes;
+    const int64_t lines = layer->by_columns ? layer->width : layer->height;
+    if (__builtin_mul_overflow((size_t)lines * element, (size_t)layer->line, &bytes) || bytes > SIZE_MAX / 2) return 0;
+    return bytes / PAGE * PAGE + PAGE;
+}
+
+static hs__layer *layer_of(const hs__stack *stack, int32_t box)
+{
+    return &stack->of[stack->run->cooperative ? box : stack->run->boxes[box].worker];
 }
 
 hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers)
 {
-    enum { PAGE = 4096 };
-    *stack = (hs__stack){.product = product, .run = run, .workers = workers, .joined = run->cooperative ? 0 : workers};
-    stack->of = calloc((size_t)workers, sizeof *stack->of);
+    const size_t element = hs__element_bytes(product->dtype);
+    *stack = (hs__stack){.product = product, .run = run, .workers = workers, .count = run->cooperative ? run->box_count : workers,
+                         .joined = run->cooperative ? 0 : workers};
+    stack->of = calloc(stack->count ? (size_t)stack->count : 1, sizeof *stack->of);
     stack->bells = hs__bells_open(workers);
     if (!stack->of || !stack->bells) goto no_memory;
-    size_t total = 0;
-    for (int pass = 0; pass < 2; pass++) { /* the sizes, then the places */
-        char *next = stack->memory;
-        for (int32_t w = 0; w < workers; w++) {
-            const hs_box *b = box_of(run, w);
-            if (!b) continue;
-            hs__layer *layer = &stack->of[w];
-            *layer = (hs__layer){.data = next, .row = b->row, .col = b->col, .height = b->height, .width = b->width};
-            lay_out(layer, product);
-            size_t bytes;
-            const int64_t lines = layer->row_stride == 1 ? b->width : b->height, line = layer->row_stride * layer->col_stride;
-            if (__builtin_mul_overflow((size_t)lines * hs__element_bytes(product->dtype), (size_t)line, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
-            bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-            if (pass) next += bytes;
-            else if (__builtin_add_overflow(total, bytes, &total)) goto no_memory;
-        }
-        if (pass == 0 && posix_memalign(&stack->memory, PAGE, total ? total : PAGE)) {
-            stack->memory = NULL;
-            goto no_memory;
-        }
+    for (int32_t i = 0; i < run->box_count; i++) {
+        const hs_box *b = &run->boxes[i];
+        hs__layer *layer = layer_of(stack, i);
+        *layer = (hs__layer){.row = b->row, .col = b->col, .height = b->height, .width = b->width};
+        lay_out(layer, product);
     }
+    size_t total = 0;
+    for (int32_t i = 0; i < stack->count; i++) {
+        const size_t bytes = layer_bytes(&stack->of[i], element);
+        if (!bytes || __builtin_add_overflow(total, bytes, &total)) goto no_memory;
+    }
+    char *next = stack->memory = hs__allocate_pages(total);
+    if (!next) goto no_memory;
+    for (int32_t i = 0; i < stack->count; i++) stack->of[i].data = next, next += layer_bytes(&stack->of[i], element);
     return HS_OK;
 no_memory:
     hs__stack_close(stack);
@@ -86,16 +94,17 @@ void hs__stack_close(hs__stack *stack)
     *stack = (hs__stack){.workers = 0};
 }
 
-hs_product hs__stack_product(const hs__stack *stack, int32_t worker)
+hs_product hs__stack_product(const hs__stack *stack, int32_t box)
 {
     hs_product like = *stack->product;
-    like.c_row_stride = stack->of[worker].row_stride, like.c_col_stride = stack->of[worker].col_stride;
+    const hs__layer *layer = layer_of(stack, box);
+    like.c_row_stride = layer->by_columns ? 1 : layer->line, like.c_col_stride = layer->by_columns ? layer->line : 1;
     return like;
 }
 
-void hs__stack_receive(hs__stack *stack, int32_t worker, hs__gang *gang)
+void hs__stack_receive(hs__stack *stack, int32_t box, hs__gang *gang)
 {
-    hs__layer *layer = &stack->of[worker];
+    hs__layer *layer = layer_of(stack, box);
     gang->x.c = layer->data;
     gang->x.beta[0] = layer->begun, gang->x.beta[1] = 0.0;
     layer->begun = 1;
@@ -122,14 +131,13 @@ static double add_layer(const hs_product *p, const hs__layer *layer, int64_t fir
     const size_t element = hs__element_bytes(p->dtype);
     const int64_t from = larger(first, layer->row), to = smaller(end, layer->row + layer->height);
     if (!layer->begun || from >= to) return 0.0;
-    const int by_columns = layer->row_stride == 1;
+    const int by_columns = layer->by_columns;
     const int64_t lines = by_columns ? layer->width : to - from, length = by_columns ? to - from : layer->width;
-    const int64_t line_stride = by_columns ? layer->col_stride : layer->row_stride;
     const int64_t c_line = by_columns ? p->c_col_stride : p->c_row_stride, c_along = by_columns ? p->c_row_stride : p->c_col_stride;
-    const char *x = layer->data + (ptrdiff_t)element * (from - layer->row) * layer->row_stride;
+    const char *x = layer->data + (ptrdiff_t)element * (from - layer->row) * (by_columns ? 1 : layer->line);
     char *c = (char *)p->c + (ptrdiff_t)element * (from * p->c_row_stride + layer->col * p->c_col_stride);
     const int joined = complex && c_along == 1; /* real and imaginary parts side by side in both */
-    for (int64_t i = 0; i < lines; i++, x += (ptrdiff_t)element * line_stride, c += (ptrdiff_t)element * c_line) {
+    for (int64_t i = 0; i < lines; i++, x += (ptrdiff_t)element * layer->line, c += (ptrdiff_t)element * c_line) {
         if (!complex || joined) {
             if (p->dtype & 1) add_double(length << complex, c_along, (const double *)x, (double *)c);
             else add_float(length << complex, c_along, (const float *)x, (float *)c);
@@ -151,7 +159,7 @@ static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
     const hs_product *p = stack->product;
     double added = -(double)(end - first) * (double)p->n; /* the first layer of an element is only copied */
     hs__scale(p->dtype, end - first, p->n, p->c, first * p->c_row_stride, p->c_row_stride, p->c_col_stride, p->beta);
-    for (int32_t w = 0; w < stack->workers; w++) added += add_layer(p, &stack->of[w], first, end);
+    for (int32_t i = 0; i < stack->count; i++) added += add_layer(p, &stack->of[i], first, end);
     return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
 }
 
@@ -175,7 +183,7 @@ void hs__stack_sum(hs__stack *stack, hs__member *self)
     const hs_run *run = stack->run;
     const hs_product *p = stack->product;
     const int32_t workers = stack->workers;
-    stack->of[self->worker].deadline = self->deadline;
+    if (run->pace) stack->of[self->worker].deadline = self->deadline;
     __atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST);
     if (all_arrived(stack))
         for (int32_t w = 0; w < workers; w++) hs__ring(&stack->bells[w]);

@@ -860,7 +860,8 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
  *               each worker does its own boxes, alone.
  *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
- *               Then cooperative asks for boxes of the whole of C, early workers take boxes over, and the two below are NULL
+ *               Then cooperative asks for boxes of the whole of C, each of which has a layer, early workers take boxes over, and the
+ *               two below are NULL
  *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
  *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
  *               the last box; or NULL
@@ -892,8 +893,9 @@ typedef struct hs_run {
     void *poll_context;
 } hs_run;
 
-/* Runs the product on the pool; event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
- * block of A per worker, a few MiB, kept by the pool; layered a copy of each worker's part of C, not kept. Complexity: 2 m n k flops
+/* Runs the product on the pool. The same operands, boxes and number of workers give the same bits, whoever did what: every element is
+ * the sum of the same terms in one order. event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
+ * block of A per worker, a few MiB, kept by the pool; the layers, not kept. Complexity: 2 m n k flops
  * (8 m n k complex), layered an addition per element of a layer more. */
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
 

@@ -138,6 +138,28 @@ static void layers_of_the_whole(hs_pool *pool)
     CHECK(hs_gemm_boxes(900, 1400, K, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(0, 0, 0, 3, NULL, NULL, 0) == 0);
 }
 
+/* A C of one column or one row has strides of 1 that say nothing of its layout. 1025 elements take more than a page in every type. */
+static void layers_of_one_line(hs_pool *pool)
+{
+    const int64_t lengths[] = {1, 2, 512, 1025};
+    enum { K = 800 };
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (int layouts = 0; layouts < 64; layouts += 16)
+            for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++)
+                for (int by_columns = 0; by_columns < 2; by_columns++) {
+                    const int64_t m = by_columns ? lengths[s] : 1, n = by_columns ? 1 : lengths[s];
+                    const int64_t first = m > 1 ? m / 2 : 0, left = n > 1 ? n / 2 : 0; /* of C, without a layer of its own */
+                    const hs_box own[] = {{.worker = 0, .height = m, .width = n, .length = 500},
+                                          {.worker = 2, .row = first, .col = left, .depth = 500, .height = m - first, .width = n - left, .length = K - 500},
+                                          {.worker = 1, .height = m > 1 ? first : m, .width = n > 1 ? left : n, .depth = 500, .length = K - 500}};
+                    const int32_t count = m * n > 1 ? 3 : 2;
+                    const hs_box shared[] = {{.height = m, .width = n, .length = 300}, {.depth = 300, .height = m, .width = n, .length = K - 300}};
+                    one_case(pool, dtype, m, n, K, layouts, 1, 2, NULL);
+                    one_case(pool, dtype, m, n, K, layouts, 1, 2, &(hs_run){.boxes = own, .box_count = count, .layered = 1});
+                    one_case(pool, dtype, m, n, K, layouts, 1, 0, &(hs_run){.boxes = shared, .box_count = 2, .cooperative = 1, .layered = 1});
+                }
+}
+
 static void layers_are_taken_over(hs_pool *pool)
 {
     enum { N = 64, K = 64 * 1024, BOXES = 64 };
@@ -366,6 +388,7 @@ int main(void)
     shared_boxes(pool);
     layered_boxes(pool);
     layers_of_the_whole(pool);
+    layers_of_one_line(pool);
     layers_are_taken_over(pool);
     layered_times(pool);
     refused_layers(pool);
