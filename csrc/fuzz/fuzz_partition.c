@@ -130,7 +130,9 @@ static void planners(bytes *in)
     case 0: groups = pick(in, 2) ? indices(in, p, p) : NULL;
         status = hs_partition_interval(p, areas, weights, aspect, order, groups, value(in, kind), cancel, plan, length, cost);
         break;
-    case 1: case 2: status = hs_partition_guillotine(p, areas, weights, aspect, method - 1, cancel, plan, length, cost); break;
+    case 1: case 2: /* pinwheels of many take too long here */
+        status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5, cancel, plan, length, cost);
+        break;
     case 3: status = hs_partition_around(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
     case 4: status = hs_partition_narrow(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
     default: weights = NULL, cancel = NULL, status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas, aspect, plan, length, cost); break;

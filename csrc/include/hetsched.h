@@ -51,9 +51,9 @@ const char *hs_version(void);
 hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan);
 
 /* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
- * with counts[i] > 0, these times rounded to double.
+ * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
  *   starts  [p] >= 0, finite
- * Time O(p log p) and O(p) for each of some 60 bisections; memory O(p). */
+ * Time O(p) for each of some 60 bisections, O(p log n) where starts swallow the chunks; no memory. */
 hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan);
 
 /* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
