@@ -259,7 +259,7 @@ static void wavefront(bytes *in)
         double last = 0.0;
         for (int64_t i = 0; i < rows; i++)
             for (int32_t j = 0; j < cols; j++) {
-                const int64_t at = i * cols + j, below = i + reach < rows - 1 ? i + reach : rows - 1;
+                const int64_t at = i * cols + j, below = reach < rows - 1 - i ? i + reach : rows - 1;
                 HOLDS(end[at] >= start[at] && start[at] >= 0.0);
                 if (i > 0) HOLDS(start[at] >= end[at - cols] * (1 - 1e-12));
                 if (j > 0) HOLDS(start[at] >= end[below * cols + j - 1] * (1 - 1e-12));

@@ -161,7 +161,8 @@ static void planners(bytes *in)
     uint64_t state = take(in);
     double improved = -1.0;
     const int32_t nodes = *length;
-    status = hs_partition_search(p, areas, weights, aspect, small(in, 60), pick(in, 2) * 0.001, cancel, plan, nodes, &state, &improved);
+    const int64_t evaluations = small(in, 60);
+    status = hs_partition_search(p, areas, weights, aspect, evaluations, pick(in, 2) * 0.001, cancel, plan, nodes, &state, &improved);
     HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED || (status == HS_ERROR_CANCELLED && cancel == &stop));
     if (!status && is_tame(kind)) {
         HOLDS(improved <= measured * (1 + 1e-9));
@@ -252,7 +253,8 @@ static void cuboids(bytes *in)
     const size_t nodes = p > 0 ? 2 * (size_t)p - 1 : 0;
     int32_t *tree = out(in, nodes * sizeof *tree), *length = out(in, sizeof *length), *best = out(in, nodes * sizeof *best), *size = out(in, sizeof *size);
     double *cost = out(in, sizeof *cost), *least = out(in, sizeof *least);
-    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, small(in, 4) - (take(in) == 255), take(in), tree, length, cost);
+    const int32_t tries = small(in, 5) - 1;
+    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in), tree, length, cost);
     planner_status(in, status, 0);
     if (!status) HOLDS(*length == 2 * count - 1), tree_boxes(in, p, volumes, tree, *length, is_tame(kind));
     const hs_status proof = hs_partition_cuboids_exact(p, volumes, faces, axes, best, size, least);

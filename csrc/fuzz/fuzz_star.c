@@ -145,8 +145,6 @@ static void cut(bytes *in)
     HOLDS(*count >= 0);
     hs_star_chunk *chunks = out(in, (size_t)*count * sizeof *chunks);
     HOLDS(hs_star_cut(&star, by_rows, shares, count, chunks) == HS_OK);
-    hs_star turned = star;
-    if (by_rows) turned.r = star.s, turned.s = star.r;
     if (small_enough(&star)) check_cover(&star, *count, chunks), run(in, &star, *count, chunks, HS_STAR_DEMAND, 0, NULL, 0);
 }
 
@@ -159,7 +157,8 @@ static void search(bytes *in)
     hs_star_share *shares = out(in, (size_t)star.p * sizeof *shares);
     double *makespan = out(in, sizeof *makespan);
     if (!small_enough(&star)) return;
-    const hs_status status = hs_star_search(&star, eager, take(in), small(in, 100) * 4, NULL, by_rows, shares, order, makespan);
+    const int64_t effort = 4 * small(in, 100);
+    const hs_status status = hs_star_search(&star, eager, take(in), effort, NULL, by_rows, shares, order, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
     if (status) return;
     int64_t count = -1;
@@ -178,6 +177,7 @@ static void exact(bytes *in)
     hs_star star = star_of(in, kind);
     if (!small_enough(&star)) return;
     if (star.s > 3) star.s = 3;
+    if (star.t < 0) star.t = 0;
     int64_t parts = 0;
     for (int32_t i = 0; i < star.p; i++) {
         const int64_t mu = hs_star_side(star.memory[i], HS_STAR_DOUBLE);
@@ -189,7 +189,9 @@ static void exact(bytes *in)
     hs_star_chunk *chunks = out(in, (size_t)most * sizeof *chunks);
     int32_t *served = out(in, (size_t)entries * sizeof *served);
     double *makespan = out(in, sizeof *makespan);
-    const hs_status status = hs_star_exact(&star, 50 * small(in, 100), pick(in, 4) ? INFINITY : wild(in), NULL, count, chunks, length, served, makespan);
+    const int64_t effort = 50 * small(in, 100);
+    const double limit = pick(in, 4) ? INFINITY : wild(in);
+    const hs_status status = hs_star_exact(&star, effort, limit, NULL, count, chunks, length, served, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE || status == HS_ERROR_UNSUPPORTED);
     if (status) return;
     HOLDS(*count >= 1 && *count <= most && *length >= 1 && *length <= entries);

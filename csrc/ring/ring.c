@@ -151,16 +151,19 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
         const bool balanced = time > most;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
         else {
-            for (bool dropped = !balanced; dropped;) {
+            /* Both T and what is paid are counted from the least that is paid: beside long messages little work is not lost. */
+            double least = INFINITY, left = 0.0, sum = 0.0;
+            for (size_t i = 0; i < p; i++)
+                if (member[i]) least = fmin(least, paid[i]);
+            for (bool dropped = true; dropped;) {
                 double all = 1.0, speed = 0.0;
                 for (size_t i = 0; i < p; i++)
-                    if (member[i]) all += paid[i] * x.speed[i], speed += x.speed[i];
-                time = all / speed, dropped = false;
+                    if (member[i]) all += (paid[i] - least) * x.speed[i], speed += x.speed[i];
+                left = all / speed, dropped = false;
                 for (size_t i = 0; i < p; i++)
-                    if (member[i] && paid[i] >= time) member[i] = false, dropped = true;
+                    if (member[i] && paid[i] - least >= left) member[i] = false, dropped = true;
             }
-            double sum = 0.0;
-            for (size_t i = 0; i < p; i++) shares[i] = member[i] ? (time - paid[i]) * x.speed[i] : 0.0, sum += shares[i];
+            for (size_t i = 0; i < p; i++) shares[i] = member[i] ? (left - (paid[i] - least)) * x.speed[i] : 0.0, sum += shares[i];
             for (size_t i = 0; i < p; i++) shares[i] /= sum;
             *makespan = (balanced ? time : most) * x.unit;
         }
