@@ -18,22 +18,23 @@ static double zones(bytes *in, int32_t p, const double *areas, const double *wei
 {
     next_call(in);
     int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
-    double *rects = out(in, 8 * (size_t)p * sizeof *rects), *cost = out(in, sizeof *cost), own[MOST_P] = {0}, total = 0.0, sum = 0.0;
+    double *rects = out(in, 8 * (size_t)p * sizeof *rects), *cost = out(in, sizeof *cost), own[MOST_P] = {0}, total = 0.0, sum = 0.0, least = INFINITY;
     const hs_status status = hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
     planner_status(in, status, 0);
     if (status) return -1.0;
     *most = 0.0;
-    for (int32_t i = 0; i < p; i++) total += areas[i];
+    for (int32_t i = 0; i < p; i++) total += areas[i], least = areas[i] > 0.0 ? fmin(least, areas[i]) : least;
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
     for (int32_t k = 0; k < *pieces; k++) {
         const double *a = rects + 4 * k;
         HOLDS(workers[k] >= 0 && workers[k] < p && areas[workers[k]] > 0.0);
-        for (int axis = 0; axis < 2; axis++) HOLDS(a[axis] >= -1e-12 && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + 1e-12);
+        const double beyond = least / total < 1e-290 ? 1.0 : 1e-12; /* sides of such small areas have few bits */
+        for (int axis = 0; axis < 2; axis++) HOLDS(a[axis] >= -beyond && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + beyond);
         own[workers[k]] += a[2] * a[3];
         for (int32_t q = 0; q < k; q++) {
             const double *b = rects + 4 * q;
             const double tall = fmin(a[0] + a[2], b[0] + b[2]) - fmax(a[0], b[0]), wide = fmin(a[1] + a[3], b[1] + b[3]) - fmax(a[1], b[1]);
-            HOLDS(!(tall > 1e-11 && wide > 1e-11));
+            HOLDS(!(tall > 10 * beyond && wide > 10 * beyond));
         }
         if (k && workers[k] == workers[k - 1]) continue;
         const double *b = k + 1 < *pieces && workers[k + 1] == workers[k] ? a + 4 : a;
