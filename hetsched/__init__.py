@@ -187,5 +187,9 @@ class _Package(ModuleType):
             value = getattr(value, name)
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """By name. Cloudpickle and dill do so with modules themselves, but only with those of no class of their own."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package

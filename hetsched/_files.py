@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+#: Errors of a disk, in which the system does not say which file it was.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file written beside `path` and renamed to it when the block ends; removed when the block fails.
 
-    Where path is a symbolic link, the file that it points to is replaced.
+    Where path is a symbolic link, the file that it points to is replaced. The permissions are those of the file that is
+    replaced; of a new file what the umask leaves.
     """
-    import tempfile
-
     target = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    mode = target.stat().st_mode & 0o7777 if target.exists() else None
+    name = target.parent / f".{os.urandom(16).hex()}.part"  # nobody else has that name
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     try:
-        with os.fdopen(handle, "w+b") as file:
+        # The system applies the umask: to ask for it is to change it for all threads.
+        with os.fdopen(os.open(name, flags, 0o666 if mode is None else 0o600), "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        os.chmod(name, mode)
+        if mode is not None:
+            os.chmod(name, mode)
         os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+    except BaseException as error:
+        name.unlink(missing_ok=True)
+        if isinstance(error, OSError) and (error.filename == name or error.filename is None and error.errno in _DISK):
+            error.filename = os.fspath(path)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -15,6 +15,8 @@ from ._linux import MOST_CPUS, natural, split_types
 from .cpus import Cache, Cpu
 
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficiency", "IntelLowPower": "efficiency"}
+#: Elements within each other, and objects of the same cpu: several times what there is on any machine.
+_DEEPEST, _MOST_OBJECTS = 256, 256
 _CACHE_TYPES = {"0": "unified", "1": "data", "2": "instruction"}
 
 
@@ -73,7 +75,10 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
     if not numbers or len(cpus) < len(numbers):
         raise ValueError("not every PU has its own os_index" if numbers else "it has no PU")
     everything = sum(1 << cpu for cpu in cpus)
-    found = [(e, _members(_bitmap(e.attributes.get("cpuset") or "0x0") & everything)) for e in elements]
+    cpusets = [_bitmap(e.attributes.get("cpuset") or "0x0") & everything for e in elements]
+    if sum(bits.bit_count() for bits in cpusets) > _MOST_OBJECTS * len(cpus):
+        raise ValueError("too many objects have the same cpus")
+    found = list(zip(elements, map(_members, cpusets), strict=True))
     machine = elements[0].attributes
     given = set(_members(_bitmap(machine.get("allowed_cpuset") or "0xf...f") & everything))
     allowed = sorted(given if mask is None else given.intersection(mask))
@@ -174,6 +179,8 @@ def _elements(data: bytes) -> list[_Element]:
     def start(tag: str, attributes: dict[str, str]) -> None:
         if not around and tag != "topology":
             raise ValueError(f"its root is <{tag[:40]}>, not <topology>")
+        if len(around) == _DEEPEST:
+            raise ValueError(f"there are more than {_DEEPEST} elements within each other")
         if tag == "info":
             around[-1].infos[attributes.get("name", "")] = attributes.get("value", "")
         element = _Element(attributes.get("type", "") if tag == "object" else tag, attributes, {})
@@ -208,7 +215,7 @@ def _bitmap(text: str) -> int:
 
 
 def _members(bits: int) -> tuple[int, ...]:
-    return tuple(i for i, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
+    return tuple(one.start() for one in re.finditer("1", f"{bits:b}"[::-1]))
 
 
 def _natural(values: dict[str, str], name: str) -> int | None:

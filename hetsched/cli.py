@@ -169,7 +169,13 @@ def _demo(given: argparse.Namespace) -> None:
 
 
 def _load(name: str, path: str) -> np.ndarray[Any, Any]:
+    from .files import npy_header
+
     try:
+        with open(path, "rb") as file:
+            if file.read(6) == b"\x93NUMPY":
+                file.seek(0)
+                npy_header(f"{name} ({path})", file)
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error

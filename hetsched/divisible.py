@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -115,14 +116,21 @@ def divisible_load(
     Returns
     -------
     DivisibleLoad
-        The shares are the best for its orders. "best" is optimal for up to 5 workers and where return_ratio is 0.
+        The shares are the best for its orders. "best" is optimal for up to 5 workers and where return_ratio is 0: no orders and
+        no shares take less than makespan * (1 - 1e-12), proven for each pair of orders; `optimal` says so.
+
+    Raises
+    ------
+    ValueError
+        Also where the makespan, a share, or the time of a worker for a unit of load is beyond the range of normal numbers.
 
     Notes
     -----
     Beaumont, Marchal, Robert, Scheduling divisible loads with return messages on heterogeneous master-worker platforms (2005):
     for given orders a linear program, which also says who is enrolled; for "fifo" and "lifo" these orders are the best of their
     kind. The best two orders can be neither, and no polynomial algorithm is known. Without results the cheapest links first is
-    optimal. The programs are solved in floating point.
+    optimal. The programs are solved in floating point; what is compared and claimed is computed from the shares, and from prices
+    of the dual programs, with all roundings counted.
 
     Examples
     --------
@@ -148,22 +156,26 @@ def divisible_load(
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     active = np.flatnonzero(np.isfinite(times))
     t, c = np.ascontiguousarray(times[active]), np.ascontiguousarray(costs[active])
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         back = ratio * c
-        alone = (t + c + back) * size
-    if not np.isfinite(alone).all():
+        alone = t + c + back
+    if not (np.isfinite(alone).all() and math.isfinite(float(alone.min()) * size)):
         raise ValueError("the makespan overflows: give times or the load in a larger unit")
     bound = _engine.divisible_bound(t, c, back)
     found = _found(t, c, back, bound, method)
-    shares = np.zeros(p)
-    shares[active] = found.shares * size
-    out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
     makespan = found.makespan * size
+    shares = np.zeros(p)
+    with np.errstate(under="ignore"):
+        shares[active] = found.shares * size
+    least = min(found.makespan, makespan, float(shares[active][found.shares > 0].min()))
+    if least < sys.float_info.min:
+        raise ValueError("the makespan or a share underflows: give times or the load in a smaller unit")
+    out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
     lower = min(bound * size, makespan)
     optimal = found.optimal or proven(found.makespan, bound)
     kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
     return DivisibleLoad(
-        method=method if len(active) > _PROVEN or method != "best" else "exact",
+        method="exact" if method == "best" and optimal and len(active) <= _PROVEN else method,
         lower_bound=makespan if optimal else lower,
         optimal=optimal,
         scope="all orders" if optimal else kind,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from mmap import ALLOCATIONGRANULARITY
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Matrix:
     path : str or None
         The file, without symbolic links.
     identity : dict
-        What tells it from others, for the journal.
+        What tells it from others beside its content, for the journal.
     nbytes, bytes_read : int
         Of the matrix; and so far.
     """
@@ -53,6 +53,7 @@ class Matrix:
     chunk: tuple[int, int] | None = None
     extra = 0
     path: str | None = None
+    _opened: tuple[int, ...] = ()
 
     def __init__(self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool) -> None:
         if len(stored) != 2:
@@ -87,13 +88,24 @@ class Matrix:
         raise NotImplementedError
 
     def unchanged(self) -> bool:
-        """Whether the file is the one that was opened."""
-        return self.path is None or _stamp(self.path) == {k: self.identity[k] for k in ("size", "mtime")}
+        """Whether the file is the one that was opened, and nobody has written to it."""
+        return self.path is None or _stamp(self.path) == self._opened
 
 
-def _stamp(path: str) -> dict[str, int]:
+def _stamp(path: str) -> tuple[int, ...]:
+    """Size and what changes with every change; tools set the time of modification back, that of the last change nobody can."""
     status = os.stat(path)
-    return {"size": status.st_size, "mtime": status.st_mtime_ns}
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+
+
+def checksum(data: Array, stop: Callable[[], bool]) -> int:
+    """zlib.crc32 of contiguous elements."""
+    memory, result = data.reshape(-1).view(np.uint8).data, 0
+    for at in range(0, len(memory), _STRETCH):
+        if stop():
+            raise InterruptedError
+        result = zlib.crc32(memory[at : at + _STRETCH], result)
+    return result
 
 
 class Raw(Matrix):
@@ -111,11 +123,11 @@ class Raw(Matrix):
     ) -> None:
         super().__init__(name, stored, dtype, transposed)
         self.path, self.offset = os.path.realpath(path), offset
-        stamp = _stamp(path)
+        self._opened = _stamp(path)
         needed = offset + math.prod(stored) * dtype.itemsize
-        if stamp["size"] < needed:
-            raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {stamp['size']}")
-        self.identity |= {"path": self.path, "offset": offset, "transposed": transposed, **stamp}
+        if self._opened[0] < needed:
+            raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {self._opened[0]}")
+        self.identity |= {"path": self.path, "offset": offset, "transposed": transposed}
         self.file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0))
 
     def close(self) -> None:
@@ -189,15 +201,8 @@ class Held(Matrix):
         super().__init__(name, self._array.shape, array.dtype, transposed)
         if path is not None:
             self.path = os.path.realpath(path)
-            self.identity |= {"path": self.path, **_stamp(path)}
-
-    def fingerprint(self) -> None:
-        """Add the content to the identity."""
-        rows = max(1, STAGE // max(1, self.length * self.dtype.itemsize))
-        result = 0
-        for line in range(0, self.lines, rows):
-            result = zlib.crc32(np.ascontiguousarray(self._array[line : line + rows]).data, result)
-        self.identity["content"] = result
+            self._opened = _stamp(path)
+            self.identity["path"] = self.path
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         block[...] = self._array[line : line + block.shape[0], at : at + block.shape[1]]
@@ -210,7 +215,8 @@ class Chunked(Matrix):
         super().__init__(name, dataset.shape, dtype, transposed)
         self._dataset = dataset
         self.path = os.path.realpath(path)
-        self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed, **_stamp(path)}
+        self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed}
+        self._opened = _stamp(path)
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
         cache = dataset.id.get_access_plist().get_chunk_cache()[1]
@@ -292,29 +298,44 @@ def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int
             if inner is not None:
                 raise ValueError(f"{name}: a .npy file holds one array without a name")
             file.seek(0)
-            try:
-                newer = np.lib.format.read_magic(file) != (1, 0)
-                header = np.lib.format.read_array_header_2_0 if newer else np.lib.format.read_array_header_1_0
-                shape, fortran, dtype = header(file)
-            except ValueError as error:
-                raise ValueError(f"{name} is not a complete .npy file: {error}") from error
-            if not all(0 <= length < 2**63 for length in shape):
-                raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
+            shape, fortran, dtype = npy_header(name, file)
             if dtype.hasobject:
                 raise TypeError(f"{name} has dtype {dtype}; numbers are needed")
             return _raw(name, shape[::-1] if fortran else shape, dtype, fortran, path, file.tell(), opened)
     if head.startswith(_HDF5) or _HDF5 in (head[512:520], head[:8]):
         matlab = Path(path).suffix.lower() == ".mat" or head.startswith(b"MATLAB 7.3")
         h5py = need("h5py", name)
-        with ExitStack() as here:
-            file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
-            matrix = _open_dataset(name, _dataset_of(name, file, inner), matlab, path, opened)
-            if isinstance(matrix, Chunked):
-                opened.push(here.pop_all())
-        return matrix
+        try:
+            with ExitStack() as here:
+                file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
+                matrix = _open_dataset(name, _dataset_of(name, file, inner), matlab, path, opened)
+                if isinstance(matrix, Chunked):
+                    opened.push(here.pop_all())
+            return matrix
+        except (OSError, RuntimeError, KeyError) as error:  # of HDF5, for what is broken
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise ValueError(f"{name} is not HDF5 that can be read: {error}") from error
     if head.startswith(b"MATLAB 5.0") or Path(path).suffix.lower() == ".mat":
         return _open_v5(name, path, inner, memory)
     raise ValueError(f"{name} is not a complete .npy file, nor HDF5 or .mat")
+
+
+def npy_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns are contiguous, and dtype of a .npy file, which is then at its first element."""
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"its version is {version[0]}.{version[1]}")
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = header(file)
+    except OSError:
+        raise
+    except Exception as error:  # whatever NumPy meets in a broken one: also IndexError, TokenError, MemoryError
+        raise ValueError(f"{name} is not a complete .npy file: {str(error) or type(error).__name__}") from error
+    if not all(type(length) is int and 0 <= length < 2**63 for length in shape):  # True is an int to NumPy
+        raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
+    return shape, fortran, dtype
 
 
 def need(module: str, name: str) -> Any:
@@ -347,8 +368,10 @@ def _dataset_of(name: str, file: Any, inner: str | None) -> Any:
 
 
 def _open_dataset(name: str, dataset: Any, matlab: bool, path: str, opened: ExitStack) -> Matrix:
-    if matlab and dataset.attrs.get("MATLAB_empty", 0):  # what is stored is the shape
-        return Held(name, np.zeros(tuple(int(n) for n in dataset[()].ravel())), path)
+    if dataset.shape is None:
+        raise ValueError(f"{name} has no elements, not even a shape")
+    if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:  # what is stored is the shape
+        return Held(name, np.zeros(_empty_shape(name, dataset)), path)
     fields = dataset.dtype.fields
     dtype = dataset.dtype
     if fields is not None and list(fields) == ["real", "imag"] and fields["real"][0] == fields["imag"][0]:
@@ -359,6 +382,13 @@ def _open_dataset(name: str, dataset: Any, matlab: bool, path: str, opened: Exit
     if offset is not None:
         return _raw(name, dataset.shape, dtype, matlab, path, offset, opened)
     return Chunked(name, dataset, dtype, matlab, path)
+
+
+def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
+    lengths = dataset[()].tolist() if dataset.dtype.kind in "ui" and dataset.shape == (2,) else []
+    if 0 not in lengths or not all(0 <= length < 2**40 for length in lengths):
+        raise ValueError(f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty matrix")
+    return tuple(lengths)
 
 
 def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
@@ -377,10 +407,17 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
     shape, kind = variables[variable]
     if kind not in ("double", "single", "logical") and not re.fullmatch(r"u?int\d+", kind):
         raise TypeError(f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed")
+    if len(shape) != 2 or min(shape) < 0:
+        raise ValueError(f"{name}: {variable} has shape {tuple(shape)}, a matrix has 2 dimensions")
     size = 2 * math.prod(shape) * {"double": 8, "single": 4, "logical": 1}.get(kind, 8)
     if size > memory:
         raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; save it with -v7.3")
-    array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
+    try:
+        array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
+    except Exception as error:
+        raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
+    if not isinstance(array, np.ndarray) or array.shape != tuple(shape):
+        raise ValueError(f"{name}: {variable} is not the full matrix of {shape[0]} x {shape[1]} that its header says")
     if kind == "single" and array.dtype.kind in "biu":
         array = array.astype(np.float32)
     matrix = Held(name, array, path)

@@ -1,4 +1,4 @@
-"""Which tiles of a file are done: an append-only record that survives being killed at any moment."""
+"""Which tiles of a file are done, and what they were made of: an append-only record that survives being killed at any moment."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import errno
 import fcntl
 import json
 import os
+import threading
 import zlib
 from typing import Any
+
+#: Checksums of blocks by matrix and number.
+Blocks = dict[tuple[str, int], int]
 
 
 class Journal:
     """The open journal of one output, locked against other processes.
 
-    The first line is empty braces, the second one says what is computed, each further one that a tile is done and the checksum
-    of its bytes. Every line ends with its own checksum, so that one that was cut short does not count.
+    The first line is empty braces, the second one says what is computed, each further one that a block of an input ("A", "B")
+    was read or a tile of the output ("C") is done: the matrix, the block's number and the checksum of its bytes. Every line
+    ends with its own checksum, so that one that was cut short does not count. Threads may add lines at the same time.
 
     Parameters
     ----------
@@ -32,6 +37,7 @@ class Journal:
 
     def __init__(self, path: str, output: str) -> None:
         self.path = path
+        self._adding = threading.Lock()
         while True:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666)
             try:
@@ -54,8 +60,8 @@ class Journal:
         first, end, _ = os.pread(self._file, len(_FIRST) + 1, 0).partition(b"\n")
         return first + end == _FIRST if end else _FIRST.startswith(first)
 
-    def read(self) -> tuple[dict[str, Any] | None, dict[int, int]]:
-        """The header, if there is one, and the checksums of the tiles done."""
+    def read(self) -> tuple[dict[str, Any] | None, Blocks]:
+        """The header, if there is one, and the blocks; of one that was added twice the later checksum."""
         with open(self.path, "rb") as file:
             content = file.read()
         if len(content) > len(_FIRST) and not content.endswith(b"\n"):
@@ -64,8 +70,8 @@ class Journal:
         headers = [line for line in lines if line.startswith(b"{")]
         if not headers:
             return None, {}
-        tiles = (line.split() for line in lines if not line.startswith(b"{"))
-        return json.loads(headers[-1]), {int(tile): int(checksum) for tile, checksum in tiles}
+        blocks = (line.decode().split() for line in lines if line[:1] in (b"A", b"B", b"C"))
+        return json.loads(headers[-1]), {(matrix, int(number)): int(checksum) for matrix, number, checksum in blocks}
 
     def start(self) -> None:
         """Forget what is there; what is then found beside the output is ours."""
@@ -78,16 +84,17 @@ class Journal:
         self._append(json.dumps(header, sort_keys=True).encode())
         os.fsync(self._file)
 
-    def add(self, tile: int, checksum: int) -> None:
-        """Record a tile that has been written."""
-        self._append(b"%d %d" % (tile, checksum))
+    def add(self, matrix: str, number: int, checksum: int) -> None:
+        """Record a block that has been read or written."""
+        self._append(f"{matrix} {number} {checksum}".encode())
 
     def _append(self, line: bytes) -> None:
         whole = _line(line)
-        written = os.write(self._file, whole)
-        if written < len(whole):  # a full disk; the rest would say so
-            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        with self._adding:
+            written = os.write(self._file, whole)
+            if written < len(whole):  # a full disk; the rest would say so
+                os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
 
     def remove(self) -> None:
         """The product is complete, or nothing has been begun."""

@@ -6,7 +6,6 @@ import errno
 import os
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from numpy.typing import DTypeLike
 from . import _engine
 from ._engine import Progress
 from ._linux import memory_room
-from .files import STAGE, Array, Held, Matrix, Raw, open_matrix
+from .files import STAGE, Array, Matrix, Raw, checksum, open_matrix
 from .files_output import Output, OutputFile, open_output
 from .files_plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
-from .journal import Journal
+from .journal import Blocks, Journal
 from .operands import scalar
 from .pool import Pool
 from .shared import shared_pool
@@ -43,7 +42,7 @@ class FilesProduct:
     flops : float
         Done by this call; with a resumed product less than the whole.
     bytes_read, bytes_written : int
-        By this call.
+        By this call; what a resumed product reads to know its inputs again is counted, too.
     tiles, resumed : int
         Tiles of C, and how many an earlier call had done.
     """
@@ -125,8 +124,16 @@ def matmul_files(
     Notes
     -----
     An interrupted product goes on where it was when it is called again with the same inputs: tiles whose checksums are right are
-    kept, and the tiling is that of the first call, provided that it fits into memory. If an input has changed (path, size, time
-    of change, shape or dtype), what was done is discarded.
+    kept, and the tiling is that of the first call, provided that it fits into memory. Inputs are known by their content: the
+    journal has a checksum of every block that was read, and the next call reads these blocks once more before it goes on. If one
+    of them is another now, or a path, shape or dtype, what was done is discarded. So a file that was touched, copied or restored
+    from a backup is the same as long as its content is, and one with another content that `cp -p`, `rsync -t` or `mv` put in its
+    place is not, whatever its times say.
+
+    A file that changes during a call is noticed at its end, by inode, size and times; then there is an OSError and no output.
+    Not noticed are: a change that is taken back before the next call, if the call that it happened in was stopped; writes
+    through a memory map that the system has not yet dated; arrays in memory that change during a call; and another block with
+    the same CRC-32 (one of 4e9).
 
     A file is read ahead on one thread and written behind on another while the pool multiplies. The system's cache of files is
     not counted as memory of this call.
@@ -185,6 +192,7 @@ class _Job:
         c_side = Side(self.dtype.itemsize, self.out.transposed, None, 0)
         self.problem = Problem((m, n, k), self.dtype, a_side, b_side, c_side, allowed, len(pool))
         self.plan = plan_tiles(self.problem)
+        self.known: Blocks = {}
         self._opened = opened
 
     # ---- where the last call stopped ----
@@ -195,9 +203,6 @@ class _Job:
         self.pool._live()  # not closed
         if not isinstance(self.out, OutputFile):
             return self._multiply(alpha, progress, self.out, None, set(), start)
-        for matrix in (self.a, self.b):
-            if isinstance(matrix, Held):
-                matrix.fingerprint()
         self.out.require_space()
         journal = Journal(self.out.journal, self.out.path)
         self._opened.callback(journal.close)
@@ -223,7 +228,7 @@ class _Job:
         assert isinstance(self.out, OutputFile)
         scale = [complex(alpha).real, complex(alpha).imag]
         sides = {"a": self.a.identity, "b": self.b.identity, "out": self.out.identity}
-        return {"version": 1, **sides, "dtype": self.dtype.str, "alpha": scale}
+        return {"version": 2, **sides, "dtype": self.dtype.str, "alpha": scale}
 
     def _begin(self, journal: Journal, alpha: complex) -> Raw:
         assert isinstance(self.out, OutputFile)
@@ -244,7 +249,7 @@ class _Job:
     def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
         """What an earlier call left of the same product, or None."""
         assert isinstance(self.out, OutputFile)
-        header, tiles = journal.read()
+        header, blocks = journal.read()
         if header is None and os.path.exists(self.out.partial):
             raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", self.out.partial)
         if header is None or header.get("product") != self._product(alpha) or not os.path.exists(self.out.partial):
@@ -262,11 +267,44 @@ class _Job:
                 return None
         except ValueError:  # cut short
             return None
-        self.plan = plan
+        began, self.plan = self.plan, plan
         stage = np.empty(STAGE, np.uint8)
-        return target, {tile for tile, known in tiles.items() if target.checksum(*self._block(tile), stage) == known}
+        if not self._same_inputs(blocks, stage):
+            self.plan = began
+            return None
+        self.known = blocks
+        tiles = {number: known for (matrix, number), known in blocks.items() if matrix == "C"}
+        done = {tile for tile, known in tiles.items() if target.checksum(*self._block(tile), stage) == known}
+        return target, {tile for tile in done if self._sources(tile) <= blocks.keys()}
+
+    def _same_inputs(self, blocks: Blocks, stage: Array) -> bool:
+        """Whether the blocks of A and B are those that earlier calls have read."""
+        (h, v), d = self.plan.tile, self.plan.depth
+        buffer = np.empty(max(h, v) * min(d, self.plan.shape[2]), self.dtype)
+        for (name, number), known in blocks.items():
+            if name != "C":
+                which, (place, chunk) = "AB".index(name), divmod(number, self.plan.grid[2])
+                rows, cols = self._input(which, place, chunk)
+                (self.a, self.b)[which].read(rows, cols, buffer, stage, lambda: False)
+                if checksum(buffer[: (rows[1] - rows[0]) * (cols[1] - cols[0])], lambda: False) != known:
+                    return False
+        return True
+
+    def _sources(self, tile: int) -> set[tuple[str, int]]:
+        """The blocks that a tile is made of, as in the journal."""
+        _, cols, chunks = self.plan.grid
+        places = zip("AB", divmod(tile, cols), strict=True)
+        return {(name, place * chunks + chunk) for name, place in places for chunk in range(chunks)}
 
     # ---- the product ----
+
+    def _input(self, which: int, place: int, chunk: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows and columns of a block of A (0) or B (1): the place of its tiles, and which chunk of the inner dimension."""
+        (m, n, k), (h, v), d = self.plan.shape, self.plan.tile, self.plan.depth
+        depth = (chunk * d, min(k, (chunk + 1) * d))
+        if which == 0:
+            return (place * h, min(m, (place + 1) * h)), depth
+        return depth, (place * v, min(n, (place + 1) * v))
 
     def _block(self, tile: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Rows and columns of C."""
@@ -371,8 +409,16 @@ class _Run:
         ]
 
     def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        started = []
+        try:
+            for thread in self._threads:
+                thread.start()
+                started.append(thread)
+        except BaseException:  # no memory for its stack
+            self._stop()
+            for thread in started:
+                thread.join()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for what is being written; after an error or Ctrl-C only until both threads have noticed."""
@@ -439,24 +485,27 @@ class _Run:
     def _read(self) -> None:
         """Bring the chunks of every update in order, each as soon as there is a buffer for it."""
         job, plan = self._job, self._job.plan
-        (_, cols, chunks), k = plan.grid, plan.shape[2]
+        rows, cols, chunks = plan.grid
         stage = np.empty(STAGE, np.uint8)
         stays = {"C": None, "A": 0, "B": 1}[plan.stationary]
         held: dict[int, tuple[Array, Array]] = {}
+        recorded = set(job.known)
+        journal = self._journal if rows * cols > 1 else None  # of a single tile nothing could be resumed
         for at, tile in enumerate(self._order):
             places = divmod(tile, cols)
             following = divmod(self._order[at + 1], cols) if at + 1 < len(self._order) else (-1, -1)
-            block = job._block(tile)
             for chunk in range(chunks):
-                depth = (chunk * plan.depth, min(k, (chunk + 1) * plan.depth))
                 views, give_back = [], []
                 for which, matrix in enumerate((job.a, job.b)):
                     if which == stays and chunk in held:
                         view, buffer = held.pop(chunk)
                     else:
                         buffer = self._take(which)
-                        rows, columns = (block[0], depth) if which == 0 else (depth, block[1])
-                        view = matrix.read(rows, columns, buffer, stage, self._stopped.is_set)
+                        view = matrix.read(*job._input(which, places[which], chunk), buffer, stage, self._stopped.is_set)
+                        source = "AB"[which], places[which] * chunks + chunk
+                        if journal is not None and source not in recorded:
+                            recorded.add(source)
+                            journal.add(*source, checksum(buffer[: view.size], self._stopped.is_set))
                     if which == stays and following[which] == places[which]:
                         held[chunk] = view, buffer
                     else:
@@ -473,5 +522,5 @@ class _Run:
             data = flat[: (rows[1] - rows[0]) * (cols[1] - cols[0])]
             self._target.write(rows, cols, data, self._stopped.is_set)
             if self._journal is not None:
-                self._journal.add(tile, zlib.crc32(data.data))
+                self._journal.add("C", tile, checksum(data, self._stopped.is_set))
             self._free[2].put(flat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -318,13 +319,31 @@ class Platform:
         import tomllib
 
         path = Path(path)
-        readers = {".json": json.loads, ".toml": tomllib.loads}
-        if path.suffix not in readers:
+        if path.suffix not in (".json", ".toml"):
             raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
         try:
-            return cls.from_dict(readers[path.suffix](path.read_text(encoding="utf-8")))
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".json":
+                return cls.from_dict(json.loads(text))
+            _no_long_keys(text)
+            return cls.from_dict(tomllib.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+#: What dots in TOML do not count in: strings (in a file that is cut short also without their end) and comments.
+_TOML_TEXT = re.compile(
+    r'''"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)|'{3}(?:[^']|'(?!''))*+(?:'{3}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+''',
+    re.S,
+)
+_MOST_PARTS = 16
+
+
+def _no_long_keys(text: str) -> None:
+    """Keys of a platform have one part; to read one of n parts takes tomllib n^2 steps."""
+    for run in re.split(r"[^\w\t .-]", _TOML_TEXT.sub("s", text)):
+        if run.count(".") > _MOST_PARTS:
+            raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
 
 
 def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:

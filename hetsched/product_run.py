@@ -79,14 +79,23 @@ def multiply(threads: _engine.Threads, workers: Workers, x: Operands, progress: 
 
 
 def _by_numpy(x: Operands) -> None:
+    """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow from the two scalars."""
     if x.alpha == 1 and x.beta == 0:
         np.matmul(x.a, x.b, out=x.c)
         return
-    product: Array = np.matmul(x.a, x.b)
-    product *= x.c.dtype.type(x.alpha)
-    if x.beta != 0:
-        product += x.c.dtype.type(x.beta) * x.c
-    x.c[...] = product
+    with np.errstate(all="ignore"):
+        alpha, beta = x.c.dtype.type(x.alpha), x.c.dtype.type(x.beta)
+        product: Array | None = None
+        if alpha != 0:
+            product = np.matmul(x.a, x.b)
+            product *= alpha
+        if beta == 0:
+            x.c[...] = 0 if product is None else product
+        elif product is None:
+            x.c[...] *= beta
+        else:
+            product += beta * x.c
+            x.c[...] = product
 
 
 # ---- by a plan ----------------------------------------------------------------------------------------------------

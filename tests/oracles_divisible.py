@@ -1,8 +1,9 @@
-"""Divisible loads by SciPy's linear programs over all orders. Nothing here uses hetsched."""
+"""Divisible loads by linear programs over all orders, of SciPy and in exact arithmetic. Nothing here uses hetsched."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -35,3 +36,60 @@ def makespans(times: Sequence[float], sends: Sequence[float], backs: Sequence[fl
         "fifo": best([(a, a) for a in orders]),
         "lifo": best([(a, a[::-1]) for a in orders]),
     }
+
+
+def most_exact(rows: list[list[Fraction]]) -> Fraction:
+    """The largest sum of x >= 0 with rows x <= 1, rows >= 0: the simplex method with Bland's rule, in exact arithmetic."""
+    n = len(rows[0])
+    table = [[*row, *(Fraction(int(k == r)) for k in range(len(rows))), Fraction(1)] for r, row in enumerate(rows)]
+    gain = [Fraction(1)] * n + [Fraction(0)] * (len(rows) + 1)
+    basic = [n + r for r in range(len(rows))]
+    while (column := next((c for c, g in enumerate(gain[:-1]) if g > 0), None)) is not None:
+        ratios = [(row[-1] / row[column], basic[r], r) for r, row in enumerate(table) if row[column] > 0]
+        pivot = min(ratios)[2]
+        table[pivot] = [x / table[pivot][column] for x in table[pivot]]
+        basic[pivot] = column
+        for r, row in enumerate(table):
+            if r != pivot and row[column]:
+                table[r] = [x - row[column] * y for x, y in zip(row, table[pivot], strict=True)]
+        gain = [x - gain[column] * y for x, y in zip(gain, table[pivot], strict=True)]
+    return -gain[-1]
+
+
+def exact_makespan(times: Sequence[float], sends: Sequence[float], backs: Sequence[float]) -> Fraction:
+    """The least makespan of a load of 1 over all pairs of orders, without a rounding."""
+    w, c, d = ([Fraction(float(x)) for x in given] for given in (times, sends, backs))
+    p = len(w)
+
+    def row(i: int, out: tuple, back: tuple) -> list[Fraction]:
+        before, after = out[: out.index(i) + 1], back[back.index(i) :]
+        return [c[j] * (j in before) + d[j] * (j in after) + w[j] * (i == j) for j in range(p)]
+
+    orders = list(permutations(range(p)))
+    bus = [a + b for a, b in zip(c, d, strict=True)]
+    return 1 / max(most_exact([bus, *(row(i, a, b) for i in range(p))]) for a in orders for b in orders)
+
+
+def exact_one_way(times: Sequence[float], sends: Sequence[float]) -> Fraction:
+    """The least makespan of a load of 1 whose results take no time: the cheapest links first, everyone busy to the end."""
+    most, left = Fraction(0), Fraction(1)
+    for c, w in sorted((Fraction(float(c)), Fraction(float(w))) for w, c in zip(times, sends, strict=True)):
+        most += left / (c + w)
+        left -= left / (c + w) * c
+    return 1 / most
+
+
+def replay(times: Sequence[float], sends: Sequence[float], backs: Sequence[float], shares: Sequence[float], out: Sequence[int],
+           back: Sequence[int]) -> Fraction:  # fmt: skip
+    """When the last result of these shares is back, everything as early as the orders allow; without a rounding."""
+    w, c, d, x = ([Fraction(float(v)) for v in given] for given in (times, sends, backs, shares))
+    ready, bus = {}, Fraction(0)
+    for i in out:
+        bus += x[i] * c[i]
+        ready[i] = bus + x[i] * w[i]
+    last = max(ready[i] for i in out if x[i])
+    for i in back:
+        if x[i] * d[i]:
+            bus = max(bus, ready[i]) + x[i] * d[i]
+            last = max(last, bus)
+    return last

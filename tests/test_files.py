@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -303,6 +304,98 @@ def test_bad_arguments(arguments, error, words):
     with pytest.raises(error, match=words):
         hs.matmul_files(np.ones((2, 2)), np.ones((2, 2)), "C.npy", **{"memory": MEMORY, **arguments})
     assert os.listdir(".") == []
+
+
+HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5)}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        *[("(4, 5)", shape) for shape in ("(True, 50)", "(4, False)", "(-4, 5)", f"({2**200}, 5)", "(4.0, 5)")],
+        *[("(4, 5)", shape) for shape in ("[4, 5]", "20", "None")],
+        *[("False", order) for order in ("0", "1", "None", "'False'")],
+        *[("'<f8'", descr) for descr in ("()", "5", "None", "''", "'<f1'", "b'<f8'", "[('a',)]", "[" * 90 + "]" * 90)],
+        (HEADER, "-" * 9000 + "1\n"), (HEADER, "(" * 5000 + "\n"), (HEADER, "[4, 5]\n"), (HEADER, "exit()\n"), (HEADER, "\0\n"),
+        (HEADER, ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_strange_npy_headers(old, new, version):
+    """Every field; in files and in products in memory of the command."""
+    from hetsched import cli
+
+    text = HEADER.replace(old, new).encode()
+    start = b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little")
+    Path("A.npy").write_bytes(start + text + bytes(4000))
+    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
+        hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
+    with pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
+        cli._load("A", "A.npy")
+    assert os.listdir(".") == ["A.npy"]
+
+
+@pytest.mark.parametrize("version", [(0, 0), (1, 1), (4, 0), (255, 255)])
+def test_unknown_npy_versions(version):
+    Path("A.npy").write_bytes(b"\x93NUMPY" + bytes(version) + len(HEADER).to_bytes(4, "little") + HEADER.encode() + bytes(160))
+    with pytest.raises(ValueError, match=f"its version is {version[0]}.{version[1]}"):
+        hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        [10**9, 10**9],
+        [1, 50],
+        [-1, 0],
+        [0, 2**62],
+        [0.0, 4.0],
+        [np.nan, 0],
+        [3, 0, 0],
+        0,
+        [b"a", b"b"],
+        [[0, 4]],
+        np.zeros(10**6),
+    ],
+    ids=lambda value: str(np.shape(value)),
+)
+def test_strange_empty_matrices(stored):
+    """MATLAB stores the shape of what is empty; as a matrix of zeros it could be of any size."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("A.mat", "w") as file:
+        file.create_dataset("A", data=stored).attrs["MATLAB_empty"] = np.uint8(1)
+    with pytest.raises(ValueError, match=r"^A \(A.mat:A\): MATLAB_empty says that it is empty, but"):
+        hs.matmul_files("A.mat:A", np.ones((4, 3)), "C.npy", memory=MEMORY)
+
+
+@pytest.mark.parametrize("case", ["cut short", "link to itself", "link to no file", "no shape"])
+def test_broken_hdf5(case):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("A.h5", "w") as file:
+        if case == "cut short":
+            file["A"] = np.ones((40, 50))
+        elif case == "link to itself":
+            file["A"] = h5py.SoftLink("/A")
+        elif case == "link to no file":
+            file["A"] = h5py.ExternalLink("none.h5", "/A")
+        else:
+            file["A"] = h5py.Empty("f8")
+    if case == "cut short":
+        os.truncate("A.h5", 5000)
+    with pytest.raises(ValueError, match=r"^A \(A.h5:/A\)"):
+        hs.matmul_files("A.h5:/A", np.ones((50, 3)), "C.npy", memory=MEMORY)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(-10, 5), (-4, -5), (7, 5), (0, 5), (2**31 - 1, 5)])
+def test_strange_shapes_of_old_mat_files(rows, columns):
+    scipy_io = pytest.importorskip("scipy.io")
+    scipy_io.savemat("A.mat", {"A": np.ones((4, 5))})
+    content = bytearray(Path("A.mat").read_bytes())
+    assert content[160:168] == np.array([4, 5], "<i4").tobytes()
+    content[160:168] = np.array([rows, columns], "<i4").tobytes()
+    Path("A.mat").write_bytes(content)
+    with pytest.raises(ValueError, match=r"^A \(A.mat\)"):
+        hs.matmul_files("A.mat", np.ones((5, 3)), "C.npy", memory=MEMORY)
 
 
 def test_imaginary_parts_are_not_lost():

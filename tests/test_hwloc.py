@@ -244,6 +244,20 @@ class TestBadFiles:
         with pytest.raises(ValueError, match="definitions of its own in its DOCTYPE"):
             read(tmp_path, text)
 
+    @pytest.mark.parametrize(("depth", "more"), [(300, ""), (100_000, "<")])
+    def test_deep(self, tmp_path, depth, more):
+        """Also where it is cut short; 20 elements within each other are well."""
+        group, end = '<object type="Group">', "</object>"
+        read(tmp_path, f'<topology version="2.0">{PU}{group * 20}{end * 20}</topology>')
+        with pytest.raises(ValueError, match="more than 256 elements within each other"):
+            read(tmp_path, f'<topology version="2.0">{PU}{group * depth}{end * depth}</topology>{more}')
+
+    def test_objects_of_all_cpus(self, tmp_path):
+        """What 400 KB would say is p times p cpus."""
+        units = "".join(f'<object type="PU" os_index="{i}" cpuset="0xf...f"/>' for i in range(8000))
+        with pytest.raises(ValueError, match="too many objects have the same cpus"):
+            read(tmp_path, f'<topology version="2.0"><object type="Machine" cpuset="0xf...f">{units}</object></topology>')
+
     def test_not_there(self, tmp_path):
         for name in ("node.xml", "tree"):
             with pytest.raises(FileNotFoundError, match=name):

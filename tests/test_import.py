@@ -1,6 +1,7 @@
 """What `import hetsched` loads, and what it leaves to first use: each test in a process of its own."""
 
 import ast
+import copy
 import inspect
 import json
 import pickle
@@ -17,10 +18,12 @@ SAME_NAME = ["cuboids", "lu_grid", "measure", "partition", "simulate", "topology
 SUBMODULES = [module.name for module in pkgutil.iter_modules(hs.__path__) if module.name not in SAME_NAME]
 
 
-def fresh(code):
+def fresh(code, *options):
     """What the code left in `result`, in a new interpreter where warnings are errors."""
     code = f"import json, sys, threading\n{code}\nprint(json.dumps(result))"
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", *options, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -125,6 +128,61 @@ def test_pickle(value):
     """A process that has not loaded anything of hetsched reads it."""
     code = f"import pickle; result = repr(pickle.loads({pickle.dumps(value)!r})).split(' at ')[0]"
     assert fresh(code) == repr(value).split(" at ")[0]
+
+
+def test_the_package_is_pickled_by_its_name():
+    """As cloudpickle does with plain modules; a copy of what refers to it refers to the same."""
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert fresh(f"import pickle; result = pickle.loads({pickle.dumps(hs, protocol)!r}).__name__") == "hetsched"
+    kept = copy.deepcopy({"module": hs, "plan": hs.distribute(9, [1.0, 2.0])})
+    assert kept["module"] is copy.copy(hs) is hs
+    assert kept["plan"].counts.tolist() == [6, 3]
+
+
+#: A function that uses the package, a function of it, a module of it and a closure over it, as users write them in scripts.
+USES = """
+import hetsched as hs
+import hetsched.partition
+def make(package):
+    def inner(n):
+        return package.distribute(n, [1.0, 2.0]).counts.tolist()
+    return inner
+inner, star = make(hs), hs.Platform.star([3, 5, 8])
+def use(n):
+    module = hetsched.allocate.__name__
+    return [inner(n), hs.distribute(n, star).counts.tolist(), hs.partition.__name__, module]
+want = [[6, 3], hs.distribute(9, [3, 5, 8]).counts.tolist(), "partition", "hetsched.allocate"]
+"""
+
+
+@pytest.mark.parametrize("library", ["cloudpickle", "joblib.externals.cloudpickle"])
+def test_functions_that_use_the_package_are_sent(library):
+    """By value, to a process that has not loaded anything of hetsched."""
+    pytest.importorskip(library)
+    sent, want = fresh(f"from {library} import dumps\n{USES}\nresult = [dumps(use, protocol=4).hex(), want]")
+    assert fresh(f"from {library} import loads; result = loads(bytes.fromhex({sent!r}))(9)") == want
+
+
+def test_workers_of_joblib():
+    pytest.importorskip("joblib")
+    end = "from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown()"
+    code = f"from joblib import Parallel, delayed\n{USES}\ndone = Parallel(2)(delayed(use)(n) for n in (9, 9, 9))\n{end}"
+    assert fresh(f"{code}\nresult = [done, [want] * 3]", "-W", "ignore")[0] == fresh(f"{USES}\nresult = [want] * 3")
+
+
+def test_spawned_processes(tmp_path):
+    """Of a script that has the package, a plan and a platform among what it sends."""
+    script = tmp_path / "script.py"
+    body = "    with get_context('spawn').Pool(1) as pool:\n        done = pool.map(use, [(9, hs, star, hs.lu_grid)])"
+    script.write_text(
+        f"import json\nfrom multiprocessing import get_context\nimport hetsched as hs\nstar = hs.Platform.star([3, 5, 8])\n"
+        f"def use(given):\n    n, package, platform, function = given\n"
+        f"    return package.distribute(n, platform).counts.tolist(), package is hs, function is hs.lu_grid\n"
+        f"if __name__ == '__main__':\n{body}\n    print(json.dumps(done))\n"
+    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == [[hs.distribute(9, [3, 5, 8]).counts.tolist(), True, True]]
 
 
 def test_help():

@@ -176,10 +176,63 @@ def test_nan_and_inf_propagate(pool):
     assert np.isfinite(np.delete(np.delete(C, 3, 0), 8, 1)).all()
 
 
-def test_alpha_zero_ignores_operands(pool):
-    A = np.full((9, 9), np.nan)
-    C = np.ones((9, 9))
-    assert (pool.matmul(A, A, out=C, alpha=0.0, beta=2.0) == 2.0).all()
+@pytest.fixture(params=["engine", "NumPy"])
+def way(request, monkeypatch):
+    """Small products go to the engine in these tests, else to NumPy: the rules are the same."""
+    if request.param == "NumPy":
+        monkeypatch.setattr(hetsched.product_run, "SMALL", 10**9)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestScalars:
+    """As BLAS has them: alpha times the product, not times an operand."""
+
+    @pytest.mark.parametrize("n", [1, 9, 70])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_alpha_zero_does_not_read_the_operands(self, kernel, pool, dtype, n, bad):
+        A = np.full((n, n), bad, dtype)
+        assert (pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=0, beta=2) == 2).all()
+        assert (pool.matmul(A, A, alpha=0) == 0).all()
+        assert (pool.matmul(np.ones((n, n), dtype), A, alpha=-0.0) == 0).all()
+
+    @pytest.mark.parametrize("n", [1, 9, 70])
+    def test_beta_zero_does_not_read_out(self, kernel, pool, dtype, n):
+        A = np.ones((n, n), dtype)
+        for bad in (np.nan, np.inf):
+            assert (pool.matmul(A, A, out=np.full((n, n), bad, dtype), alpha=2, beta=0) == 2 * n).all()
+
+    @pytest.mark.parametrize("n", [1, 9, 70])
+    def test_scalars_that_are_no_numbers(self, kernel, pool, dtype, n):
+        A = np.ones((n, n), dtype)
+        assert np.isnan(pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=np.nan, beta=1)).all()
+        assert np.isnan(pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=1, beta=np.nan)).all()
+        assert np.isnan(pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=0, beta=np.nan)).all()
+        assert np.isinf(pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=np.inf, beta=1)).all()
+        assert np.isinf(pool.matmul(A, A, out=np.ones((n, n), dtype), alpha=1, beta=np.inf)).all()
+
+    @pytest.mark.parametrize("turned", [False, True])
+    @pytest.mark.parametrize("unit", [1, 1j])
+    def test_what_only_the_product_can_bear(self, kernel, pool, dtype, turned, unit):
+        """alpha A would underflow or overflow, alpha (A B) does neither."""
+        if unit == 1j and np.dtype(dtype).kind != "c":
+            return
+        double = np.finfo(dtype).dtype == np.float64
+        for tiny, alpha in ((1e-290, 1e-30), (1e-200, 1e200)) if double else ((1e-36, 1e-10), (1e-30, 1e30)):
+            A, B = np.full((65, 40), tiny, dtype), np.full((40, 70), 1 / tiny / 40, dtype)
+            for X, Y in ((A, B), (B.T, A.T)):
+                out = np.empty((X.shape[0], Y.shape[1]), dtype, order="F" if turned else "C")
+                product = pool.matmul(X, Y, out=out, alpha=alpha * unit)
+                np.testing.assert_allclose(product, np.full(out.shape, alpha * unit, dtype), rtol=1e-5)
+
+    def test_scalars_of_another_type_are_rounded_first(self, kernel, pool, dtype):
+        """A float32 product with alpha = 1e-60 is one with alpha = 0, as in sgemm."""
+        A = np.full((9, 9), np.nan, dtype)
+        single = np.finfo(dtype).dtype == np.float32
+        product = pool.matmul(A, A, out=np.ones((9, 9), dtype), alpha=1e-60, beta=1)
+        assert (product == 1).all() if single else np.isnan(product).all()
+        product = pool.matmul(np.ones_like(A), np.ones_like(A), out=A, beta=1e-60)
+        assert (product == 9).all() if single else np.isnan(product).all()
 
 
 @pytest.mark.parametrize("plain", [True, False])

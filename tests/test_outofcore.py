@@ -5,6 +5,7 @@ import errno
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -288,7 +289,7 @@ def test_less_memory_is_refused(pair, monkeypatch):
     finish(memory, want)
 
 
-@pytest.mark.parametrize("change", ["input", "time", "dtype", "alpha", "no partial", "short partial"])
+@pytest.mark.parametrize("change", ["input", "dtype", "alpha", "no partial", "short partial", "old journal"])
 def test_other_products_begin_anew(pair, monkeypatch, change):
     want, memory = pair
     reporting(monkeypatch)
@@ -297,17 +298,128 @@ def test_other_products_begin_anew(pair, monkeypatch, change):
     if change == "input":
         np.save("A.npy", 2 * np.load("A.npy"))
         want = 2 * want
-    elif change == "time":
-        os.utime("B.npy")
     elif change == "dtype":
         options = {"dtype": np.float32}
     elif change == "alpha":
         options, want = {"alpha": 3}, 3 * want
     elif change == "no partial":
         os.unlink("C.npy.partial")
-    else:
+    elif change == "short partial":
         os.truncate("C.npy.partial", 500)
+    else:  # its lines of tiles were "5 12345"
+        lines = [line.rpartition(b" ")[0] for line in Path("C.npy.journal").read_bytes().splitlines()]
+        older = [line.replace(b'"version": 2', b'"version": 1').removeprefix(b"C ") for line in lines if line[:1] not in b"AB"]
+        Path("C.npy.journal").write_bytes(b"".join(b"%s %08x\n" % (line, zlib.crc32(line)) for line in older))
     assert finish(memory, want, **options).resumed == 0
+
+
+def save_input(A, kind):
+    """A in a file, and its path."""
+    if kind == "npy":
+        np.save("A.npy", A)
+        return "A.npy"
+    if kind == "mat":
+        pytest.importorskip("scipy.io").savemat("A.mat", {"A": A})
+        return "A.mat"
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("A.h5", "w", track_order=False) as file:
+        file.create_dataset("A", data=A, chunks=(16, 16))
+    return "A.h5"
+
+
+REPLACED = {
+    "cp -p": lambda path: shutil.copy2("new", path),  # the same inode
+    "rsync -t": lambda path: os.replace(shutil.copy2("new", ".A.tmp"), path),
+    "mv": lambda path: os.replace("new", path),
+    "in place": lambda path: Path(path).write_bytes(Path("new").read_bytes()),
+}
+
+
+def stop_when_one_is_done(_):
+    if b"\nC " in Path("C.npy.journal").read_bytes():
+        raise Stop
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "mat"])
+@pytest.mark.parametrize("how", REPLACED)
+def test_replaced_inputs_are_noticed(pair, monkeypatch, how, kind):
+    """Of the same size, and the times say nothing; one row is another, or all."""
+    reporting(monkeypatch)
+    A, B = np.load("A.npy"), np.load("B.npy")
+    for rows in (slice(0, 1), slice(None)):
+        changed = A.copy()
+        changed[rows] += 1
+        os.rename(save_input(changed, kind), "new")
+        path = save_input(A, kind)
+        status = os.stat(path)
+        memory = 8000 + (least(A, "B.npy") + 2 * A.nbytes if kind == "mat" else least(path, "B.npy"))
+        with pytest.raises(Stop):
+            hs.matmul_files(path, "B.npy", "C.npy", memory=memory, progress=stop_when_one_is_done)
+        assert os.stat("new").st_size == status.st_size
+        os.utime("new", ns=(status.st_atime_ns, status.st_mtime_ns))
+        REPLACED[how](path)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        done = hs.matmul_files(path, "B.npy", "C.npy", memory=memory)
+        np.testing.assert_array_equal(np.load("C.npy"), changed @ B)
+        assert done.resumed == 0
+
+
+@pytest.mark.parametrize("how", ["touched", "restored", "chmod", "linked", "not yet read"])
+def test_inputs_of_the_same_content_are_the_same(pair, monkeypatch, how):
+    """As far as they have been read."""
+    want, memory = pair
+    reporting(monkeypatch)
+    begin(memory)
+    if how == "touched":
+        os.utime("B.npy")
+    elif how == "restored":
+        for name in ("A.npy", "B.npy"):
+            shutil.copy(name, "copy")
+            os.replace("copy", name)
+    elif how == "chmod":
+        os.chmod("A.npy", 0o400)
+    elif how == "linked":
+        os.link("A.npy", "backup")
+        os.unlink("backup")
+    else:
+        A = np.load("A.npy")
+        A[-1] += 1
+        np.save("A.npy", A)
+        want = A @ np.load("B.npy")
+    assert finish(memory, want).resumed > 0
+
+
+@pytest.mark.parametrize("matrix", [b"A", b"B"])
+def test_tiles_of_unknown_origin_do_not_count(pair, monkeypatch, matrix):
+    """Where the journal does not say what they were made of."""
+    want, memory = pair
+    reporting(monkeypatch)
+    begin(memory)
+    lines = Path("C.npy.journal").read_bytes().splitlines(keepends=True)
+    Path("C.npy.journal").write_bytes(b"".join(line for line in lines if not line.startswith(matrix)))
+    assert finish(memory, want).resumed == 0
+
+
+def test_the_journal_says_what_tiles_are_made_of(pair, monkeypatch):
+    """Before it says that they are done; of each block once, also over two calls."""
+    want, memory = pair
+    reporting(monkeypatch)
+    begin(memory)
+    seen = []
+    add = Journal.add
+    monkeypatch.setattr(Journal, "add", lambda self, *block: (seen.append(block[:2]), add(self, *block)))
+    journal = Path("C.npy.journal").read_text().splitlines()[2:]
+    done = finish(memory, want)
+    rows, cols, chunks = done.plan.grid
+    before = [(line.split()[0], int(line.split()[1])) for line in journal]
+    blocks = [*before, *seen]
+    assert len(set(blocks)) == len(blocks) == rows * chunks + cols * chunks + rows * cols
+    for matrix, tile in blocks:
+        if matrix == "C":
+            i, j = divmod(tile, cols)
+            for chunk in range(chunks):
+                assert blocks.index(("A", i * chunks + chunk)) < blocks.index(("C", tile))
+                assert blocks.index(("B", j * chunks + chunk)) < blocks.index(("C", tile))
 
 
 def test_damaged_tiles_are_computed_again(pair, monkeypatch):
@@ -420,11 +532,29 @@ def test_input_changed_meanwhile(pair):
     assert not os.path.exists("C.npy")
 
 
+@pytest.mark.parametrize("how", REPLACED)
+def test_input_replaced_meanwhile(pair, how):
+    """With the times of the old one."""
+    _, memory = pair
+    status = os.stat("A.npy")
+    shutil.copy2("A.npy", "new")
+
+    def replace(_):
+        if os.path.exists("new"):
+            REPLACED[how]("A.npy")
+            os.utime("A.npy", ns=(status.st_atime_ns, status.st_mtime_ns))
+            Path("new").unlink(missing_ok=True)
+
+    with pytest.raises(OSError, match="A .* was changed while it was read; the product is not written"):
+        hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory, progress=replace)
+    assert not os.path.exists("C.npy")
+
+
 @pytest.mark.parametrize("function", ["pwrite", "write"])
 def test_disk_full_in_the_middle(pair, monkeypatch, function):
     """What is done is kept, of the tiles as of the journal."""
     want, memory = pair
-    true, left = getattr(os, function), [40]
+    true, left = getattr(os, function), [80]
 
     def full(*arguments):
         left[0] -= 1
@@ -491,19 +621,19 @@ def test_journal(tmp_path):
     journal.start()
     assert journal.read() == ({}, {})
     journal.describe({"x": 1})
-    journal.add(3, 12345)
-    journal.add(4, 0)
-    assert journal.read() == ({"x": 1}, {3: 12345, 4: 0})
+    journal.add("A", 3, 12345)
+    journal.add("C", 3, 0)
+    assert journal.read() == ({"x": 1}, {("A", 3): 12345, ("C", 3): 0})
     content = Path("j").read_bytes()
     for end in range(len(content)):  # killed at any byte
         Path("k").write_bytes(content[:end])
         other = Journal("k", "C")
         header, tiles = other.read()
         assert header in (None, {}, {"x": 1})
-        assert set(tiles.items()) <= {(3, 12345), (4, 0)}
+        assert set(tiles.items()) <= {(("A", 3), 12345), (("C", 3), 0)}
         if header:
-            other.add(5, zlib.crc32(b""))
-            assert other.read()[1][5] == 0
+            other.add("B", 5, zlib.crc32(b""))
+            assert other.read()[1]["B", 5] == 0
         other.close()
     journal.start()
     journal.describe({"y": 2})
@@ -560,7 +690,7 @@ def test_interrupted_command():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 20
     while time.monotonic() < limit and process.poll() is None:
-        if os.path.exists("C.npy.journal") and Path("C.npy.journal").read_bytes().count(b"\n") > 2:
+        if os.path.exists("C.npy.journal") and b"\nC " in Path("C.npy.journal").read_bytes():
             process.send_signal(signal.SIGINT)
             break
         time.sleep(0.002)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import stat
+import subprocess
+import sys
 import tomllib
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
@@ -532,6 +535,47 @@ def test_workers_that_are_no_tables(tmp_path, entries):
         Platform.load(written(tmp_path, ".json", json.dumps({"worker": entries})))
 
 
+DOTS = ".".join("a" * 50_000)
+WORKER = "[[worker]]\ncycle_time = 1.0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DOTS} = 1\n{WORKER}", f"{WORKER}{DOTS} = 1\n", f"[{DOTS}]\n", f"[[ {DOTS} ]]\n", f"x = {{{DOTS} = 1}}\n",
+        DOTS.replace(".", " . ") + " = 1", DOTS.replace("a", '"#"') + " = 1", DOTS.replace("a", "'a'") + "= 1",
+        'name = """ " \\""" x"""\n' + f"{DOTS} = 1\n", f"name = ''' ' '''\n{DOTS} = 1\n",
+    ],
+)  # fmt: skip
+def test_keys_of_many_parts(tmp_path, text):
+    """Read as they are, each of them takes tomllib a minute."""
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    program = f"import hetsched as hs; hs.Platform.load({str(path)!r})"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    assert f"ValueError: {path}: a key has 50000 parts" in run.stderr
+
+
+def test_dots_that_are_no_keys(tmp_path):
+    """In numbers, strings and comments, however many."""
+    path = tmp_path / "p.toml"
+    path.write_text(f'# {DOTS} "\n{WORKER}name = "{DOTS}\\"#"\n{WORKER}name = \'{DOTS}"\'\n')
+    assert Platform.load(path).names == (f'{DOTS}"#', f'{DOTS}"')
+    p = 40
+    links = np.full((p, p), 1.5)
+    np.fill_diagonal(links, 0.0)
+    Platform.complete([1.5] * p, links).save(path)
+    assert Platform.load(path) == Platform.complete([1.5] * p, links)
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".json", "["), (".json", '{"a":'), (".toml", "a = ["), (".toml", "a = {b = [")])
+def test_deep_nesting(tmp_path, suffix, text):
+    path = tmp_path / f"p{suffix}"
+    path.write_text(text[:-1] + text[-1] * 50_000 if text[-1] == "[" else text * 50_000)
+    with pytest.raises(ValueError, match=f"p{suffix}: "):
+        Platform.load(path)
+
+
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -539,15 +583,18 @@ def refuse(*_args, **_kwargs):
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
-@pytest.mark.parametrize("before", [None, "the old content"])
+@pytest.mark.parametrize(
+    ("call", "before"),
+    [("fsync", None), ("replace", None), *[(call, "the old content") for call in ("fsync", "replace", "chmod")]],
+)
 def test_failed_writes_leave_what_was_there(tmp_path, suffix, monkeypatch, call, before):
     path = tmp_path / f"p{suffix}"
     if before is not None:
         path.write_text(before)
     monkeypatch.setattr(os, call, refuse)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match="No space left on device") as caught:
         Platform.star([1, 2]).save(path)
+    assert caught.value.filename == str(path)
     assert [f.name for f in tmp_path.iterdir()] == ([] if before is None else [path.name])
     assert before is None or path.read_text() == before
 
@@ -590,6 +637,47 @@ def test_where_nothing_can_be_written(tmp_path, suffix):
     with pytest.raises(OSError, match="[Dd]irectory"):
         Platform.star([1]).save(tmp_path / f"folder{suffix}")
     assert [f.name for f in tmp_path.iterdir()] == [f"folder{suffix}"]
+
+
+def test_the_umask_is_not_touched(tmp_path, suffix, monkeypatch):
+    """Not for a moment: it is the process's, and other threads make files."""
+    monkeypatch.setattr(os, "umask", refuse)
+    Platform.star([1]).save(tmp_path / f"p{suffix}")
+    Platform.star([2]).save(tmp_path / f"p{suffix}")
+
+
+SAVES = {
+    "platform": "hs.Platform.star(range(1, 9999)).save(path)",
+    "csv": "trace.to_csv(path)",
+    "json": "trace.to_chrome(path)",
+    "paje": "trace.to_paje(path)",
+    "measurement": "hs.measure.__globals__['_write'](pathlib.Path(path), ['x' * 99999])",
+}
+
+
+@pytest.mark.parametrize("before", [None, "the old content"])
+@pytest.mark.parametrize("kind", SAVES)
+def test_a_full_disk_leaves_what_was_there(tmp_path, kind, before):
+    """In a process whose files may not be larger than 4 KB: the system itself refuses to write more."""
+    path = tmp_path / "saved.toml"
+    if before is not None:
+        path.write_text(before)
+    code = f"""
+import pathlib, resource, sys
+import hetsched as hs
+trace = hs.Trace.from_steps([(0, "compute", i, i + 0.5, "x" * 99) for i in range(99)], ["P0"], kind="real", speeds=[1.0])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+path = sys.argv[1]
+try:
+    {SAVES[kind]}
+except OSError as error:
+    print(error.errno, error.filename)
+"""
+    run = subprocess.run([sys.executable, "-X", "dev", "-c", code, path], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == ("" if kind == "measurement" else f"{errno.EFBIG} {path}\n")  # a cache may be lost
+    assert [f.name for f in tmp_path.iterdir()] == ([] if before is None else [path.name])
+    assert before is None or path.read_text() == before
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002, 0o000])

@@ -303,13 +303,14 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
     x.arrival = malloc((size_t)rows * sizeof *x.arrival);
     hs_status status = list && x.counts && x.panel && x.chunk && x.load && x.arrival ? HS_OK : HS_ERROR_MEMORY;
     int32_t chunks = 0;
+    double least = INFINITY;
     if (!status) {
         int64_t count = 0;
         for (int64_t b = from; b <= to; b++) {
             list[count++] = (candidate){.period = (int32_t)b};
             if (cols % b) list[count++] = (candidate){.period = (int32_t)b, .redistributed = 1};
         }
-        status = best_of(&x, list, count, &best, makespan);
+        status = best_of(&x, list, count, &best, &least);
     }
     if (!status) status = lay_panels(&x, &best, &chunks);
     if (!status) {
@@ -317,6 +318,7 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
             for (int32_t j = 0; j < x.chunk[c].width; j++) owner[x.chunk[c].first + j] = x.chunk[c].worker;
         *chosen = best.period;
         *redistributed = best.redistributed;
+        *makespan = least;
     }
     free(list), free(x.counts), free(x.panel), free(x.chunk), free(x.load), free(x.arrival);
     return status;

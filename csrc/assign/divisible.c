@@ -1,3 +1,5 @@
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,31 +11,45 @@
 
 enum { MOST_PROVEN = 5 };
 
-/* Per unit of load, in a unit of time in which the fastest worker alone needs 1. */
+static const double NEGLIGIBLE = 1e-14; /* of a load of 1, of a share, of a pivot: all are of the order of 1 */
+
+/* Each worker counts in a unit of load of its own, the power of two that it does alone in time (1/2, 1] or so, and time is in such a
+ * unit that the fastest worker does too: scaling by powers of two loses no bit, and all entries of the programs are in [0, 1]. What is
+ * lost below 2^-1074 changes no makespan by a rounding. */
 typedef struct {
     int32_t p;
-    double unit;
-    double *cycle, *send, *back; /* [p] each, in one block that starts at cycle */
+    int unit; /* of time, as a power of two */
+    double *cycle, *send, *back; /* [p] each, in one block that starts at cycle: per own unit of load */
+    double *gain;                /* [p] an own unit in units of load, <= 1 */
 } star;
+
+static bool is_cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
 
 static hs_status load(int32_t p, const double *cycle_times, const double *sends, const double *receives, star *x)
 {
-    double unit = INFINITY;
+    int unit = INT_MAX, own;
     if (p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         double alone = cycle_times[i] + sends[i] + receives[i];
         if (!(cycle_times[i] > 0.0) || !(sends[i] >= 0.0) || !(receives[i] >= 0.0) || isinf(alone)) return HS_ERROR_VALUE;
-        unit = fmin(unit, alone);
+        frexp(alone, &own);
+        if (own < unit) unit = own;
     }
-    *x = (star){.p = p, .unit = unit, .cycle = malloc(3 * (size_t)p * sizeof(double))};
+    *x = (star){.p = p, .unit = unit, .cycle = malloc(4 * (size_t)p * sizeof(double))};
     if (!x->cycle) return HS_ERROR_MEMORY;
-    x->send = x->cycle + p, x->back = x->send + p;
+    x->send = x->cycle + p, x->back = x->send + p, x->gain = x->back + p;
     for (int32_t i = 0; i < p; i++) {
-        x->cycle[i] = fmin(cycle_times[i] / unit, 0x1p300);
-        x->send[i] = fmin(sends[i] / unit, 0x1p300), x->back[i] = fmin(receives[i] / unit, 0x1p300);
+        frexp(cycle_times[i] + sends[i] + receives[i], &own);
+        x->cycle[i] = ldexp(cycle_times[i], -own), x->send[i] = ldexp(sends[i], -own), x->back[i] = ldexp(receives[i], -own);
+        x->gain[i] = ldexp(1.0, unit - own);
     }
     return HS_OK;
 }
+
+static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
+
+/* A load that counts as the same: the roundings and what is negligible of p workers, less than 1e-12 of it for five. */
+static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
 
 static bool is_order(int32_t p, const int32_t *order, char *seen)
 {
@@ -50,8 +66,12 @@ static bool is_order(int32_t p, const int32_t *order, char *seen)
 typedef struct {
     int32_t p;
     double *rows;    /* [(p + 2) * (p + 1)]: a row per constraint, its right hand side last; then the objective */
+    double *price;   /* [p + 1] of the time of each constraint: the dual */
+    double *ends;    /* [p] */
     int32_t *basic;  /* [p + 1] the variable of each row: the share of a worker below p, slack from p on */
     int32_t *others; /* [p] those of the columns */
+    char *is_basic;  /* [2 p + 1] */
+    const int *cancel;
 } tableau;
 
 static void fill(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t)
@@ -62,11 +82,11 @@ static void fill(const star *x, const int32_t *send_order, const int32_t *receiv
         double *row = t->rows + (size_t)a * (size_t)width;
         for (int32_t d = 0; send_order[d] != a; d++) row[send_order[d]] += x->send[send_order[d]];
         for (int32_t d = p - 1; receive_order[d] != a; d--) row[receive_order[d]] += x->back[receive_order[d]];
-        row[a] += x->send[a] + x->cycle[a] + x->back[a];
+        row[a] += alone(x, a);
         row[p] = 1.0;
     }
     double *bus = t->rows + (size_t)p * (size_t)width, *gain = bus + width;
-    for (int32_t i = 0; i < p; i++) bus[i] = x->send[i] + x->back[i], gain[i] = 1.0, t->others[i] = i;
+    for (int32_t i = 0; i < p; i++) bus[i] = x->send[i] + x->back[i], gain[i] = x->gain[i], t->others[i] = i;
     bus[p] = 1.0;
     for (int32_t r = 0; r <= p; r++) t->basic[r] = p + r;
 }
@@ -87,51 +107,52 @@ static void pivot(tableau *t, int32_t row, int32_t column)
     t->basic[row] = t->others[column], t->others[column] = kept;
 }
 
-/* The simplex method from no load at all: the column of the largest gain, after many pivots the first one (Bland), which cannot
- * cycle. Returns the load; shares sum to it. */
-static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t, double *shares)
+/* The same basis, computed afresh: the largest pivots first, which keeps the rounding small however the simplex method came here. */
+static void refresh(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t)
 {
-    int32_t p = x->p, width = p + 1;
-    const double *gain = t->rows + (size_t)(p + 1) * (size_t)width;
+    int32_t p = t->p, width = p + 1, pivots = 0;
+    memset(t->is_basic, 0, 2 * (size_t)p + 1);
+    for (int32_t r = 0; r <= p; r++) t->is_basic[t->basic[r]] = 1, pivots += t->basic[r] < p;
     fill(x, send_order, receive_order, t);
-    for (int32_t round = 0; round < 100 + 50 * p; round++) {
+    for (; pivots > 0 && !is_cancelled(t->cancel); pivots--) {
+        int32_t row = -1, column = -1;
+        double largest = 0.0;
+        for (int32_t r = 0; r <= p; r++)
+            for (int32_t c = 0; c < p && !t->is_basic[t->basic[r]]; c++) {
+                double size = fabs(t->rows[(size_t)r * (size_t)width + (size_t)c]);
+                if (t->is_basic[t->others[c]] && size > largest) largest = size, row = r, column = c;
+            }
+        if (row < 0) return;
+        pivot(t, row, column);
+    }
+}
+
+/* The simplex method: the column of the largest gain, after many pivots the first one (Bland), which cannot cycle in exact
+ * arithmetic. */
+static void improve(tableau *t)
+{
+    int32_t p = t->p, width = p + 1;
+    const double *gain = t->rows + (size_t)(p + 1) * (size_t)width;
+    for (int32_t round = 0; round < 100 + 50 * p && !is_cancelled(t->cancel); round++) {
         int32_t column = -1, row = -1;
         for (int32_t c = 0; c < p; c++) {
-            if (gain[c] <= 1e-13) continue;
+            if (gain[c] <= NEGLIGIBLE) continue;
             if (column < 0 || (round < 10 * p ? gain[c] > gain[column] : t->others[c] < t->others[column])) column = c;
         }
         if (column < 0) break;
         double least = INFINITY;
         for (int32_t r = 0; r <= p; r++) {
             const double *line = t->rows + (size_t)r * (size_t)width;
-            if (line[column] <= 1e-14) continue;
+            if (line[column] <= NEGLIGIBLE) continue;
             double ratio = fmax(line[p], 0.0) / line[column];
             if (ratio < least || (ratio == least && t->basic[r] < t->basic[row])) least = ratio, row = r;
         }
         if (row < 0) break;
         pivot(t, row, column);
     }
-    double sum = 0.0;
-    memset(shares, 0, (size_t)p * sizeof *shares);
-    for (int32_t r = 0; r <= p; r++)
-        if (t->basic[r] < p) shares[t->basic[r]] = fmax(t->rows[(size_t)r * (size_t)width + (size_t)p], 0.0);
-    for (int32_t i = 0; i < p; i++) {
-        if (shares[i] < 1e-13) shares[i] = 0.0;
-        sum += shares[i];
-    }
-    return sum;
 }
 
-static hs_status allocate(int32_t p, tableau *t)
-{
-    *t = (tableau){.p = p, .rows = malloc((size_t)(p + 2) * (size_t)(p + 1) * sizeof *t->rows),
-                   .basic = malloc((2 * (size_t)p + 1) * sizeof *t->basic)};
-    if (!t->rows || !t->basic) return HS_ERROR_MEMORY;
-    t->others = t->basic + p + 1;
-    return HS_OK;
-}
-
-/* When the work of shares with sum 1 ends, everything as early as the orders allow. */
+/* When the work of these shares ends, everything as early as the orders allow. */
 static double ends(const star *x, const double *shares, const int32_t *send_order, const int32_t *receive_order, double *ready)
 {
     double bus = 0.0, last = 0.0;
@@ -151,19 +172,94 @@ static double ends(const star *x, const double *shares, const int32_t *send_orde
     return last;
 }
 
+/* The load that the tableau's shares do in time 1, by what they are, not by what the tableau says of them: all sums are of terms of
+ * one sign, so p roundings. */
+static double done(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t, double *shares)
+{
+    double sum = 0.0;
+    memset(shares, 0, (size_t)x->p * sizeof *shares);
+    for (int32_t r = 0; r <= x->p; r++) {
+        double share = t->rows[(size_t)r * (size_t)(x->p + 1) + (size_t)x->p];
+        if (t->basic[r] < x->p && share > NEGLIGIBLE) shares[t->basic[r]] = share;
+    }
+    for (int32_t i = 0; i < x->p; i++) sum += shares[i] * x->gain[i];
+    return sum > 0.0 ? sum / ends(x, shares, send_order, receive_order, t->ends) : 0.0;
+}
+
+/* No shares do more in time 1 with these orders, whatever the prices >= 0 are (weak duality): a unit of load of worker i takes time
+ * worth of the constraints at these prices; what it gains beyond that counts in full, as its share is at most 1 / alone. The error
+ * of the prices has no part in it, and all sums are of terms of one sign; `safe` covers their roundings. */
+static double most_at_prices(const star *x, const int32_t *send_order, const int32_t *receive_order, const tableau *t, double *worth)
+{
+    int32_t p = x->p;
+    double safe = 1 + (p + 10) * 0x1p-51, after = t->price[p], sum = t->price[p], beyond = 0.0;
+    for (int32_t d = p - 1; d >= 0; d--) { /* rows of those served at the same time or later hold a worker's message out */
+        int32_t i = send_order[d];
+        after += t->price[i], sum += t->price[i];
+        worth[i] = after * x->send[i] + t->price[i] * x->cycle[i];
+    }
+    after = t->price[p];
+    for (int32_t d = 0; d < p; d++) {
+        int32_t i = receive_order[d];
+        after += t->price[i];
+        worth[i] += after * x->back[i];
+        if (worth[i] < x->gain[i]) beyond += (x->gain[i] - worth[i]) / alone(x, i);
+    }
+    return (sum + beyond) * safe;
+}
+
+static void take_prices(tableau *t)
+{
+    const double *gain = t->rows + (size_t)(t->p + 1) * (size_t)(t->p + 1);
+    memset(t->price, 0, ((size_t)t->p + 1) * sizeof *t->price);
+    for (int32_t c = 0; c < t->p; c++)
+        if (t->others[c] >= t->p) t->price[t->others[c] - t->p] = fmax(-gain[c], 0.0);
+}
+
+/* The load of the best shares found, and in *most what no shares exceed: as long as the two differ, and one of them matters to a
+ * search that knows orders for the load `known`, the tableau is computed afresh. */
+static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order, double known, tableau *t, double *shares,
+                    double *most)
+{
+    double best = 0.0, *tried = t->ends + x->p, *worth = tried + x->p;
+    *most = INFINITY;
+    fill(x, send_order, receive_order, t);
+    for (int32_t attempt = 0; attempt < 4 && !is_cancelled(t->cancel); attempt++) {
+        if (attempt > 0) refresh(x, send_order, receive_order, t);
+        improve(t);
+        double found = done(x, send_order, receive_order, t, tried);
+        if (found > best) best = found, memcpy(shares, tried, (size_t)x->p * sizeof *shares);
+        take_prices(t);
+        *most = fmin(*most, most_at_prices(x, send_order, receive_order, t, worth));
+        if (*most <= equal(x->p, fmax(best, known))) break;
+    }
+    return best;
+}
+
+static hs_status allocate(int32_t p, const int *cancel, tableau *t)
+{
+    size_t size = (size_t)p;
+    *t = (tableau){.p = p, .rows = malloc((size + 2) * (size + 1) * sizeof *t->rows), .price = malloc((4 * size + 1) * sizeof *t->price),
+                   .basic = malloc((2 * size + 1) * sizeof *t->basic), .is_basic = malloc(2 * size + 1), .cancel = cancel};
+    if (!t->rows || !t->price || !t->basic || !t->is_basic) return HS_ERROR_MEMORY;
+    t->ends = t->price + p + 1, t->others = t->basic + p + 1;
+    return HS_OK;
+}
+
 /* ---- orders ---- */
 
 typedef struct {
     const star *x;
     tableau *t;
     double *shares; /* [p] */
+    double most;    /* no shares for the orders tried last do more */
     int64_t work;
 } searcher;
 
-static double loaded(searcher *s, const int32_t *out, const int32_t *in)
+static double loaded(searcher *s, const int32_t *out, const int32_t *in, double known)
 {
     s->work--;
-    return solve(s->x, out, in, s->t, s->shares);
+    return solve(s->x, out, in, known, s->t, s->shares, &s->most);
 }
 
 static void shift(int32_t *order, int32_t from, int32_t to)
@@ -185,9 +281,9 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
             for (int32_t a = 0; a < p; a++)
                 for (int32_t b = 0; b < p; b++) {
                     if (a == b || a == b + 1) continue; /* the exchange of neighbours is tried from the left one */
-                    if (s->work <= 0) return most;
+                    if (s->work <= 0 || is_cancelled(s->t->cancel)) return most;
                     shift(order, a, b);
-                    double found = loaded(s, out, in);
+                    double found = loaded(s, out, in, most);
                     if (found > most * (1 + 1e-12)) most = found, improved = true;
                     else shift(order, b, a);
                 }
@@ -208,25 +304,35 @@ static bool next_order(int32_t *order, int32_t p)
     return true;
 }
 
-/* All pairs of orders. */
-static void enumerate(searcher *s, int32_t *out, int32_t *in, double most, double enough)
+/* All pairs of orders; the prices of the pair before often show that the next one is no better, without a program. Returns whether it
+ * is proven that no pair is: each one's bound is met by the load found. */
+static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
     int32_t p = s->x->p, a[MOST_PROVEN], b[MOST_PROVEN];
+    double bound = 0.0, worth[MOST_PROVEN];
     for (int32_t i = 0; i < p; i++) a[i] = i;
     do {
         for (int32_t i = 0; i < p; i++) b[i] = i;
         do {
-            double found = loaded(s, a, b);
-            if (found <= most * (1 + 1e-13)) continue;
-            most = found;
-            memcpy(out, a, (size_t)p * sizeof *a), memcpy(in, b, (size_t)p * sizeof *b);
+            if (is_cancelled(s->t->cancel)) return false;
+            double here = most_at_prices(s->x, a, b, s->t, worth);
+            if (here > equal(p, most)) {
+                double found = loaded(s, a, b, most);
+                here = fmin(here, s->most);
+                if (found > most * (1 + 1e-13)) {
+                    most = found;
+                    memcpy(out, a, (size_t)p * sizeof *a), memcpy(in, b, (size_t)p * sizeof *b);
+                }
+            }
+            bound = fmax(bound, here);
         } while (most < enough && next_order(b, p));
     } while (most < enough && next_order(a, p));
+    return most >= enough || bound <= equal(p, most);
 }
 
 hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends, const double *receives, int64_t work,
-                              uint64_t seed, double enough, int32_t *send_order, int32_t *receive_order, double *shares,
-                              double *makespan, int *optimal)
+                              uint64_t seed, double enough, const int *cancel, int32_t *send_order, int32_t *receive_order,
+                              double *shares, double *makespan, int *optimal)
 {
     star x;
     if (!(enough >= 0.0) || work < 0) return HS_ERROR_VALUE;
@@ -234,37 +340,55 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     if (status != HS_OK) return status;
     tableau t = {0};
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
-    double *own = malloc(2 * (size_t)p * sizeof *own);
+    double *own = malloc((size_t)p * sizeof *own);
     char *seen = malloc((size_t)p);
-    status = orders && own && seen ? allocate(p, &t) : HS_ERROR_MEMORY;
+    status = orders && own && seen ? allocate(p, cancel, &t) : HS_ERROR_MEMORY;
     if (status == HS_OK && (!is_order(p, send_order, seen) || !is_order(p, receive_order, seen))) status = HS_ERROR_VALUE;
     if (status == HS_OK) {
         int32_t *out = orders, *in = out + p, *now[2] = {in + p, in + 2 * p};
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
         memcpy(out, send_order, (size_t)p * sizeof *out), memcpy(in, receive_order, (size_t)p * sizeof *in);
-        double most = loaded(&s, out, in), goal = enough > 0.0 ? x.unit / enough * (1 - 1e-13) : INFINITY;
-        *optimal = work > 0 && p <= MOST_PROVEN;
-        if (*optimal) enumerate(&s, out, in, most, goal);
-        else if (work > 0) most = descend(&s, out, in, most, goal);
-        while (!*optimal && s.work > 0 && most < goal && p > 1) {
+        double most = loaded(&s, out, in, 0.0), goal = enough > 0.0 ? ldexp(1 / enough, x.unit) * (1 - 1e-13) : INFINITY;
+        bool proves = work > 0 && p <= MOST_PROVEN, proven = proves && enumerate(&s, out, in, most, goal);
+        if (work > 0 && !proves) most = descend(&s, out, in, most, goal);
+        while (!proves && s.work > 0 && most < goal && p > 1 && !is_cancelled(cancel)) {
             memcpy(now[0], out, 2 * (size_t)p * sizeof *out);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t from = (int32_t)hs__random_below(&seed, p);
                 shift(now[hs__random_below(&seed, 2)], from, (int32_t)hs__random_below(&seed, p));
             }
-            double found = descend(&s, now[0], now[1], loaded(&s, now[0], now[1]), goal);
+            double found = descend(&s, now[0], now[1], loaded(&s, now[0], now[1], most), goal);
             if (found > most * (1 + 1e-12)) most = found, memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
         }
-        most = solve(&x, out, in, &t, own);
-        for (int32_t i = 0; i < p; i++) shares[i] = own[i] / most;
-        *makespan = ends(&x, shares, out, in, own + p) * x.unit;
-        memcpy(send_order, out, (size_t)p * sizeof *out), memcpy(receive_order, in, (size_t)p * sizeof *in);
+        most = loaded(&s, out, in, 0.0);
+        if (is_cancelled(cancel)) status = HS_ERROR_CANCELLED;
+        else {
+            double sum = 0.0;
+            for (int32_t i = 0; i < p; i++) sum += own[i] * x.gain[i];
+            for (int32_t i = 0; i < p; i++) shares[i] = own[i] * x.gain[i] / sum;
+            *makespan = ldexp(1 / most, x.unit), *optimal = proven;
+            memcpy(send_order, out, (size_t)p * sizeof *out), memcpy(receive_order, in, (size_t)p * sizeof *in);
+        }
     }
-    free(x.cycle), free(orders), free(own), free(seen), free(t.rows), free(t.basic);
+    free(x.cycle), free(orders), free(own), free(seen), free(t.rows), free(t.price), free(t.basic), free(t.is_basic);
     return status;
 }
 
 /* ---- bound ---- */
+
+/* The workers that matter to a bound, in one unit of load. Those left out are more than 2^300 times slower than the fastest: they
+ * do less than a rounding. */
+static void in_one_unit(star *x)
+{
+    int32_t q = 0;
+    for (int32_t i = 0; i < x->p; i++) {
+        double gain = x->gain[i];
+        if (gain < 0x1p-300) continue;
+        x->cycle[q] = x->cycle[i] / gain, x->send[q] = x->send[i] / gain, x->back[q] = x->back[i] / gain;
+        x->gain[q++] = 1.0;
+    }
+    x->p = q;
+}
 
 static int by_key(const void *a, const void *b)
 {
@@ -272,7 +396,8 @@ static int by_key(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] > y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* The most load in time 1 if only some messages wait for others; the cheapest of these come first. */
+/* The most load in time 1 if only some messages wait for others; the cheapest of these come first. An error in what is left shrinks
+ * with it, so the roundings of p workers add up to p roundings of the load. */
 static double most_relaxed(const star *x, int way, double *keys)
 {
     for (int32_t i = 0; i < x->p; i++) {
@@ -283,59 +408,69 @@ static double most_relaxed(const star *x, int way, double *keys)
     double most = 0.0, left = 1.0;
     for (int32_t d = 0; d < x->p; d++) {
         int32_t i = (int32_t)keys[2 * d + 1];
-        double alone = x->send[i] + x->cycle[i] + x->back[i];
-        double share = way < 2 ? left / alone : fmin(1.0 / alone, keys[2 * d] > 0.0 ? left / keys[2 * d] : INFINITY);
+        double own = alone(x, i), share = way < 2 ? left / own : fmin(1.0 / own, keys[2 * d] > 0.0 ? left / keys[2 * d] : INFINITY);
         most += share, left = fmax(left - share * keys[2 * d], 0.0);
     }
     return most;
 }
 
-/* Each worker's constraint, times its share: whatever the orders, of two workers at least the cheaper message comes before the other's
- * work, so makespan >= sum_i alone_i a_i^2 + sum_{i<j} (min(send_i, send_j) + min(back_i, back_j)) a_i a_j, convex in the shares a.
- * Its minimum over all shares is approached by moving load between two workers; every tangent is a bound. */
-static double least_product(const star *x, double *share, double *slope)
+static double product(const star *x, int32_t i, int32_t j)
 {
-    int32_t p = x->p;
-    double best = 0.0;
-    for (int32_t i = 0; i < p; i++) share[i] = 1.0 / p, slope[i] = 0.0;
-    for (int32_t i = 0; i < p; i++)
-        for (int32_t j = 0; j < p; j++)
-            slope[i] += share[j] * (fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]) + (i == j ? 2 * x->cycle[i] + x->send[i] + x->back[i] : 0.0));
-    for (int32_t round = 0; round < 100 + 20 * p; round++) {
-        int32_t low = 0, high = -1;
-        double value = 0.0;
-        for (int32_t i = 0; i < p; i++) {
-            value += share[i] * slope[i] / 2;
-            if (slope[i] < slope[low]) low = i;
-            if (share[i] > 0.0 && (high < 0 || slope[i] > slope[high])) high = i;
-        }
-        best = fmax(best, slope[low] - value);
-        double fall = slope[high] - slope[low];
-        if (fall <= 1e-9 * value) break;
-        double both = fmin(x->send[low], x->send[high]) + fmin(x->back[low], x->back[high]);
-        double curve = x->send[low] + x->cycle[low] + x->back[low] + x->send[high] + x->cycle[high] + x->back[high] - both;
-        double step = fmin(share[high], fall / (2 * curve));
-        share[low] += step, share[high] = step < share[high] ? share[high] - step : 0.0;
-        for (int32_t i = 0; i < p; i++) {
-            slope[i] += step * (fmin(x->send[i], x->send[low]) + fmin(x->back[i], x->back[low]));
-            slope[i] -= step * (fmin(x->send[i], x->send[high]) + fmin(x->back[i], x->back[high]));
-        }
-        slope[low] += step * (2 * x->cycle[low] + x->send[low] + x->back[low]);
-        slope[high] -= step * (2 * x->cycle[high] + x->send[high] + x->back[high]);
-    }
-    return best * (1 - 1e-12);
+    return i == j ? 2 * x->cycle[i] + 2 * x->send[i] + 2 * x->back[i] : fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]);
 }
 
-hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, double *bound)
+/* Each worker's constraint, times its share: whatever the orders, of two workers at least the cheaper message comes before the other's
+ * work, so makespan >= f(a) = sum_i alone_i a_i^2 + sum_{i<j} (min(send_i, send_j) + min(back_i, back_j)) a_i a_j, convex in the
+ * shares a. Its minimum over all shares is approached by moving load between two workers; every tangent is a bound: f(b) >=
+ * sum_i slope_i b_i - f(a) for any a, also one that does not sum to 1. Moves leave errors in the slopes as large as the roundings of
+ * the largest: only slopes computed afresh, from terms of one sign, make a bound. */
+static double least_product(const star *x, const int *cancel, double *share, double *slope)
+{
+    int32_t p = x->p;
+    double best = 0.0, sum = 0.0, error = (p + 10) * 0x1p-51;
+    for (int32_t i = 0; i < p; i++) sum += 1 / alone(x, i);
+    for (int32_t i = 0; i < p; i++) share[i] = 1 / alone(x, i) / sum;
+    for (int32_t left = 100 + 20 * p, before = left + 1; left < before && !is_cancelled(cancel);) {
+        double value = 0.0, least = INFINITY;
+        for (int32_t i = 0; i < p && !is_cancelled(cancel); i++) {
+            slope[i] = 0.0;
+            for (int32_t j = 0; j < p; j++) slope[i] += share[j] * product(x, i, j);
+            value += share[i] * slope[i] / 2, least = fmin(least, slope[i]);
+        }
+        best = fmax(best, least * (1 - error) - value * (1 + error));
+        before = left;
+        for (int32_t move = 0; move < 20 + p / 2 && left > 0 && !is_cancelled(cancel); move++, left--) {
+            int32_t low = 0, high = -1;
+            for (int32_t i = 0; i < p; i++) {
+                if (slope[i] < slope[low]) low = i;
+                if (share[i] > 0.0 && (high < 0 || slope[i] > slope[high])) high = i;
+            }
+            double fall = slope[high] - slope[low];
+            if (fall <= 1e-9 * value) break;
+            double curve = alone(x, low) + alone(x, high) - product(x, low, high), step = fmin(share[high], fall / (2 * curve));
+            share[low] += step, share[high] = step < share[high] ? share[high] - step : 0.0;
+            for (int32_t i = 0; i < p; i++) slope[i] += step * (product(x, i, low) - product(x, i, high));
+        }
+    }
+    return best;
+}
+
+hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
+                             double *bound)
 {
     star x;
     hs_status status = load(p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     double *work = malloc(2 * (size_t)p * sizeof *work);
     if (!work) return free(x.cycle), HS_ERROR_MEMORY;
-    double best = least_product(&x, work, work + p);
-    for (int way = 0; way < 3; way++) best = fmax(best, (1 - 1e-15 * p) / most_relaxed(&x, way, work));
-    *bound = x.unit * best;
+    in_one_unit(&x);
+    double best = least_product(&x, cancel, work, work + p);
+    for (int way = 0; way < 3; way++) best = fmax(best, (1 - 1e-15 * (p + 1)) / most_relaxed(&x, way, work));
+    if (is_cancelled(cancel)) status = HS_ERROR_CANCELLED;
+    else {
+        *bound = ldexp(best, x.unit);
+        if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0); /* the only scaling that rounds */
+    }
     free(x.cycle), free(work);
-    return HS_OK;
+    return status;
 }

@@ -39,6 +39,7 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->a_row_stride = p->a_row_stride, x->a_col_stride = p->a_col_stride;
     x->b_row_stride = p->b_row_stride, x->b_col_stride = p->b_col_stride;
     x->c_row_stride = p->c_row_stride, x->c_col_stride = p->c_col_stride;
+    x->alpha[0] = p->alpha[0], x->alpha[1] = complex ? p->alpha[1] : 0.0;
     x->beta[0] = box->depth ? 1.0 : p->beta[0];
     x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
 
@@ -54,13 +55,13 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
         x->b_row_stride = acs, x->b_col_stride = ars;
         swap_strides(&x->c_row_stride, &x->c_col_stride);
     }
-    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side. */
+    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
     int64_t fast = blocking->prefers_rows ? x->c_col_stride : x->c_row_stride;
-    x->general = complex && fast != 1;
+    x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
 
     hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
-    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, {1.0, 0.0}};
-    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, {p->alpha[0], complex ? p->alpha[1] : 0.0}};
+    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, 0};
+    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0};
 
     const int c = 1 + complex;
     x->depth = even_parts(x->k, blocking->depth / c, 4);
@@ -106,7 +107,8 @@ size_t hs__block_bytes(const hs__panel_product *x)
 void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2])
 {
     const int complex = dtype >> 1;
-    const double re = beta[0], im = complex ? beta[1] : 0.0;
+    const int rounds = !(dtype & 1);
+    const double re = rounds ? (float)beta[0] : beta[0], im = !complex ? 0.0 : rounds ? (float)beta[1] : beta[1];
     const int clears = re == 0.0 && im == 0.0;
     if (re == 1.0 && im == 0.0) return;
     for (int64_t i = 0; i < rows; i++)
@@ -125,28 +127,34 @@ void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t ori
         }
 }
 
-/* A complex micro-tile of a C without unit stride: computed aside, then added. */
+/* z <- alpha product + z, or without the old z. Where alpha is real nothing is multiplied by its imaginary zero. */
+#define ADD_COMPLEX(REAL)                                                                                                                 \
+    static void add_complex_##REAL(const hs__panel_product *x, const REAL *product, int accumulate, REAL *z)                               \
+    {                                                                                                                                      \
+        const REAL re = (REAL)x->alpha[0], im = (REAL)x->alpha[1], u = product[0], v = product[1];                                         \
+        z[0] = (accumulate ? z[0] : 0) + (im != 0 ? re * u - im * v : re * u);                                                             \
+        z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                                                             \
+    }
+ADD_COMPLEX(float)
+ADD_COMPLEX(double)
+
+/* A complex micro-tile, computed aside, then added to C by any strides and with any alpha. */
 static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64_t k, const void *a, const void *b, int accumulate,
                          char *c, void *tile, const void *a_next, const void *b_next)
 {
     const int type = x->pack_a.real_type;
     const int64_t across = x->kernel->prefers_rows ? n : m, fast = 2 * across;
-    const double zero = 0.0; /* all bits zero: also a float */
-    if (x->kernel->prefers_rows) x->kernel->run(m, 2 * n, k, a, b, &zero, tile, fast, 1, a_next, b_next);
-    else x->kernel->run(2 * m, n, k, a, b, &zero, tile, 1, fast, a_next, b_next);
+    const double zero = 0.0, one = 1.0; /* all bits zero: also a float */
+    const float one_f = 1.0f;
+    const void *alpha = type ? (const void *)&one : (const void *)&one_f;
+    if (x->kernel->prefers_rows) x->kernel->run(m, 2 * n, k, alpha, a, b, &zero, tile, fast, 1, a_next, b_next);
+    else x->kernel->run(2 * m, n, k, alpha, a, b, &zero, tile, 1, fast, a_next, b_next);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             int64_t from = x->kernel->prefers_rows ? i * fast + 2 * j : j * fast + 2 * i;
             char *to = c + (ptrdiff_t)x->element * (i * x->c_row_stride + j * x->c_col_stride);
-            for (int part = 0; part < 2; part++) {
-                if (type) {
-                    double *z = (double *)to + part;
-                    *z = (accumulate ? *z : 0.0) + ((double *)tile)[from + part];
-                } else {
-                    float *z = (float *)to + part;
-                    *z = (accumulate ? *z : 0.0f) + ((float *)tile)[from + part];
-                }
-            }
+            if (type) add_complex_double(x, (double *)tile + from, accumulate, (double *)to);
+            else add_complex_float(x, (float *)tile + from, accumulate, (float *)to);
         }
 }
 
@@ -169,14 +177,15 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     }
 
     double beta = panel->level ? 1.0 : x->beta[0];
-    int first = panel->level == 0, aside = x->beta[1] != 0 || (x->general && x->beta[0] != 0 && x->beta[0] != 1.0);
-    if (first && aside) { /* the kernels take a real beta */
+    const int first = panel->level == 0, aside = x->beta[1] != 0 || isnan(beta) || (x->general && beta != 0 && beta != 1.0);
+    if (first && aside) { /* the kernels take a real beta that is a number */
         const ptrdiff_t at = t->row * x->c_row_stride + (panel->col + t->col) * x->c_col_stride;
         hs__scale(x->pack_a.real_type | x->complex << 1, t->rows, t->cols, x->c, at, x->c_row_stride, x->c_col_stride, x->beta);
         beta = 1.0;
     }
-    const float beta_f = (float)beta;
+    const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
+    const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
     const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
     const int64_t rs = rows_fast ? c * x->c_row_stride : x->c_row_stride, cs = rows_fast ? x->c_col_stride : c * x->c_col_stride;
@@ -188,10 +197,10 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
             const int64_t m = smaller(mu, t->rows - i);
             char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel->col + t->col + j) * x->c_col_stride);
-            if (x->general) general_tile(x, m, n, depth, a, b, beta != 0, to, block + packed_block_bytes(x), a_next, b_next);
-            else if (!x->complex) x->kernel->run(m, n, depth, a, b, beta_at, to, x->c_row_stride, x->c_col_stride, a_next, b_next);
-            else if (rows_fast) x->kernel->run(m, 2 * n, depth, a, b, beta_at, to, rs, 1, a_next, b_next);
-            else x->kernel->run(2 * m, n, depth, a, b, beta_at, to, 1, cs, a_next, b_next);
+            if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
+            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c_row_stride, x->c_col_stride, a_next, b_next);
+            else if (rows_fast) x->kernel->run(m, 2 * n, depth, alpha, a, b, beta_at, to, rs, 1, a_next, b_next);
+            else x->kernel->run(2 * m, n, depth, alpha, a, b, beta_at, to, 1, cs, a_next, b_next);
         }
     }
 }

@@ -13,18 +13,26 @@ typedef struct hs__panel_product {
     const hs__blocking *kernel;
     hs__pack pack_a, pack_b;
     int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
-    int32_t complex, general; /* general: C has no unit stride and complex elements, tiles go by a buffer */
+    int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
     int64_t m, n, k;          /* in elements of the type */
     const char *a, *b;
     char *c;
     int64_t a_row_stride, a_col_stride, b_row_stride, b_col_stride, c_row_stride, c_col_stride;
     size_t element; /* bytes */
-    double beta[2];
+    double alpha[2], beta[2];
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
 
 /* Of one element of an hs_dtype. */
 static inline size_t hs__element_bytes(int32_t dtype) { return (size_t)4 << (dtype & 1) << (dtype >> 1); }
+
+/* Whether alpha, rounded to the type, is zero: then A and B are not read. */
+static inline int hs__no_product(const hs_product *p)
+{
+    const int double_precision = p->dtype & 1, complex = p->dtype >> 1;
+    const double re = p->alpha[0], im = complex ? p->alpha[1] : 0.0;
+    return double_precision ? re == 0.0 && im == 0.0 : (float)re == 0.0f && (float)im == 0.0f;
+}
 
 /* C <- beta C for rows x cols elements from `origin` elements on; with beta 0 the old content does not matter. */
 void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2]);

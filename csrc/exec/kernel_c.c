@@ -20,7 +20,7 @@
     typedef REAL NAME##_unaligned __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));                   \
     TARGET static inline __attribute__((always_inline)) void NAME##_body(                                                  \
         const int vectors, int64_t m, int64_t n, int64_t k, const NAME##_vector *restrict a, const REAL *restrict b,       \
-        const REAL *b_next, const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)                              \
+        const REAL *b_next, const REAL alpha, const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)            \
     {                                                                                                                      \
         enum { LANES = BYTES / sizeof(REAL) };                                                                             \
         NAME##_vector sum[COLS][VECTORS];                                                                                  \
@@ -41,6 +41,9 @@
                 UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;                                          \
             }                                                                                                              \
         }                                                                                                                  \
+        if (alpha != 1)                                                                                                    \
+            UNROLLED for (int j = 0; j < COLS; j++)                                                                        \
+                UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] *= alpha;                                             \
         if (m == vectors * LANES && n == COLS && row_stride == 1) {                                                        \
             UNROLLED for (int j = 0; j < COLS; j++)                                                                        \
                 UNROLLED for (int v = 0; v < vectors; v++) {                                                               \
@@ -60,15 +63,17 @@
                 *to = beta == 0 ? edge[j][i] : edge[j][i] + beta * *to;                                                    \
             }                                                                                                              \
     }                                                                                                                      \
-    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c,      \
-                            int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                \
+    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha_, const void *a, const void *b,             \
+                            const void *beta_, void *c, int64_t row_stride, int64_t col_stride, const void *a_next,        \
+                            const void *b_next)                                                                            \
     {                                                                                                                      \
         enum { LANES = BYTES / sizeof(REAL) };                                                                             \
+        const REAL alpha = *(const REAL *)alpha_, beta = *(const REAL *)beta_;                                             \
         (void)a_next;                                                                                                      \
-        if (VECTORS > 2 && m <= LANES) NAME##_body(1, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);\
+        if (VECTORS > 2 && m <= LANES) NAME##_body(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);      \
         else if (VECTORS > 1 && m <= (VECTORS - 1) * LANES)                                                                \
-            NAME##_body(VECTORS - 1, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);               \
-        else NAME##_body(VECTORS, m, n, k, a, b, b_next, *(const REAL *)beta, c, row_stride, col_stride);                  \
+            NAME##_body(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);                       \
+        else NAME##_body(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);                          \
     }
 
 #define BY_COMPILER(NAME, VALUE) ((NAME##_vector){0} + (VALUE))

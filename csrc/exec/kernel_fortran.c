@@ -16,35 +16,33 @@ typedef void gemm64(const char *, const char *, const int64_t *, const int64_t *
                     const int64_t *, const void *, const int64_t *, const void *, void *, const int64_t *);
 
 /* C column-major: A is tile_rows x k column-major, B is k x tile_cols row-major. */
-static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta, void *c, int64_t ld)
+static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta, void *c,
+                 int64_t ld)
 {
-    static const float one_f = 1;
-    static const double one_d = 1;
-    const void *one = type ? (const void *)&one_d : (const void *)&one_f;
     if (gemm_integer_bytes == 8) {
         int64_t lda = TILE_ROWS, ldb = TILE_COLS;
-        ((gemm64 *)gemm_functions[type])("N", "T", &m, &n, &k, one, a, &lda, b, &ldb, beta, c, &ld);
+        ((gemm64 *)gemm_functions[type])("N", "T", &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ld);
     } else {
         int32_t m_ = (int32_t)m, n_ = (int32_t)n, k_ = (int32_t)k, lda = TILE_ROWS, ldb = TILE_COLS, ldc = (int32_t)ld;
-        ((gemm32 *)gemm_functions[type])("N", "T", &m_, &n_, &k_, one, a, &lda, b, &ldb, beta, c, &ldc);
+        ((gemm32 *)gemm_functions[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c, &ldc);
     }
 }
 
 /* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a tile on the stack. */
 #define MICRO_KERNEL(NAME, REAL, TYPE)                                                                                     \
-    static void NAME(int64_t m, int64_t n, int64_t k, const void *a, const void *b, const void *beta_, void *c_,           \
-                     int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)                       \
+    static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta_,  \
+                     void *c_, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)             \
     {                                                                                                                      \
         (void)a_next, (void)b_next;                                                                                        \
         if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {                                               \
-            gemm(TYPE, m, n, k, a, b, beta_, c_, col_stride);                                                              \
+            gemm(TYPE, m, n, k, alpha, a, b, beta_, c_, col_stride);                                                       \
             return;                                                                                                        \
         }                                                                                                                  \
         enum { STRIP = 32 };                                                                                               \
         REAL strip[TILE_ROWS * STRIP], zero = 0, beta = *(const REAL *)beta_;                                              \
         for (int64_t j0 = 0; j0 < n; j0 += STRIP) {                                                                        \
             int64_t width = n - j0 < STRIP ? n - j0 : STRIP;                                                               \
-            gemm(TYPE, m, width, k, a, (const REAL *)b + j0, &zero, strip, TILE_ROWS);                                     \
+            gemm(TYPE, m, width, k, alpha, a, (const REAL *)b + j0, &zero, strip, TILE_ROWS);                              \
             for (int64_t j = 0; j < width; j++)                                                                            \
                 for (int64_t i = 0; i < m; i++) {                                                                          \
                     REAL *to = (REAL *)c_ + i * row_stride + (j0 + j) * col_stride;                                        \

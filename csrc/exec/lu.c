@@ -86,7 +86,7 @@ static size_t due_at(const job *j, int32_t k, int32_t worker) { return j->sent ?
 /* The message that brought panel k, on the clock of the emulated platform. */
 static void record_message(job *j, hs__member *self, int32_t k)
 {
-    if (!j->sent || !j->course.run->events || j->owner[k] == self->worker || j->ports.last[self->worker] <= k) return;
+    if (!j->sent || !hs__records(j->course.run) || j->owner[k] == self->worker || j->ports.last[self->worker] <= k) return;
     const size_t at = due_at(j, k, self->worker);
     self->box = k * j->blocks.count + k;
     hs__record(self, HS_TRANSFER, j->sent[at], j->due[at]);
@@ -107,7 +107,7 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
             hs__lu_broadcast(&j->ports, &j->blocks, k, self->deadline, j->due + at, j->sent + at, NULL);
         } else if (k == block) j->due[k] = self->deadline;
     }
-    if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
+    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
     __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
     hs__attend(self);
 }

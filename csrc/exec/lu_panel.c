@@ -16,8 +16,8 @@ static hs__lu_form form(const hs__blocking *kernel, int32_t real_type, int32_t p
     const int32_t l_tile = turned ? kernel->tile_cols : kernel->tile_rows, u_tile = turned ? kernel->tile_rows : kernel->tile_cols;
     const hs__form fast = parts > 1 ? HS__EXPANDED : HS__REAL, slow = parts > 1 ? HS__SPLIT : HS__REAL;
     return (hs__lu_form){.turned = turned,
-                         .l = {real_type, by_rows ? slow : fast, l_tile, {by_rows ? -1.0 : 1.0, 0.0}},
-                         .u = {real_type, by_rows ? fast : slow, u_tile, {1.0, 0.0}},
+                         .l = {real_type, by_rows ? slow : fast, l_tile, by_rows},
+                         .u = {real_type, by_rows ? fast : slow, u_tile, 0},
                          .rows = by_rows ? l_tile : l_tile / parts,
                          .across = by_rows ? u_tile / parts : u_tile};
 }
@@ -78,13 +78,13 @@ static void multiply(const hs__lu_type *t, const hs__lu_form *f, int64_t rows, i
 {
     static const double one = 1.0;
     static const float one_f = 1.0f;
-    const void *beta = t->real == 8 ? (const void *)&one : (const void *)&one_f;
+    const void *both = t->real == 8 ? (const void *)&one : (const void *)&one_f;
     const int by_rows = f == &t->slice;
     depth *= t->parts, stride *= t->parts;
     if (by_rows) cols *= t->parts;
     else rows *= t->parts;
-    if (f->turned) t->kernel->run(cols, rows, depth, u, l, beta, c, by_rows ? 1 : stride, by_rows ? stride : 1, next_u, next_l);
-    else t->kernel->run(rows, cols, depth, l, u, beta, c, by_rows ? stride : 1, by_rows ? 1 : stride, next_l, next_u);
+    if (f->turned) t->kernel->run(cols, rows, depth, both, u, l, both, c, by_rows ? 1 : stride, by_rows ? stride : 1, next_u, next_l);
+    else t->kernel->run(rows, cols, depth, both, l, u, both, c, by_rows ? stride : 1, by_rows ? 1 : stride, next_l, next_u);
 }
 
 /* ---- the panel in strips ---------------------------------------------------------------------------------------- */
@@ -247,7 +247,7 @@ static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const c
 {
     const int32_t across = t->slice.across;
     if (t->element <= 8) { /* as reals of the same size */
-        const hs__pack how = {t->element == 8, HS__REAL, across, {1.0, 0.0}};
+        const hs__pack how = {t->element == 8, HS__REAL, across, 0};
         hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
         return;
     }

@@ -1,7 +1,9 @@
 /* Systems with a factored matrix: recursive triangular solves, whose products run on the pool. */
-#include <stdlib.h>
+#include <complex.h>
 
 #include "hetsched.h"
+#include "pool.h"
+#include "product.h"
 
 /* The lower triangle of t, strides in elements. An upper one is this with all indices reversed. */
 typedef struct {
@@ -94,6 +96,34 @@ typedef struct {
     void *context;
 } solver;
 
+/* y -= A x for a column of the product's B and C: what a product does where there is no memory to pack its operands. */
+#define MULTIPLY_COLUMN(NAME, TYPE)                                                                                        \
+    static void NAME(const hs_product *p, int64_t j)                                                                       \
+    {                                                                                                                      \
+        const TYPE *a = p->a, *x = (const TYPE *)p->b + j * p->b_col_stride;                                               \
+        TYPE *y = (TYPE *)p->c + j * p->c_col_stride;                                                                      \
+        for (int64_t l = 0; l < p->k; l++)                                                                                 \
+            for (int64_t i = 0; i < p->m; i++)                                                                             \
+                y[i * p->c_row_stride] -= a[i * p->a_row_stride + l * p->a_col_stride] * x[l * p->b_row_stride];           \
+    }
+MULTIPLY_COLUMN(column_float, float)
+MULTIPLY_COLUMN(column_double, double)
+MULTIPLY_COLUMN(column_complex_float, float complex)
+MULTIPLY_COLUMN(column_complex_double, double complex)
+
+static hs_status multiply_without_memory(const solver *s, const hs_product *p)
+{
+    static void (*const column[])(const hs_product *, int64_t) = {column_float, column_double, column_complex_float, column_complex_double};
+    double last = hs_clock();
+    for (int64_t j = 0; j < p->n; j++) {
+        column[s->dtype](p, j);
+        if (!s->poll || hs_clock() - last < 0.05) continue;
+        if (s->poll(s->context, 0.0)) return HS_ERROR_CANCELLED;
+        last = hs_clock();
+    }
+    return HS_OK;
+}
+
 static hs_status solve(const solver *s, triangle a, sides b)
 {
     if (a.n <= LEAF || b.cols < FEW) {
@@ -113,7 +143,8 @@ static hs_status solve(const solver *s, triangle a, sides b)
                                 .a_row_stride = a.row_stride, .a_col_stride = a.col_stride, .b = b.x, .b_row_stride = b.row_stride,
                                 .b_col_stride = b.col_stride, .c = below.x, .c_row_stride = b.row_stride, .c_col_stride = b.col_stride,
                                 .alpha = {-1.0}, .beta = {1.0}};
-    status = hs_gemm(s->pool, &product, NULL, s->poll, s->context);
+    status = hs__gemm_held(s->pool, &product, NULL, s->poll, s->context);
+    if (status == HS_ERROR_MEMORY) status = multiply_without_memory(s, &product);
     return status ? status : solve(s, bottom, below);
 }
 
@@ -139,6 +170,17 @@ static void swap_bytes(char *x, char *y, ptrdiff_t count)
     }
 }
 
+/* The exchanges of rows, in their order or, transposed, in the opposite one. */
+static void permute(const hs_lu *lu, int transposed, const solver *s, const sides *b)
+{
+    for (int64_t j = 0; j < b->cols; j++)
+        for (int64_t k = 0; k < lu->n; k++) {
+            const int64_t i = transposed ? lu->n - 1 - k : k;
+            char *column = b->x + s->element * j * b->col_stride;
+            if (lu->pivots[i] != i) swap_bytes(column + s->element * i * b->row_stride, column + s->element * lu->pivots[i] * b->row_stride, s->element);
+        }
+}
+
 hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                       hs_poll_function poll, void *context)
 {
@@ -155,16 +197,14 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_
     const triangle lower_transposed = {n, lu->lu, lu->lu_col_stride, lu->lu_row_stride, 1};
     const triangle upper_transposed = {n, lu->lu, lu->lu_col_stride, lu->lu_row_stride, 0};
     const sides x = {b, cols, b_row_stride, b_col_stride}, backwards = reversed_sides(x, n, s.element);
-    hs_status status = HS_OK;
+    const int shares = n > LEAF && cols >= FEW; /* the pool is asked for before b is changed: it may refuse, or wait be cancelled */
+    hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
+    if (status) return status;
     if (transposed) status = solve(&s, upper_transposed, x);
     if (transposed && !status) status = solve(&s, reversed(lower_transposed, s.element), backwards);
-    for (int64_t j = 0; j < cols && !status; j++)
-        for (int64_t k = 0; k < n; k++) {
-            const int64_t i = transposed ? n - 1 - k : k;
-            char *column = (char *)b + s.element * j * b_col_stride;
-            if (lu->pivots[i] != i) swap_bytes(column + s.element * i * b_row_stride, column + s.element * lu->pivots[i] * b_row_stride, s.element);
-        }
+    if (!status) permute(lu, transposed, &s, &x);
     if (!transposed) status = solve(&s, lower, x);
     if (!transposed && !status) status = solve(&s, reversed(upper, s.element), backwards);
+    if (shares) hs__pool_unlock(pool);
     return status;
 }

@@ -19,6 +19,7 @@ double hs__cpu_clock(void)
 int hs__valid_run(const hs_run *run, int32_t workers)
 {
     double total_speed = 0.0;
+    if (run->event_capacity < 0 || (run->event_capacity > 0 && !run->events)) return 0;
     for (int32_t i = 0; i < workers; i++) {
         if (run->speeds) total_speed += run->speeds[i];
         if (run->speeds && !(run->speeds[i] >= 0.0 && isfinite(run->speeds[i]))) return 0;
@@ -47,7 +48,7 @@ void hs__course_start(hs__course *course, hs_run *run)
 hs_status hs__course_end(hs__course *course)
 {
     hs_run *run = course->run;
-    run->event_count = course->event_count < run->event_capacity ? course->event_count : run->event_capacity;
+    run->event_count = course->event_count < run->event_capacity ? (int32_t)course->event_count : run->event_capacity;
     return hs__cancelled(course) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
@@ -80,7 +81,7 @@ double hs__since_start(const hs__course *course) { return hs_clock() - course->s
 void hs__record(hs__member *self, hs_event_kind kind, double start, double end)
 {
     hs_run *run = self->course->run;
-    if (!run->events) return;
+    if (!hs__records(run)) return;
     if (self->event >= 0) {
         hs_event *last = &run->events[self->event];
         if (last->kind == (int32_t)kind && last->box == self->box && start - last->end < 20e-6) {
@@ -88,10 +89,12 @@ void hs__record(hs__member *self, hs_event_kind kind, double start, double end)
             return;
         }
     }
-    int32_t at = __atomic_fetch_add(&self->course->event_count, 1, __ATOMIC_RELAXED);
+    int64_t *count = &self->course->event_count;
+    if (__atomic_load_n(count, __ATOMIC_RELAXED) >= run->event_capacity) return; /* for hours, maybe: a counter that went on would wrap */
+    const int64_t at = __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
     if (at >= run->event_capacity) return;
     run->events[at] = (hs_event){.worker = self->worker, .kind = kind, .box = self->box, .start = start, .end = end};
-    self->event = at;
+    self->event = (int32_t)at;
 }
 
 void hs__poll(void *context)

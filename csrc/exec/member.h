@@ -12,7 +12,7 @@ typedef struct hs__course {
     hs_run *run;
     hs_pool *pool;
     double start, last_poll, polling; /* polling: seconds of it */
-    int32_t event_count; /* atomic */
+    int64_t event_count; /* atomic: of all that there was room for, and one for each worker at most */
     int cancel;          /* atomic */
     int64_t done;        /* atomic: of `total` tiles */
     int64_t total;
@@ -48,6 +48,9 @@ void hs__member_end(hs__member *self);
 
 int hs__cancelled(const hs__course *course);
 double hs__since_start(const hs__course *course);
+
+/* Whether the run wants events. */
+static inline int hs__records(const hs_run *run) { return run->event_capacity > 0; }
 
 /* One event for a box, unless there is a gap. */
 void hs__record(hs__member *self, hs_event_kind kind, double start, double end);

@@ -124,11 +124,10 @@ enum { BAND = 4 };
     {                                                                                                                      \
         void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL(REAL);                 \
         const int tile = how->tile;                                                                                        \
-        const REAL re = (REAL)how->scale[0], im = (REAL)how->scale[1];                                                     \
-        const int scaled = re != 1 || im != 0;                                                                             \
+        const REAL sign = how->negative ? -1 : 1;                                                                          \
         const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;                                                   \
         const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */                    \
-        if (how->form == HS__REAL && stride == 1 && !scaled) {                                                             \
+        if (how->form == HS__REAL && stride == 1 && !how->negative) {                                                      \
             const int64_t whole = count / tile * tile;                                                                     \
             for (int64_t l = 0; l < depth; l += BAND)                                                                      \
                 for (int64_t i = 0; i < whole; i += tile)                                                                  \
@@ -145,20 +144,15 @@ enum { BAND = 4 };
                 else                                                                                                       \
                     for (int64_t l = 0; l < depth; l++)                                                                    \
                         for (int i = 0; i < have; i++) target[l * tile + i] = from[i * stride + l * depth_stride];         \
-                if (scaled)                                                                                                \
-                    for (int64_t x = 0; x < depth * tile; x++) target[x] *= re;                                            \
+                if (how->negative)                                                                                         \
+                    for (int64_t x = 0; x < depth * tile; x++) target[x] = -target[x];                                     \
                 continue;                                                                                                  \
             }                                                                                                              \
             for (int64_t l = 0; l < depth; l++) {                                                                          \
                 REAL *first = target + 2 * l * tile, *second = first + tile;                                               \
                 for (int i = 0; i < have; i++) {                                                                           \
                     const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);                                \
-                    REAL x = from[0], y = from[1];                                                                         \
-                    if (scaled) {                                                                                          \
-                        REAL product = re * x - im * y;                                                                    \
-                        y = re * y + im * x;                                                                               \
-                        x = product;                                                                                       \
-                    }                                                                                                      \
+                    const REAL x = sign * from[0], y = sign * from[1];                                                     \
                     if (how->form == HS__SPLIT) first[i] = x, second[i] = y;                                               \
                     else first[2 * i] = x, first[2 * i + 1] = y, second[2 * i] = -y, second[2 * i + 1] = x;                \
                 }                                                                                                          \

@@ -13,7 +13,7 @@ typedef struct hs__pack {
     int32_t real_type; /* 0 float, 1 double */
     hs__form form;
     int32_t tile;      /* elements of a micro-panel across, in real ones */
-    double scale[2];   /* multiplied in; {1, 0} for none */
+    int32_t negative;  /* non-zero: what is packed is the negative */
 } hs__pack;
 
 /* Packs count x depth elements at source (element (i, l) at i * stride + l * depth_stride) into micro-panels of `tile` real

@@ -45,6 +45,8 @@ struct hs_pool {
     hs__drift drift;
 
     pthread_mutex_t run_lock;
+    int callers; /* atomic: threads that are in hs__pool_lock */
+    int closing; /* under run_lock: they are to leave */
     const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
@@ -187,16 +189,23 @@ hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
 {
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
     if (__atomic_load_n(&pool->runner, __ATOMIC_RELAXED) == &this_thread || helper_of == pool) return HS_ERROR_BUSY;
+    __atomic_add_fetch(&pool->callers, 1, __ATOMIC_ACQUIRE);
+    hs_status status = HS_OK;
     if (!poll) pthread_mutex_lock(&pool->run_lock);
     else
-        for (double last = hs_clock(); pthread_mutex_trylock(&pool->run_lock);) {
+        for (double last = hs_clock(); !status && pthread_mutex_trylock(&pool->run_lock);) {
             nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
             if (hs_clock() - last < 0.05) continue;
             last = hs_clock();
-            if (poll(context, 0.0)) return HS_ERROR_CANCELLED;
+            if (poll(context, 0.0)) status = HS_ERROR_CANCELLED;
         }
-    __atomic_store_n(&pool->runner, &this_thread, __ATOMIC_RELAXED);
-    return HS_OK;
+    if (!status && pool->closing) {
+        pthread_mutex_unlock(&pool->run_lock);
+        status = HS_ERROR_THREAD;
+    }
+    if (!status) __atomic_store_n(&pool->runner, &this_thread, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&pool->callers, 1, __ATOMIC_RELEASE); /* the last look at a pool that closes */
+    return status;
 }
 
 void hs__pool_unlock(hs_pool *pool)
@@ -320,6 +329,7 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     pool->p = p;
     pool->pid = getpid();
     pool->spin = cores != NULL;
+    pool->own = -1;
     pool->scratch = calloc(2 * (size_t)p, sizeof *pool->scratch);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof(double))};
@@ -371,6 +381,9 @@ void hs_pool_destroy(hs_pool *pool)
     int ours = pool->pid == getpid();
     if (ours) {
         pthread_mutex_lock(&pool->run_lock);
+        pool->closing = 1;
+        pthread_mutex_unlock(&pool->run_lock);
+        while (__atomic_load_n(&pool->callers, __ATOMIC_ACQUIRE)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         __atomic_store_n(&pool->stop, 1, __ATOMIC_RELEASE);
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
@@ -380,7 +393,6 @@ void hs_pool_destroy(hs_pool *pool)
             pthread_mutex_destroy(&h->lock);
             pthread_cond_destroy(&h->wake);
         }
-        pthread_mutex_unlock(&pool->run_lock);
         pthread_mutex_destroy(&pool->run_lock);
         pthread_mutex_destroy(&pool->done_lock);
         pthread_cond_destroy(&pool->done);

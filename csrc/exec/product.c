@@ -6,6 +6,7 @@
 #include "stack.h"
 #include "member.h"
 #include "pool.h"
+#include "product.h"
 
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
@@ -36,7 +37,7 @@ static void after_tile(void *context, double flops, double tile_start)
         start = fmin(start, self->deadline);
         hs__keep_pace(self, flops);
     }
-    if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
+    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
     if (self->is_caller) hs__poll(self->course);
 }
 
@@ -79,7 +80,7 @@ static void work(void *context, int32_t worker, int is_caller)
     hs_run *run = j->course.run;
     hs__member self = hs__member_start(&j->course, worker, is_caller);
     const int shares = run->cooperative && !run->layered;
-    const int records = run->events || run->pace || (is_caller && run->poll);
+    const int records = hs__records(run) || run->pace || (is_caller && run->poll);
     const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = while_waiting, .context = &self};
 
     int32_t at = 0;
@@ -147,10 +148,7 @@ static hs_status prepare(job *j, const hs_product *product)
     for (int32_t i = 0; i < run->box_count; i++) {
         hs__panel_product x;
         hs__gang *gang = &j->gang[i];
-        if (run->boxes[i].length == 0 || (product->alpha[0] == 0.0 && product->alpha[1] == 0.0)) {
-            if (!run->layered) scale_box(product, &run->boxes[i]);
-            continue;
-        }
+        if (run->boxes[i].length == 0 || hs__no_product(product)) continue;
         const int32_t owner = run->boxes[i].worker;
         const hs_product layer = run->layered ? hs__stack_product(&j->stack, i) : *product;
         if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
@@ -166,9 +164,12 @@ static hs_status prepare(job *j, const hs_product *product)
             if (!hs__pool_scratch(j->course.pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
         }
     }
-    for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now */
+    for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now, and nothing can fail any more */
         hs__gang *gang = &j->gang[i];
-        if (gang->panel_count == 0) continue;
+        if (gang->panel_count == 0) {
+            if (!run->layered) scale_box(product, &run->boxes[i]);
+            continue;
+        }
         gang->panels[0] = hs__pool_scratch(j->course.pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
         gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
     }
@@ -178,31 +179,21 @@ static hs_status prepare(job *j, const hs_product *product)
 /* Whether the caller does all alone. */
 static int is_small(const hs_product *p, const hs_run *run) { return run->cooperative && (double)p->m * (double)p->n * (double)p->k <= SMALL; }
 
-hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
+/* The calling thread holds the pool; the arguments are checked. */
+static hs_status run_held(hs_pool *pool, const hs_product *product, hs_run *run)
 {
-    if (!pool || !product || !run) return HS_ERROR_VALUE;
-    hs_kernel_init();
     const int32_t p = hs__pool_size(pool);
-    hs_status status = check(product, run, p);
-    if (status) return status;
     job j = {.course = {.run = run, .pool = pool}, .workers = p};
     j.gang = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j.gang);
     j.speeds = calloc(2 * (size_t)p, sizeof *j.speeds);
-    if (!j.gang || !j.speeds) {
-        free(j.gang), free(j.speeds);
-        return HS_ERROR_MEMORY;
-    }
-    j.done = j.speeds + p;
+    hs_status status = j.gang && j.speeds ? HS_OK : HS_ERROR_MEMORY;
     run->event_count = 0;
-    hs__run_clear(run, p);
-
-    status = hs__pool_lock(pool, run->poll, run->poll_context);
-    if (status) {
-        free(j.gang), free(j.speeds);
-        return status;
+    if (!status) {
+        j.done = j.speeds + p;
+        hs__run_clear(run, p);
+        hs__drift_speeds(hs__pool_drift(pool), run->speeds, j.speeds);
+        status = prepare(&j, product);
     }
-    hs__drift_speeds(hs__pool_drift(pool), run->speeds, j.speeds);
-    status = prepare(&j, product);
     if (!status) {
         hs__course_start(&j.course, run);
         if (is_small(product, run)) work(&j, 0, 1);
@@ -212,10 +203,21 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
         const int64_t parts = run->layered ? run->box_count : j.course.total;
         if (run->cooperative && !is_small(product, run) && parts >= HS__DRIFT_PARTS * (int64_t)p) hs__course_learn(&j.course, j.done);
     }
-    hs__pool_unlock(pool);
-    for (int32_t i = 0; i < run->box_count; i++) hs__gang_free(&j.gang[i]);
+    for (int32_t i = 0; i < run->box_count && j.gang; i++) hs__gang_free(&j.gang[i]);
     hs__stack_close(&j.stack);
     free(j.gang), free(j.speeds), free(j.taken);
+    return status;
+}
+
+hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
+{
+    if (!pool || !product || !run) return HS_ERROR_VALUE;
+    hs_kernel_init();
+    hs_status status = check(product, run, hs__pool_size(pool));
+    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
+    if (status) return status;
+    status = run_held(pool, product, run);
+    hs__pool_unlock(pool);
     return status;
 }
 
@@ -241,22 +243,33 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     return count;
 }
 
-hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
+hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
-    if (!product) return HS_ERROR_VALUE;
+    hs_kernel_init();
     const int64_t m = product->m, n = product->n, k = product->k;
     hs_box whole = {.height = m, .width = n, .length = k}, *boxes = NULL;
     hs_run run = {.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds, .poll = poll, .poll_context = context};
-    const int32_t p = pool ? hs__pool_size(pool) : 0, count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
-    if (count > 0) {
+    const int32_t p = hs__pool_size(pool), count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
+    hs_status status = check(product, &run, p);
+    if (!status && count > 0) {
         boxes = malloc((size_t)count * sizeof *boxes);
         double *now = malloc((size_t)p * sizeof *now);
         if (boxes && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, boxes, count);
+        else status = HS_ERROR_MEMORY;
         free(now);
-        if (!boxes || !now) return free(boxes), HS_ERROR_MEMORY;
         run.boxes = boxes, run.box_count = count, run.layered = 1;
     }
-    const hs_status status = hs_run_product(pool, product, &run);
+    if (!status) status = run_held(pool, product, &run);
     free(boxes);
+    return status;
+}
+
+hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
+{
+    if (!pool || !product) return HS_ERROR_VALUE;
+    hs_status status = hs__pool_lock(pool, poll, context);
+    if (status) return status;
+    status = hs__gemm_held(pool, product, speeds, poll, context);
+    hs__pool_unlock(pool);
     return status;
 }

@@ -154,12 +154,12 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
         if (hs__cancelled(&j->course)) return;
         if (run->pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
     }
-    const double start = run->events ? hs__since_start(&j->course) : 0.0;
+    const double start = hs__records(run) ? hs__since_start(&j->course) : 0.0;
     self->box = (int32_t)(2 * step);
     if (j->rows) update(j, self, own, before, after, step);
     if (run->pace) hs__keep_pace(self, (double)j->rows * (double)own->width);
     if (hs__attend(self)) return;
-    if (run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
+    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
     if (j->x->exchange) exchange(j, self, place);
     own->due[(step + 1) & 1] = self->deadline;
     __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);

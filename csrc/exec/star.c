@@ -276,7 +276,7 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
 {
     const hs_product *product = j->product;
     const int32_t worker = j->list[at].worker;
-    if (product->alpha[0] == 0.0 && (product->alpha[1] == 0.0 || product->dtype < HS_COMPLEX64)) return 0;
+    if (hs__no_product(product)) return 0;
     matrix own[OPERANDS];
     for (int o = 0; o < OPERANDS; o++) own[o] = in_arena(j, worker, o, &pieces[o]);
     const hs_product small = {.dtype = product->dtype, .m = own[C].rows, .n = own[C].cols, .k = own[A].cols,

@@ -66,7 +66,7 @@ static void do_tile(job *j, hs__member *self, int64_t along, int64_t line, doubl
     w->tile(w->context, row, col, height, width);
     self->box = (int32_t)(i * w->cols + k);
     if (j->course.run->pace) hs__keep_pace(self, (double)height * (double)width);
-    if (j->course.run->events) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
+    if (hs__records(j->course.run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
     __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
     if (self->is_caller) hs__poll(&j->course);
 }
@@ -83,7 +83,7 @@ static void do_chunk(job *j, hs__member *self, int32_t chunk)
             if (j->due) self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
         }
         for (int64_t k = 0; k < x.count; k++) {
-            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step, run->events ? hs__since_start(&j->course) : 0.0);
+            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step, hs__records(run) ? hs__since_start(&j->course) : 0.0);
             if (hs__cancelled(&j->course)) return;
         }
         if (x.gives < 0) continue;

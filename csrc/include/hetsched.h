@@ -27,7 +27,7 @@ typedef enum hs_status {
     HS_ERROR_MEMORY = 2,      /* out of memory; nothing was changed */
     HS_ERROR_INFEASIBLE = 3,  /* no plan exists for this input */
     HS_ERROR_CANCELLED = 4,   /* the poll function asked to stop; outputs hold partial results */
-    HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process */
+    HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process or being destroyed */
     HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
     HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function or a tile) */
 } hs_status;
@@ -275,7 +275,8 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  * the messages back from its own on fit into the makespan, and so do all messages. Beaumont, Marchal, Robert, HiPC 2005.
  * Common parameters
  *   cycle_times      [p] time per unit of load, > 0, finite
- *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity */
+ *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity
+ *   cancel           as for partitions */
 
 /* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
  * for p <= 5, which are (p!)^2 programs, and for more workers a search by moves from those given, with random restarts.
@@ -284,16 +285,19 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  *   send_order, receive_order  [p] in and out, in the order of time; workers may have nothing to do
  *   shares                     [p] out, of a load of 1
  *   makespan                   out, for a load of 1, when everything starts as early as the orders allow
- *   optimal                    out: 1 if all pairs of orders were tried, or a makespan of `enough` was found among them
- * The simplex method on p + 1 rows, in floating point: each program takes about O(p^3). Memory O(p^2). */
+ *   optimal                    out: 1 if it is proven that no shares in any orders take less than makespan * (1 - 1e-12): for each
+ *                              pair of orders by prices (weak duality) that hold whatever the rounding was, or by `enough`
+ * The simplex method on p + 1 rows, in floating point; what is compared are loads computed from the shares alone. Each program takes
+ * about O(p^3). Memory O(p^2). Scaling all times by a power of two changes nothing else, short of denormal numbers. */
 hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends, const double *receives, int64_t work,
-                              uint64_t seed, double enough, int32_t *send_order, int32_t *receive_order, double *shares,
-                              double *makespan, int *optimal);
+                              uint64_t seed, double enough, const int *cancel, int32_t *send_order, int32_t *receive_order,
+                              double *shares, double *makespan, int *optimal);
 
-/* No plan for a load of 1 takes less. The largest of four relaxations: messages back, or messages out, wait for nobody (then the
- * cheapest links first are optimal); the bus carries all messages, and no worker does more than it would alone; each worker's
- * constraint times its share, added up. O(p^2). */
-hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, double *bound);
+/* No plan for a load of 1 takes less, with all roundings counted. The largest of four relaxations: messages back, or messages out,
+ * wait for nobody (then the cheapest links first are optimal); the bus carries all messages, and no worker does more than it would
+ * alone; each worker's constraint times its share, added up. O(p^2). */
+hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
+                             double *bound);
 
 /* ---- partition (2-D) ------------------------------------------------------------------------------------------ */
 
@@ -806,8 +810,9 @@ typedef struct hs_pool hs_pool;
  * Runs of one pool are serialised; a pool may be used from several threads. After fork() the child must make its own. */
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 
-/* Waits for a run in progress, joins the threads and frees all. NULL is allowed. In a forked child the threads do not
- * exist; there only the memory is given back. */
+/* Waits for a run in progress, joins the threads and frees all. Calls of other threads that wait for their turn end with
+ * HS_ERROR_THREAD; none may begin any more. NULL is allowed. In a forked child the threads do not exist; there only the memory is
+ * given back. */
 void hs_pool_destroy(hs_pool *pool);
 
 /* What the pool's shared runs have shown of late.
@@ -869,7 +874,7 @@ typedef int (*hs_poll_function)(void *context, double fraction);
  *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
  *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
  *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
- *   events      [event_capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
+ *   events      [event_capacity] out, may be NULL with capacity 0 (nothing is recorded); a full array ends the recording, not the run
  *   finish      [p] out or NULL: when each worker ended, seconds from the start; 0 of one that did not get its core in time to have
  *               a part in a cooperative run
  *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
@@ -1072,7 +1077,8 @@ hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is
  * not changed and must be square. Division by a zero of U gives infinities and NaN. With six right-hand sides and more by recursion,
- * with its products on the pool. */
+ * with its products on the pool; where there is no memory for those they are slower. b is changed only with HS_OK and
+ * HS_ERROR_CANCELLED. */
 hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                       hs_poll_function poll, void *context);
 

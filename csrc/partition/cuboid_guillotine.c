@@ -157,6 +157,5 @@ hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const dou
     }
     free(s.worker), free(s.volume);
     if (status) return status;
-    *length = 2 * s.size - 1;
-    return hs__cuboid_cost(p, volumes, faces, tree, *length, cost);
+    return hs__cuboid_end(p, volumes, faces, tree, 2 * s.size - 1, length, cost);
 }

@@ -75,18 +75,19 @@ void hs__cuboid_slices(const hs__cuboid_problem *problem, int32_t *tree)
     }
 }
 
-hs_status hs__cuboid_cost(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
-                          double *cost)
+hs_status hs__cuboid_end(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t nodes, int32_t *length,
+                         double *cost)
 {
     double *boxes = malloc(6 * (size_t)p * sizeof *boxes);
     if (!boxes) return HS_ERROR_MEMORY;
-    hs_status status = hs_cuboid_boxes(p, volumes, tree, length, boxes);
-    *cost = 0.0;
+    hs_status status = hs_cuboid_boxes(p, volumes, tree, nodes, boxes);
+    double sum = 0.0;
     for (int32_t i = 0; !status && i < p; i++) {
         const double *side = boxes + 6 * (size_t)i + 3;
-        *cost += faces[0] * side[0] * side[2] + faces[1] * side[2] * side[1] + faces[2] * side[0] * side[1];
+        sum += faces[0] * side[0] * side[2] + faces[1] * side[2] * side[1] + faces[2] * side[0] * side[1];
     }
     free(boxes);
+    if (!status) *length = nodes, *cost = sum;
     return status;
 }
 
@@ -433,6 +434,5 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
     }
     free(t), free(s.worker), free(s.volume);
     if (status) return status;
-    *length = 2 * s.size - 1;
-    return hs__cuboid_cost(p, volumes, faces, tree, *length, cost);
+    return hs__cuboid_end(p, volumes, faces, tree, 2 * s.size - 1, length, cost);
 }

@@ -24,9 +24,10 @@ hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces
 /* Writes slices along free_axis. */
 void hs__cuboid_slices(const hs__cuboid_problem *problem, int32_t *tree);
 
-/* Sum of alpha, beta and gamma times the faces of the tree's boxes in the unit cube. */
-hs_status hs__cuboid_cost(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
-                          double *cost);
+/* What is said of a tree that is complete: its length, and the sum of alpha, beta and gamma times the faces of its boxes in the unit
+ * cube. */
+hs_status hs__cuboid_end(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t nodes, int32_t *length,
+                         double *cost);
 
 static inline void hs__cuboid_faces(const double side[3], double face[3])
 {

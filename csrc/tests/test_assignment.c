@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MOST = 140, STRIDE = MOST + 3 };
 static double costs[MOST * STRIDE], row_prices[MOST], col_prices[MOST];
@@ -109,8 +110,27 @@ static void refusals(void)
     CHECK(hs_assign(2, 1, none, 1, 0, cols_of, row_prices, col_prices) == HS_OK && cols_of[0] == 0 && cols_of[1] == -1);
 }
 
+static void scarce(void)
+{
+    const double given[] = {1, 2, 3, 4, 5, 6};
+    const int64_t integers[] = {1, 2, 3, 4, 5, 6};
+    for (int32_t rows = 2; rows <= 3; rows++)
+        for (int maximise = 0; maximise < 2; maximise++) {
+            const int32_t cols = 5 - rows;
+            int32_t col_of_row[] = {-7, -7, -7};
+            double prices[2][3] = {{-7}, {-7}};
+            int64_t whole_prices[2][3] = {{-7}, {-7}};
+            CHECK_SCARCE(hs_assign(rows, cols, given, cols, maximise, col_of_row, prices[0], prices[1]),
+                         col_of_row[0] == -7 && prices[0][0] == -7 && prices[1][0] == -7);
+            col_of_row[0] = -7;
+            CHECK_SCARCE(hs_assign_int64(rows, cols, integers, cols, maximise, col_of_row, whole_prices[0], whole_prices[1]),
+                         col_of_row[0] == -7 && whole_prices[0][0] == -7 && whole_prices[1][0] == -7);
+        }
+}
+
 int main(void)
 {
+    scarce();
     random_matrices();
     ends_of_the_range();
     refusals();

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 40, SIDE = 12 };
 static const int64_t LARGEST = INT64_C(1) << 53;
@@ -162,8 +163,19 @@ static void refusals(void)
     CHECK(cells[0] == -7);
 }
 
+static void scarce(void)
+{
+    const double volumes[] = {1, 2, 3};
+    const int32_t tree[] = {0, 1, -1, 2, -3};
+    double boxes[18] = {-7};
+    int64_t cells[18] = {-7};
+    CHECK_SCARCE(hs_cuboid_boxes(3, volumes, tree, 5, boxes), boxes[0] == -7);
+    CHECK_SCARCE(hs_tile_cuboids(4, 5, 6, 3, volumes, tree, 5, cells), cells[0] == -7);
+}
+
 int main(void)
 {
+    scarce();
     known_boxes();
     random_trees();
     extremes();

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 100 };
 static const double ones[] = {1, 1, 1};
@@ -237,8 +238,21 @@ static void refusals(void)
     CHECK(hs_partition_cuboids_exact(MAX, many, ones, 3, tree, &length, &cost) == HS_ERROR_VALUE && cost == -7);
 }
 
+static void scarce(void)
+{
+    double volumes[80], cost = -7;
+    int32_t tree[160], length = -7;
+    for (int i = 0; i < 80; i++) volumes[i] = 1 + i % 5;
+    CHECK_SCARCE(hs_partition_cuboids(5, volumes, ones, 7, NULL, 2, 0, tree, &length, &cost), length == -7 && cost == -7);
+    length = -7, cost = -7;
+    CHECK_SCARCE(hs_partition_cuboids(80, volumes, ones, 7, NULL, 0, 0, tree, &length, &cost), length == -7 && cost == -7); /* in halves */
+    length = -7, cost = -7;
+    CHECK_SCARCE(hs_partition_cuboids_exact(4, volumes, ones, 7, tree, &length, &cost), length == -7 && cost == -7);
+}
+
 int main(void)
 {
+    scarce();
     known_costs();
     every_tree();
     close_to_the_bound();

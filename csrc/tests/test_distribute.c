@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 2000 };
 static const int64_t LARGEST = INT64_C(1) << 53;
@@ -236,8 +237,22 @@ static void after_others(void)
     CHECK(hs_distribute_after(1, 3, times, nan, counts, NULL) == HS_ERROR_VALUE);
 }
 
+static void scarce(void)
+{
+    const double times[] = {3, 5, 8, 3, 5, 8}, starts[] = {1, 2, 3};
+    int64_t counts[] = {-7, -7, -7, -7, -7, -7};
+    const int64_t n[] = {10, 20};
+    double makespans[] = {-7, -7};
+    CHECK_SCARCE(hs_distribute(10, 3, times, counts, makespans), counts[0] == -7 && makespans[0] == -7);
+    counts[0] = -7, makespans[0] = -7;
+    CHECK_SCARCE(hs_distribute_after(10, 3, times, starts, counts, makespans), counts[0] == -7 && makespans[0] == -7);
+    counts[0] = -7, makespans[0] = -7;
+    CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
+}
+
 int main(void)
 {
+    scarce();
     paper_values();
     small_cases();
     ends_of_the_range();

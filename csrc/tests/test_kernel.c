@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "matrices.h"
+#include "scarce.h"
 
 enum { DEPTH = 9, ROOM = 48 * 8 * 6, GUARD = 64 };
 
@@ -25,7 +26,7 @@ typedef struct {
 } bench;
 
 /* One call: C of m x n at `strides`, from the guard on. beta 0 must not read C: it is NaN then. */
-static int one_call(const bench *x, int m, int n, int depth, double beta, int64_t row_stride, int64_t col_stride)
+static int one_call(const bench *x, int m, int n, int depth, double alpha, double beta, int64_t row_stride, int64_t col_stride)
 {
     const int type = x->type, mu = x->kernel->tile_rows, nu = x->kernel->tile_cols;
     const size_t bytes = (size_t)(ROOM + 2 * GUARD) * size_of[type];
@@ -35,15 +36,16 @@ static int one_call(const bench *x, int m, int n, int depth, double beta, int64_
         for (int j = 0; j < n && beta == 0; j++) set(x->before, type, GUARD + i * row_stride + j * col_stride, NAN);
     memcpy(x->c, x->before, bytes);
 
-    const float beta_f = (float)beta;
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
     void *c = (char *)x->c + (size_t)GUARD * size_of[type];
-    x->kernel->run(m, n, depth, x->a, x->b, type ? (const void *)&beta : (const void *)&beta_f, c, row_stride, col_stride, x->a, x->b);
+    x->kernel->run(m, n, depth, type ? (const void *)&alpha : (const void *)&alpha_f, x->a, x->b,
+                   type ? (const void *)&beta : (const void *)&beta_f, c, row_stride, col_stride, x->a, x->b);
 
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             const int64_t at = GUARD + i * row_stride + j * col_stride;
             double complex sum = beta == 0 ? 0.0 : beta * get(x->before, type, at);
-            for (int l = 0; l < depth; l++) sum += get(x->a, type, l * mu + i) * get(x->b, type, l * nu + j);
+            for (int l = 0; l < depth; l++) sum += alpha * get(x->a, type, l * mu + i) * get(x->b, type, l * nu + j);
             if (get(x->c, type, at) != sum) return 0;
             set(x->before, type, at, 0.0), set(x->c, type, at, 0.0);
         }
@@ -53,7 +55,7 @@ static int one_call(const bench *x, int m, int n, int depth, double beta, int64_
 static void test_kernel(const hs__blocking *kernel, int type)
 {
     const int mu = kernel->tile_rows, nu = kernel->tile_cols, depths[] = {0, 1, DEPTH};
-    const double betas[] = {0.0, 1.0, -2.0};
+    const double alphas[] = {1.0, 1.0, -2.0}, betas[] = {0.0, 1.0, -2.0};
     bench x = {.kernel = kernel, .type = type, .a = aligned_alloc(64, sizeof(double) * DEPTH * 64), .b = aligned_alloc(64, sizeof(double) * DEPTH * 64),
                .c = malloc(sizeof(double) * (ROOM + 2 * GUARD)), .before = malloc(sizeof(double) * (ROOM + 2 * GUARD))};
     if (CHECK(x.a && x.b && x.c && x.before))
@@ -61,15 +63,26 @@ static void test_kernel(const hs__blocking *kernel, int type)
             for (int n = 1; n <= nu; n++)
                 for (int d = 0; d < 3; d++)
                     for (int t = 0; t < 3; t++) {
-                        CHECK(one_call(&x, m, n, depths[d], betas[t], 1, mu + 3));
-                        CHECK(one_call(&x, m, n, depths[d], betas[t], nu + 1, 1));
-                        CHECK(one_call(&x, m, n, depths[d], betas[t], 2, 2 * mu + 1));
+                        CHECK(one_call(&x, m, n, depths[d], alphas[(t + d) % 3], betas[t], 1, mu + 3));
+                        CHECK(one_call(&x, m, n, depths[d], alphas[(t + d) % 3], betas[t], nu + 1, 1));
+                        CHECK(one_call(&x, m, n, depths[d], alphas[(t + d) % 3], betas[t], 2, 2 * mu + 1));
                     }
     free(x.a), free(x.b), free(x.c), free(x.before);
 }
 
+/* What cannot say that there is no memory does not ask for any. */
+static void scarce(void)
+{
+    hs_kernel_info info;
+    scarce_left = 0;
+    CHECK(hs_kernel_init() == HS_OK && hs_kernel_select("c") == HS_OK && hs_kernel_describe(&info) == HS_OK);
+    CHECK(scarce_left == 0);
+    scarce_left = -1;
+}
+
 int main(void)
 {
+    scarce();
     const struct instruction_set *end = sets + sizeof sets / sizeof *sets;
     for (const struct instruction_set *s = best_set(); s < end; s++)
         for (int type = 0; type < 2; type++) test_kernel(&s->real[type], type);

@@ -1,5 +1,5 @@
 /* LU: factors multiplied back against the matrix, on pools of all kinds; systems; the simulation against the paper and against
- * paced runs; cancelling and refusals. */
+ * paced runs; cancelling, refusals and no memory. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 70 };
 static const size_t sizes[] = {4, 8, 8, 16};
@@ -395,6 +396,102 @@ static void ties_and_tiny(hs_pool *pool)
     for (int i = 1; i < N; i++) CHECK(fabs(a[i] - 1.0 / 3) < 1e-9);
 }
 
+/* ---- no memory -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    hs_lu lu; /* of `matrix` or, where it has an a, of `given` */
+    hs_run run;
+    int64_t cols; /* > 0: a solve, of that many right-hand sides */
+    int32_t transposed;
+} scanty;
+
+enum { SCANTY = 150 };
+static double scanty_given[SCANTY * SCANTY], scanty_matrix[SCANTY * SCANTY + 8], scanty_sides[SCANTY * 8];
+
+static double scanty_value(int64_t i, int64_t j) { return i == j ? 300 : (double)((i * 7 + j * 3) % 5) - 2; }
+
+static hs_status factor_scanty(hs_pool *pool, void *context)
+{
+    scanty *x = context;
+    const int64_t n = x->lu.n;
+    int32_t pivots[SCANTY];
+    hs_lu lu = x->lu;
+    hs_run run = x->run;
+    lu.pivots = pivots;
+    for (int64_t i = 0; i < n; i++) pivots[i] = -7;
+    double *const from = lu.a ? scanty_given : lu.lu;
+    if (lu.a) memset(scanty_matrix, 0x55, sizeof scanty_matrix);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) from[j * n + i] = scanty_value(i, j);
+    double before[2];
+    memcpy(before, lu.lu, sizeof before);
+    const hs_status status = hs_run_lu(pool, &lu, &run);
+    int64_t wrong = 0;
+    if (status) {
+        for (int64_t i = 0; i < n; i++) wrong += pivots[i] != -7;
+        for (int64_t i = 0; i < n * n; i++) wrong += !lu.a && from[i] != scanty_value(i % n, i / n);
+        CHECK(memcmp(lu.lu, before, sizeof before) == 0);
+    } else CHECK(pivots[0] == 0 && pivots[n - 1] == n - 1 && lu.singular == -1); /* the diagonal dominates */
+    CHECK(wrong == 0);
+    return status;
+}
+
+/* What the pool solves for is as it was, and x = A^-1 A x. */
+static hs_status solve_scanty(hs_pool *pool, void *context)
+{
+    scanty *x = context;
+    enum { N = SCANTY };
+    static int32_t pivots[N];
+    hs_lu lu = x->lu;
+    hs_run run = {.cooperative = 0};
+    const long left = scarce_left; /* the factors are there */
+    scarce_left = -1;
+    lu.pivots = pivots;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < N; j++) scanty_matrix[j * N + i] = scanty_value((i + 3) % N, j); /* rows that are exchanged */
+    hs_status status = hs_run_lu(pool, &lu, &run);
+    if (!CHECK(status == HS_OK)) return status;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t c = 0; c < x->cols; c++) {
+            double sum = 0;
+            for (int64_t j = 0; j < N; j++) sum += (x->transposed ? scanty_value((j + 3) % N, i) : scanty_value((i + 3) % N, j)) * (double)(1 + (j + c) % 4);
+            scanty_sides[c * N + i] = sum;
+        }
+    static double before[N * 8];
+    memcpy(before, scanty_sides, sizeof before);
+    scarce_left = left;
+    status = hs_lu_solve(pool, &lu, x->transposed, x->cols, scanty_sides, 1, N, NULL, NULL);
+    if (status) CHECK(memcmp(before, scanty_sides, sizeof before) == 0);
+    for (int64_t i = 0; i < N * x->cols && !status; i++) CHECK(fabs(scanty_sides[i] - (double)(1 + (i % N + i / N) % 4)) < 1e-9);
+    return status;
+}
+
+static void scarce(void)
+{
+    const double pace[] = {1e-9, 1e-9, 1e-9}, links[9] = {0}, times[] = {3, 5, 8};
+    const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
+    const hs_lu_costs costs = {.links = links};
+    double *const odd = scanty_matrix + 1; /* not at a multiple of 64 bytes: slices aside */
+    const hs_lu aligned = {.dtype = HS_FLOAT64, .m = SCANTY, .n = SCANTY, .lu = scanty_matrix, .lu_row_stride = 1, .lu_col_stride = SCANTY, .block = 16};
+    hs_lu aside = aligned, apart = aligned, small = aligned, linked = aligned;
+    aside.lu = odd;
+    apart.a = scanty_given, apart.a_row_stride = 1, apart.a_col_stride = SCANTY;
+    small.m = small.n = small.lu_col_stride = 20, small.block = 0;
+    linked.m = linked.n = linked.lu_col_stride = 60, linked.block = 6, linked.owner = owner, linked.costs = &costs;
+    scanty cases[] = {{aligned, {.cooperative = 1}, 0, 0}, {aside, {.cooperative = 1}, 0, 0}, {apart, {.cooperative = 0}, 0, 0},
+                      {small, {.cooperative = 1}, 0, 0}, {linked, {.pace = pace}, 0, 0}, {linked, {.pace = pace}, 0, 0}};
+    linked.costs = NULL, cases[5].lu = linked;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) CHECK_SCARCE(scarce_life(3, factor_scanty, &cases[i]), 1);
+
+    for (int32_t transposed = 0; transposed < 2; transposed++) {
+        scanty solved = {aligned, {.cooperative = 0}, 8, transposed};
+        CHECK_SCARCE(scarce_life(3, solve_scanty, &solved), 1);
+    }
+    double makespan = -7;
+    int64_t count = -7;
+    CHECK_SCARCE(hs_lu_simulate(60, 60, 6, 3, times, owner, &costs, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
+}
+
 int main(void)
 {
     simulation();
@@ -421,5 +518,6 @@ int main(void)
         }
         hs_pool_destroy(pool);
     }
+    scarce();
     return check_result();
 }

@@ -1,9 +1,10 @@
-/* Measuring: what it says it did, on pools of all kinds; refusals; a cancel. */
+/* Measuring: what it says it did, on pools of all kinds; refusals; a cancel; no memory. */
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { P = 3, CAPACITY = 5 };
 
@@ -70,6 +71,18 @@ static void refusals(hs_pool *pool)
     CHECK(what.flops == -1);
 }
 
+static hs_status measure_scanty(hs_pool *pool, void *context) { return hs_measure_kernel(pool, context, NULL, NULL); }
+
+static void scarce(void)
+{
+    for (int32_t kernel = HS_MEASURE_GEMM; kernel <= HS_MEASURE_TRSM; kernel++)
+        for (int32_t worker = -1; worker < 2; worker += 2) {
+            hs_measurement what = measurement(kernel, HS_FLOAT64, 40, worker);
+            CHECK_SCARCE(scarce_life(P, measure_scanty, &what), 1);
+            CHECK(count[1] >= 2 && (worker < 0) == (count[0] > 0));
+        }
+}
+
 int main(void)
 {
     const int32_t cores[P] = {0, 1, 4000}; /* the last does not exist: not held there */
@@ -96,5 +109,6 @@ int main(void)
     CHECK(!pinned[2]);
     measures(pool);
     hs_pool_destroy(pool);
+    scarce();
     return check_result();
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 static void paper_values(void)
 {
@@ -82,8 +83,16 @@ static void refusals(void)
     refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
 }
 
+static void scarce(void)
+{
+    int32_t owner[5] = {-7};
+    double makespans[5] = {-7};
+    CHECK_SCARCE(hs_distribute_prefix(5, 2, (const double[]){1, 2}, owner, makespans), owner[0] == -7 && makespans[0] == -7);
+}
+
 int main(void)
 {
+    scarce();
     paper_values();
     every_prefix_is_a_distribution();
     ends_of_the_range();

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { N = 40 };
 static double x[N * N];
@@ -81,8 +82,13 @@ int main(void)
         CHECK(hs_pool_create(p, NULL, &pool) == HS_OK);
         double c[N * N];
         CHECK(multiply(pool, c) == HS_OK && c[N + 1] == N);
-        hs_pool_destroy(pool);
+        hs_pool_destroy(pool), pool = NULL;
     }
+
+    CHECK_SCARCE(hs_pool_create(3, NULL, &pool), pool == NULL);
+    hs_pool_destroy(pool), pool = NULL;
+    CHECK_SCARCE(hs_pool_create(2, (const int32_t[]){0, 0}, &pool), pool == NULL);
+    hs_pool_destroy(pool);
 
     const int32_t cores[] = {0, 1, 4000}; /* cores that may not exist: unpinned then */
     CHECK(hs_pool_create(3, cores, &pool) == HS_OK);

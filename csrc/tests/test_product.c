@@ -1,5 +1,5 @@
 /* Products on the pool against a triple loop: all types, strides and sizes across the kernels' blocking, plans of boxes,
- * pacing, cancelling. */
+ * pacing, cancelling, no memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "check.h"
 #include "hetsched.h"
 #include "matrices.h"
+#include "scarce.h"
 
 /* By the boxes and speeds of a run; NULL: by hs_gemm. */
 static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,
@@ -377,6 +378,59 @@ static void errors(hs_pool *pool)
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 
+/* ---- no memory -------------------------------------------------------------------------------------------------- */
+
+/* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. empty: rows at the end that its boxes give no depth. */
+typedef struct {
+    int64_t m, n, k, empty;
+    hs_run run;
+    double *a, *b, *c;
+} scanty;
+
+static hs_status run_scanty(hs_pool *pool, void *context)
+{
+    const scanty *x = context;
+    hs_product product = {.dtype = HS_FLOAT64, .m = x->m, .n = x->n, .k = x->k, .a = x->a, .a_row_stride = x->k, .a_col_stride = 1, .b = x->b,
+                          .b_row_stride = x->n, .b_col_stride = 1, .c = x->c, .c_row_stride = x->n, .c_col_stride = 1, .alpha = {2}, .beta = {3}};
+    for (int64_t i = 0; i < x->m * x->n; i++) x->c[i] = (double)i;
+    hs_run run = x->run;
+    const hs_status status = run.box_count ? hs_run_product(pool, &product, &run) : hs_gemm(pool, &product, NULL, NULL, NULL);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < x->m * x->n; i++) {
+        const double depth = i < (x->m - x->empty) * x->n ? (double)x->k : 0.0, done = 2 * depth + 3 * (double)i;
+        wrong += x->c[i] != (status ? (double)i : done);
+    }
+    CHECK(wrong == 0);
+    return status;
+}
+
+static void scarce(void)
+{
+    enum { M = 90, N = 80, K = 3000 };
+    double *a = malloc(sizeof *a * M * K), *b = malloc(sizeof *b * K * N), *c = malloc(sizeof *c * M * N);
+    for (int i = 0; a && i < M * K; i++) a[i] = 1;
+    for (int i = 0; b && i < K * N; i++) b[i] = 1;
+    const hs_box whole = {.height = M, .width = N, .length = 100};
+    /* Rows that are only multiplied by beta come first: nothing may be done before there is memory for all. */
+    const hs_box apart[] = {{.worker = 0, .row = 60, .height = 30, .width = N}, {.worker = 1, .height = 30, .width = N, .length = 100},
+                            {.worker = 2, .row = 30, .height = 30, .width = N, .length = 100}};
+    const hs_box layers[] = {{.worker = 0, .height = 9, .width = 14, .length = 1000}, {.worker = 2, .depth = 1000, .height = 9, .width = 14, .length = 2000}};
+    const int64_t rows[] = {0, 3, 3, 9};
+    const double pace[] = {1e-9, 1e-9, 1e-9};
+    scanty cases[] = {
+        {M, N, 100, 0, {.boxes = &whole, .box_count = 1, .cooperative = 1}, a, b, c},
+        {M, N, 100, 30, {.boxes = apart, .box_count = 3}, a, b, c},
+        {M, N, 100, 30, {.boxes = apart, .box_count = 3, .pace = pace}, a, b, c},
+        {9, 14, K, 0, {.boxes = layers, .box_count = 2, .layered = 1, .sum_rows = rows}, a, b, c},
+        {9, 14, K, 0, {.boxes = layers, .box_count = 2, .layered = 1, .cooperative = 1}, a, b, c},
+        {9, 14, K, 0, {.box_count = 0}, a, b, c},  /* hs_gemm in layers */
+        {M, N, 100, 0, {.box_count = 0}, a, b, c}, /* by all */
+        {5, 6, 7, 0, {.box_count = 0}, a, b, c},   /* and alone */
+    };
+    for (size_t i = 0; a && b && c && i < sizeof cases / sizeof *cases; i++) CHECK_SCARCE(scarce_life(3, run_scanty, &cases[i]), 1);
+    free(a), free(b), free(c);
+}
+
 int main(void)
 {
     hs_pool *pool = NULL;
@@ -399,5 +453,6 @@ int main(void)
     cancelling(pool);
     errors(pool);
     hs_pool_destroy(pool);
+    scarce();
     return check_result();
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX_P = 4, MAX_N = 200 };
 
@@ -139,8 +140,16 @@ static void refusals(void)
     }
 }
 
+static void scarce(void)
+{
+    int64_t counts[] = {-7, -7};
+    double makespan = -7;
+    CHECK_SCARCE(hs_distribute_profile(2, 2, (const double[]){0, 1, 3, 0, 2, 2.5}, counts, &makespan), counts[0] == -7 && makespan == -7);
+}
+
 int main(void)
 {
+    scarce();
     random_tables();
     word_boundaries();
     constant_times();

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 static void nap(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL); }
 
@@ -108,8 +109,29 @@ static void home(void)
     pthread_join(thread, NULL);
 }
 
+#if defined(HS_TEST_SCARCE) && defined(__GLIBC__)
+cpu_set_t *__wrap___sched_cpualloc(size_t count) /* of CPU_ALLOC */
+{
+    return malloc(CPU_ALLOC_SIZE(count));
+}
+
+/* A thread that cannot be pinned stays where it was. */
+static void scarce(void)
+{
+    cpu_set_t before, after;
+    CHECK(cpus_of(pthread_self(), &before));
+    scarce_left = 0;
+    CHECK(!hs__pin(pthread_self(), 0));
+    scarce_left = -1;
+    CHECK(cpus_of(pthread_self(), &after) && CPU_EQUAL(&before, &after));
+}
+#else
+static void scarce(void) {}
+#endif
+
 int main(void)
 {
+    scarce();
     one_case(0);
     one_case(1);
     gaps();

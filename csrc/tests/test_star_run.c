@@ -291,6 +291,27 @@ static int run_again(void *context, double fraction)
     return 1;
 }
 
+static hs_status run_scanty(hs_pool *pool, void *context)
+{
+    const double one[] = {1, 1, 1}, quick[] = {1e-5, 1e-5, 1e-5};
+    const int64_t memory[] = {8, 8, 8};
+    const hs_star star = {1, 2, 2, 3, one, quick, memory};
+    const hs_star_chunk chunks[] = {{.worker = 0, .buffers = 2, .height = 1, .width = 1, .depth = 1}, {.worker = 2, .col = 1, .buffers = 2, .height = 1, .width = 1, .depth = 1}};
+    const double x = 1;
+    double c[18];
+    for (int i = 0; i < 18; i++) c[i] = i;
+    const hs_product product = {.dtype = HS_FLOAT64, .m = 3, .n = 6, .k = 5, .a = &x, .b = &x, .c = c, .c_row_stride = 6, .c_col_stride = 1, .alpha = {1}, .beta = {2}};
+    hs_star_message messages[MESSAGES];
+    int64_t peak[] = {-7, -7, -7};
+    hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 3, .messages = messages, .message_count = -7,
+                            .peak = peak, .late = -7};
+    hs_run run = {.pace = context};
+    const hs_status status = hs_run_star(pool, &product, &task, &run);
+    for (int i = 0; i < 18; i++) CHECK(c[i] == (status ? i : 5 + 2 * i));
+    CHECK(status ? task.message_count == -7 && peak[0] == -7 && task.late == -7 : task.message_count > 0 && peak[0] > 0);
+    return status;
+}
+
 static void refusals(hs_pool *pool)
 {
     const double one[] = {1, 1, 1}, nan[] = {NAN, 1, 1};
@@ -346,7 +367,9 @@ static void refusals(hs_pool *pool)
     task.chunk_count = 0, task.length = 0;
     CHECK(hs_run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 0);
     task = fine;
-    CHECK_SCARCE(hs_run_star(pool, &good, &task, &run), c[0] == 0);
+    double pace[] = {0, 0, 0};
+    CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);
+    CHECK_SCARCE(scarce_life(3, run_scanty, pace), 1);
     /* an arena that no address space holds */
     const double slow[] = {1, 1, 1};
     hs_product wide = good;

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 
 enum { MAX = 24 };
 
@@ -344,6 +345,42 @@ static void run_refusals(hs_pool *pool)
     CHECK(hs_run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
 }
 
+/* ---- no memory -------------------------------------------------------------------------------------------------- */
+
+static void count_elements(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
+{
+    (void)row, (void)col;
+    __atomic_add_fetch((int64_t *)context, height * width, __ATOMIC_RELAXED);
+}
+
+static hs_status run_scanty(hs_pool *pool, void *pace)
+{
+    const int32_t owner[] = {0, 1, 2, 0, 1};
+    int64_t elements = 0;
+    const hs_wavefront w = {.m = 12, .n = 10, .rows = 4, .cols = 5, .axis = 1, .owner = owner, .tile = count_elements, .context = &elements};
+    hs_run run = {.pace = pace};
+    const hs_status status = hs_run_wavefront(pool, &w, &run);
+    CHECK(elements == (status ? 0 : 120));
+    return status;
+}
+
+static void scarce(void)
+{
+    double times[] = {3, 5, 8}, makespan = -7, pace[] = {1e-9, 1e-9, 1e-9};
+    int32_t owner[10], chosen = -7, anew = -7;
+    for (int32_t j = 0; j < 10; j++) owner[j] = -7;
+    CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);
+    CHECK_SCARCE(scarce_life(3, run_scanty, pace), 1);
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 0, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan),
+                 owner[0] == -7 && owner[9] == -7 && chosen == -7 && anew == -7 && makespan == -7);
+    makespan = -7;
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, owner, &chosen, &anew, &makespan), makespan == -7);
+    makespan = -7;
+    CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL), makespan == -7);
+    makespan = -7;
+    CHECK_SCARCE(hs_wavefront_bound(10, 10, 3, times, 0, &makespan), makespan == -7);
+}
+
 int main(void)
 {
     simulation();
@@ -363,5 +400,6 @@ int main(void)
         }
         hs_pool_destroy(pool);
     }
+    scarce();
     return check_result();
 }

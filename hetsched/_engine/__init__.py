@@ -639,15 +639,17 @@ def divisible_orders(
     p = len(times)
     orders, shares = (out.copy(), back.copy()), np.empty(p)
     makespan, optimal = ffi.new("double *"), ffi.new("int *")
-    given = p, _doubles(times), _doubles(sends), _doubles(receives), work, 1, enough, *map(_int32s, orders)
-    check_status(lib.hs_divisible_orders(*given, _doubles(shares), makespan, optimal))
+    given = p, _doubles(times), _doubles(sends), _doubles(receives), work, 1, enough
+    found = *map(_int32s, orders), _doubles(shares), makespan, optimal
+    _cancellable(lambda cancel: lib.hs_divisible_orders(*given, cancel, *found), (p > 5 and work > 0) or p > 100)
     return *orders, shares, makespan[0], bool(optimal[0])
 
 
 def divisible_bound(times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]) -> float:
     """hs_divisible_bound."""
-    bound = ffi.new("double *")
-    check_status(lib.hs_divisible_bound(len(times), _doubles(times), _doubles(sends), _doubles(receives), bound))
+    bound, p = ffi.new("double *"), len(times)
+    given = p, _doubles(times), _doubles(sends), _doubles(receives)
+    _cancellable(lambda cancel: lib.hs_divisible_bound(*given, cancel, bound), p > 500)
     return bound[0]  # type: ignore[no-any-return]
 
 
