@@ -119,7 +119,10 @@ static void tasks(bytes *in)
     const double bound = bound_of(in, kind), *t = values(in, p, kind);
     const double send = pick(in, 4) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0, receive = pick(in, 3) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
     int32_t *receive_slots = NULL;
-    if (pick(in, 2)) receive_slots = indices(in, p, 8);
+    if (pick(in, 2)) {
+        receive_slots = indices(in, p, 8);
+        for (int32_t i = 0; i < p; i++) receive_slots[i] = abs(receive_slots[i] / 2);
+    }
     const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
     int64_t *counts = out(in, size * sizeof *counts);
     hs_status status = hs_task_counts(bound, p, t, send, receive, slots, receive_slots, counts);
@@ -202,22 +205,28 @@ static void divisible(bytes *in)
     const taste kind = taste_of(in);
     const double *t = values(in, p, kind), *sends = values_or_zeros(in, p, kind), *receives = values_or_zeros(in, p, kind);
     double *bound = out(in, sizeof *bound);
-    const hs_status bounded = hs_divisible_bound(p, t, sends, receives, bound);
+    const hs_status bounded = hs_divisible_bound(p, t, sends, receives, NULL, bound);
     planner_status(in, bounded, 0);
-    int32_t *order = take(in) > 250 ? indices(in, p, p) : permutation(in, p), *back = permutation(in, p);
+    int32_t *order = take(in) > 250 ? indices(in, p, p) : permutation(in, p), *back = permutation(in, p), other[5], too[5];
     double *shares = out(in, (size_t)p * sizeof *shares), *makespan = out(in, sizeof *makespan);
-    int *optimal = out(in, sizeof *optimal);
+    int *optimal = out(in, sizeof *optimal), proven = -1;
     const int64_t work = p > 3 ? 0 : pick(in, 2) * 20;
-    const double enough = pick(in, 4) ? 0.0 : value(in, kind);
-    const hs_status status = hs_divisible_orders(p, t, sends, receives, work, take(in), enough, order, back, shares, makespan, optimal);
+    const double enough = pick(in, 4) ? 0.0 : *bound;
+    for (int32_t i = 0; i < p; i++) other[i] = order[i], too[i] = back[i];
+    const hs_status status = hs_divisible_orders(p, t, sends, receives, work, take(in), bounded ? 0.0 : enough, NULL, order, back, shares, makespan, optimal);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) return;
     HOLDS(bounded == HS_OK && all_different(p, order, p) && all_different(p, back, p) && (*optimal == 0 || *optimal == 1));
-    if (!is_tame(kind)) return;
-    double sum = 0.0;
+    double sum = 0.0, least = -1.0, some[5];
     for (int32_t i = 0; i < p; i++) HOLDS(shares[i] >= 0.0 && shares[i] <= 1.0 + 1e-12), sum += shares[i];
     HOLDS(fabs(sum - 1.0) <= 1e-9);
-    HOLDS(*makespan >= *bound * (1 - 1e-9));
+    HOLDS(*makespan >= *bound);
+    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least, &proven) == HS_OK);
+    HOLDS(least >= *makespan * (1 - 1e-12)); /* the search began there */
+    const int32_t *any = permutation(in, p), *last = permutation(in, p);
+    for (int32_t i = 0; i < p; i++) other[i] = any[i], too[i] = last[i];
+    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least, &proven) == HS_OK);
+    HOLDS(!*optimal || least >= *makespan * (1 - 2e-12));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
