@@ -28,7 +28,7 @@ static double zones(bytes *in, int32_t p, const double *areas, const double *wei
     for (int32_t k = 0; k < *pieces; k++) {
         const double *a = rects + 4 * k;
         HOLDS(workers[k] >= 0 && workers[k] < p && areas[workers[k]] > 0.0);
-        const double beyond = least / total < 1e-290 ? 1.0 : 1e-12; /* sides of such small areas have few bits */
+        const double flat = fmin(sqrt(aspect), 1.0 / sqrt(aspect)), beyond = least / total * flat < 1e-290 ? 1.0 : 1e-12; /* sides of few bits */
         for (int axis = 0; axis < 2; axis++) HOLDS(a[axis] >= -beyond && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + beyond);
         own[workers[k]] += a[2] * a[3];
         for (int32_t q = 0; q < k; q++) {
@@ -109,8 +109,8 @@ static void readers(bytes *in)
 
 static void planners(bytes *in)
 {
-    const int32_t p = small(in, pick(in, 4) ? 4 : MOST_P);
     const taste kind = taste_of(in);
+    const int32_t p = small(in, pick(in, 4) || !is_tame(kind) ? 4 : MOST_P); /* hulls over all decades are long */
     const double *areas = values_or_zeros(in, p, kind), *weights = pick(in, 2) ? values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
     const int none = 0, stop = 1, *cancel = take(in) > 250 ? &stop : pick(in, 2) ? &none : NULL;
