@@ -1,6 +1,8 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
-# make bench  measures against NumPy, BLIS and OpenBLAS;  make lint  checks style and types;  make wheel  builds a wheel
+# make fuzz   makes hostile calls of every public function for SECONDS seconds
+# make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
+# make lint   checks style and types;  make wheel  builds a wheel
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
 
 PYTHON ?= python3
@@ -10,14 +12,14 @@ CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest bench lint wheel clean system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage fuzz bench peers lint wheel clean system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
 
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
-	@$(MAKE) --no-print-directory ctest pytest
+	@$(MAKE) --no-print-directory ctest pytest pytest-address
 
 # Two processes, file by file: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
@@ -34,6 +36,30 @@ $(CTESTS): $(BIN)/cmake
 	@{ $(BIN)/cmake -S . -B $@ -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
 	  $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }
 
+# The runners once more, chosen and fed by Python, in an engine with address and undefined-behaviour sanitizers: a report ends the
+# process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
+# have the usual engine) or says whether the host keeps up. The C++ library is there from the start for others' exceptions.
+SANITIZED := tests/test_edges.py tests/test_pool.py tests/test_product_layers.py tests/test_star_run.py tests/test_stencil.py tests/test_sweep.py
+UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast
+
+pytest-address: $(VENV)/installed-test
+	@mkdir -p build
+	@{ $(BIN)/cmake -S . -B build/$@ -DSKBUILD=ON -DHETSCHED_SANITIZE=address,undefined -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DPython_EXECUTABLE="$(abspath $(BIN))/python" && $(BIN)/cmake --build build/$@ -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
+	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/$@/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
+	$(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile -k "not ($(UNSANITIZED))" $(SANITIZED)
+
+# Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
+coverage: $(VENV)/installed-test
+	$(BIN)/python tools/coverage.py
+
+SECONDS ?= 60
+SEED    ?= 1
+fuzz: $(VENV)/installed-test
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
 	$(BIN)/python benchmarks/bench_lu.py
@@ -48,6 +74,10 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_mesh.py
 	$(BIN)/python benchmarks/bench_tasks.py
 	$(BIN)/python benchmarks/bench_layers.py
+
+# The test suites of NumPy, SciPy and scikit-learn on hetsched's functions; for nights. Its counts go into docs/peers.md.
+peers: $(VENV)/installed-test
+	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check hetsched tests benchmarks examples

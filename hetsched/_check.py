@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,44 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
     if result < low:
         raise ValueError(f"{name} must be at least {low:g}, got {value!r}")
     return result
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of some words."""
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, or a number or None that stands for one of them."""
+    if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
+    """One of some dtypes, from whatever NumPy takes for one."""
+    words = ", ".join(d.name for d in allowed)
+    try:
+        found: np.dtype[Any] = np.dtype(value)
+    except Exception:  # a comma in a string is a SyntaxError
+        raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
+    if found not in allowed:
+        raise TypeError(f"{name} {found} is not one of {words}")
+    return found
+
+
+def entries(name: str, values: Any, what: str) -> list[Any]:
+    """The entries of something that has some, but is no string."""
+    if isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be {what}, got {values!r}")
+    try:
+        each = iter(values)
+    except TypeError:
+        raise TypeError(f"{name} must be {what}, got {values!r}") from None
+    return list(each)
 
 
 def _short(value: Any) -> str:
@@ -104,7 +142,7 @@ def cycle_times(
         if (idle := ~(rates > 0).any(-1)).any():
             raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
-            times = 1.0 / rates
+            times = 1.0 / (rates + 0.0)  # of -0.0 too
         if (idle := np.isinf(times).all(-1)).any():
             raise ValueError(f"speeds{_first(idle)[1]} are too small: their cycle-times overflow")
         return times
@@ -125,6 +163,8 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
         raise TypeError(message) from None
     if array.dtype.kind not in "iuf":
         raise TypeError(message)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # of half precision the limits would overflow
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
     if bad.any():
         i, where = _first(bad)
@@ -157,9 +197,10 @@ def shares(name: str, given: Platform | ArrayLike) -> tuple[NDArray[np.float64],
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
-    if len(given) != workers:
-        raise ValueError(f"names must have {workers} entries, got {len(given)}")
-    return tuple(str(name) for name in given)
+    found = list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
+    if len(found) != workers:
+        raise ValueError(f"names must have {workers} entries, got {len(found)}")
+    return tuple(str(name) for name in found)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _engine, product_run, shared
-from .lu_run import Factors, determinant, solution
-from .operands import element_strides
+from .lu_run import Factors, determinant, sign_and_log, solution
+from .operands import as_array, element_strides
 
 #: Systems and determinants of fewer rows go to NumPy's LAPACK.
 _FEW_ROWS = 256
@@ -23,18 +23,19 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
 
     Notes
     -----
-    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve and
-    numpy.linalg.det, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the
-    same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again.
+    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, det and
+    slogdet, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the same
+    memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of a ufunc's
+    `out=...` nothing is known here: a single number comes back as a scalar.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        plain = [x.view(np.ndarray) if type(x) is Array else x for x in inputs]
+        plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
         if not kwargs and method == "__call__":
             result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
             if result is None:
-                result = ufunc(*plain)
-            return tuple(_back(x, None) for x in result) if type(result) is tuple else _back(result, None)
+                result = super().__array_ufunc__(ufunc, method, *plain)
+            return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
         out: tuple[Any, ...] | None = kwargs.get("out")
         in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
         taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
@@ -44,10 +45,13 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             kwargs["out"] = tuple(map(_plain, out))
         if "where" in kwargs:
             kwargs["where"] = _plain(kwargs["where"])
-        result = getattr(ufunc, method)(*plain, **kwargs)
+        result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+        if result is NotImplemented:  # for another one of the arguments, inputs or outputs, to answer
+            return result
+        kind = type(self) if kwargs.get("subok", True) else np.ndarray
         if not isinstance(result, tuple):
-            return _back(result, None if out is None else out[0])
-        return tuple(_back(x, None if out is None else y) for x, y in zip(result, out or result, strict=True))
+            return _back(result, kind) if out is None else out[0]
+        return tuple(_back(x, kind) if y is None else y for x, y in zip(result, out or [None] * len(result), strict=True))
 
     def __array_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
@@ -57,11 +61,30 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             result = taken(*args, **kwargs)
             if result is not None:
                 return result
-        return _back(super().__array_function__(func, types, args, kwargs), None)
+        return _back(super().__array_function__(func, types, args, kwargs), Array)
 
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
         """As numpy.dot."""
         return np.dot(self, b, out=out)
+
+
+def _statistic(name: str) -> Callable[..., Any]:
+    own: Callable[..., Any] = getattr(np.ndarray, name)
+
+    def method(
+        self: Array, axis: Any = None, dtype: Any = None, out: NDArray[Any] | None = None, ddof: float = 0, **options: Any
+    ) -> Any:
+        given = {key: _plain(value) for key, value in options.items()}
+        result = own(self.view(np.ndarray), axis, dtype, out, ddof, **given)
+        return _back(result, type(self)) if out is None else result
+
+    method.__name__, method.__doc__ = name, own.__doc__
+    return method
+
+
+# NumPy keeps a single number an array on the way by `out=...`, of which no __array_ufunc__ is told.
+for _name in ("var", "std"):
+    setattr(Array, _name, _statistic(_name))
 
 
 def _operator(name: str) -> Callable[[Array, Any], Any]:
@@ -113,17 +136,15 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     >>> (A @ A)[0, 0], type(A @ A).__name__, type(np.exp(A) - 1).__name__
     (np.float64(300.0), 'Array', 'Array')
     """
-    return np.asarray(A, dtype).view(Array)
+    return as_array("A", A, dtype).view(Array)
 
 
 def _plain(x: Any) -> Any:
-    return x.view(np.ndarray) if type(x) is Array else x
+    return x.view(np.ndarray) if isinstance(x, Array) else x
 
 
-def _back(result: Any, out: Any) -> Any:
-    if out is not None:
-        return out
-    return result.view(Array) if type(result) is np.ndarray else result
+def _back(result: Any, kind: type[np.ndarray[Any, Any]]) -> Any:
+    return result.view(kind) if type(result) is np.ndarray else result
 
 
 def _takes(*arrays: Any) -> bool:
@@ -165,7 +186,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None and not (type(z) is np.ndarray and z.flags.c_contiguous):
         return None
     product = _product(x, y, z)
-    return None if product is None else _back(product, out)
+    return None if product is None else _back(product, Array) if out is None else out
 
 
 def _solve(a: Any, b: Any) -> Any:
@@ -176,19 +197,35 @@ def _solve(a: Any, b: Any) -> Any:
     if len(x) < _FEW_ROWS or not (_finite(x) and _finite(y)):
         return None
     dtype = np.promote_types(x.dtype, y.dtype)
-    factors = _factors(x.astype(dtype, copy=False))
-    if factors is None:
+    factors, singular = _factors(x.astype(dtype, copy=False))
+    if singular:
         raise np.linalg.LinAlgError("Singular matrix")
     threads = shared.shared_pool()._live()
     return np.ascontiguousarray(solution(threads, (factors.lu, factors.piv), y, 0, False, False)).view(Array)
 
 
 def _det(a: Any) -> Any:
+    factors = _square_factors(a)
+    if factors is None:
+        return None
+    return factors.lu.dtype.type(determinant(factors.lu, factors.piv))
+
+
+def _slogdet(a: Any) -> Any:
+    factors = _square_factors(a)
+    if factors is None:
+        return None
+    sign, log = sign_and_log(factors.lu, factors.piv)
+    kind = factors.lu.dtype.type
+    return type(np.linalg.slogdet(np.eye(1)))(kind(sign), kind(0).real.dtype.type(log))
+
+
+def _square_factors(a: Any) -> Factors | None:
+    """Also of a singular matrix; None for what NumPy is to do."""
     x = _plain(a)
     if not _takes(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or len(x) < _FEW_ROWS or not _finite(x):
         return None
-    factors = _factors(x)
-    return x.dtype.type(0 if factors is None else determinant(factors.lu, factors.piv))
+    return _factors(x)[0]
 
 
 def _finite(x: NDArray[Any]) -> bool:
@@ -196,11 +233,16 @@ def _finite(x: NDArray[Any]) -> bool:
         return bool(np.isfinite(x.sum()))
 
 
-def _factors(a: NDArray[Any]) -> Factors | None:
-    """None where a is singular."""
+def _factors(a: NDArray[Any]) -> tuple[Factors, bool]:
+    """And whether a is singular."""
     found, pool = Factors.of(a, False, False), shared.shared_pool()
     singular, _ = found.run(pool._live(), pool._workers)
-    return found if singular < 0 else None
+    return found, singular >= 0
 
 
-_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {np.dot: _dot, np.linalg.solve: _solve, np.linalg.det: _det}
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.dot: _dot,
+    np.linalg.solve: _solve,
+    np.linalg.det: _det,
+    np.linalg.slogdet: _slogdet,
+}

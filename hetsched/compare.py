@@ -70,6 +70,10 @@ def compare_partitions(
     if methods is None:
         size = int(np.count_nonzero(_check.shares("areas", areas)[0]))
         methods = quick_methods(size, shape is not None, options.get("groups") is not None, options.get("objective") == "max")
-    elif isinstance(methods, str) or not set(methods) <= set(METHODS) or not methods:
-        raise ValueError(f"methods must be some of {', '.join(METHODS)}, got {methods!r}")
+    else:
+        wanted = f"some of {', '.join(METHODS)}"
+        given = () if isinstance(methods, str) else _check.entries("methods", methods, wanted)
+        if not given or not all(isinstance(method, str) and method in METHODS for method in given):
+            raise ValueError(f"methods must be {wanted}, got {methods!r}")
+        methods = given
     return Comparison((method, partition(areas, method, shape, **options)) for method in methods)

@@ -55,6 +55,7 @@ class Cuboids(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "alpha, beta and gamma"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -157,8 +158,7 @@ def cuboids(
     >>> [round(hs.cuboids([3, 2, 2, 1, 5, 6], method=m).cost, 3) for m in ("best", "rectangles", "layers")]
     [5.421, 5.796, 8.0]
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     weights = (
         _check.number("alpha", alpha, low=0.0),
         _check.number("beta", beta, low=0.0),

@@ -206,7 +206,8 @@ def map_tasks(
     >>> hs.map_tasks(abs, [-1, 2, -3], 2)
     [1, 2, 3]
     """
-    todo = list(tasks)
+    trace = _check.flag("trace", trace)
+    todo = _check.entries("tasks", tasks, "an iterable")
     names: tuple[str, ...] | None = None
     if isinstance(workers, Platform):
         if cycle_times is not None:
@@ -219,11 +220,10 @@ def map_tasks(
     times = None if cycle_times is None else _check.cycle_times(cycle_times, None)
     if times is not None and len(times) != p:
         raise ValueError(f"cycle_times must have {p} entries, one for each worker, got {len(times)}")
-    if order not in _ORDERS:
-        raise ValueError(f"order must be one of {', '.join(_ORDERS)}, got {order!r}")
+    _check.choice("order", order, _ORDERS)
     message = _check.number("send", send, low=0.0)
-    if start_method is not None and start_method not in (known := multiprocessing.get_all_start_methods()):
-        raise ValueError(f"start_method must be one of {', '.join(known)}, got {start_method!r}")
+    if start_method is not None:
+        _check.choice("start_method", start_method, multiprocessing.get_all_start_methods())
     if not callable(function):
         raise TypeError(f"function must be callable, got {function!r}")
     try:

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .operands import as_array
+
 Array = NDArray[Any]
 #: What a.h5:/group/name is split by.
 _INNER = re.compile(r"(.+?\.(?:h5|hdf5|hdf|he5|mat|nc|npy)):(.+)", re.I | re.S)
@@ -278,7 +280,7 @@ def _open_array(name: str, array: Array, opened: ExitStack) -> Matrix:
             stored = array.shape[::-1] if transposed else array.shape
             offset = page + array.__array_interface__["data"][0] - base
             return _raw(name, stored, array.dtype, transposed, str(array.filename), offset, opened)
-    return Held(name, np.asarray(array))
+    return Held(name, as_array(name, array))
 
 
 def _raw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -95,11 +96,12 @@ def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
 def cost_of(pieces: Pieces, request: Request) -> float:
     """The objective for given zones."""
     costs = zones(pieces, len(request.areas)).sum(axis=1)
-    if request.weights is not None:
-        costs *= request.weights
-    if request.objective == "max":
-        return float(costs.max())
-    total = float(costs.sum())
+    with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
+        if request.weights is not None:
+            costs *= request.weights
+        if request.objective == "max":
+            return float(costs.max())
+        total = float(costs.sum())
     if request.groups is not None:
         own = pieces.astype(np.float64)
         own[:, 0] = request.groups[pieces[:, 0].astype(np.int64)]
@@ -190,6 +192,8 @@ def _rule(name: str) -> Callable[[Request], Floorplan]:
 def _contiguous(request: Request) -> Floorplan:
     if request.sides is None:
         raise ValueError('method "contiguous" deals cells: give shape')
+    if request.sides[0] * request.sides[1] > 2**53:
+        raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
     workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
     return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
@@ -201,6 +205,17 @@ def _at_most(limit: int, method: str, request: Request) -> None:
         raise InfeasibleError(f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}')
 
 
+@contextlib.contextmanager
+def _told_apart(method: str) -> Iterator[None]:
+    """The engine keeps all forms that a zone may have; it gives up where these are too many."""
+    try:
+        yield
+    except NotImplementedError:
+        raise InfeasibleError(
+            f'method "{method}" would not end: link_costs or areas are too far apart for so many workers, use "columns" or "best"'
+        ) from None
+
+
 def _interval(request: Request) -> Floorplan:
     _at_most(256 if request.objective == "max" else 1024, "interval", request)
     if request.objective == "max":
@@ -208,7 +223,8 @@ def _interval(request: Request) -> Floorplan:
             _engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
         )
     group_cost = request.group_cost if request.groups is not None else 0.0
-    plan, _ = _engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
+    with _told_apart("interval"):
+        plan, _ = _engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
     within = "" if request.groups is None else " of each group and of the groups"
     return laid_out(plan, request, scope=f"guillotine partitions of the list{within} sorted by area")
 
@@ -219,7 +235,8 @@ def _guillotine(request: Request) -> Floorplan:
     if request.objective == "max":
         plan, _ = _engine.partition_narrow(request.areas, request.weights, request.aspect)
         return laid_out(plan, request, scope="guillotine partitions")
-    plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
+    with _told_apart("guillotine"):
+        plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
     scope = "guillotine partitions"
     if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
         scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
@@ -243,13 +260,17 @@ def _best(request: Request) -> Floorplan:
     if request.groups is not None:
         return _interval(request)
     found = []  # what proves more comes first: of equals the first is taken
-    if size <= (7 if request.objective == "max" else _ALL_CUTS):
-        found.append(_guillotine(request))
-    if size <= _INTERVAL:
-        found.append(_interval(request))
+    with contextlib.suppress(InfeasibleError):
+        if size <= (7 if request.objective == "max" else _ALL_CUTS):
+            found.append(_guillotine(request))
+    with contextlib.suppress(InfeasibleError):
+        if size <= _INTERVAL:
+            found.append(_interval(request))
     found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
     if request.objective == "max":
         found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
+        if 1 < size <= _AROUND:
+            found.append(_nonrectangular(request))
         return _least(found, request)
     if size > _ALL_CUTS or request.budget is not None:
         found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
@@ -285,7 +306,7 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
         took = time.monotonic() - start
         if end is None or time.monotonic() >= end:
             return
-        evaluations = max(1000, min(evaluations, int(evaluations * (end - time.monotonic()) / max(took, 1e-6))))
+        evaluations = max(1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6))))
 
 
 def _least(found: list[Floorplan], request: Request) -> Floorplan:

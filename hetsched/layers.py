@@ -173,8 +173,7 @@ def layers_star(
         i = int(np.argmax(bad))
         raise ValueError(f"link_costs[{i}] must be finite and not negative, got {costs[i]:g}")
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
-        if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        _check.choice(name, value, choices)
     factor = max(side, 1)  # nothing to do takes no time anyway
     work = _scaled("cycle_times", times, factor**2, "n^2")
     message = _scaled("link_costs", costs, 2 * factor, "2 n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -100,9 +101,10 @@ class LuPlan(Plan):
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         load = np.zeros((steps, len(self.names)))
         np.add.at(load, (updates["panel"], updates["worker"]), updates["flops"])
-        busy = np.where(load > 0, load, 0.0) * np.where(load > 0, self.cycle_times, 0.0)
-        with np.errstate(invalid="ignore"):
-            shares = load.sum(axis=1) / (1.0 / self.cycle_times).sum() / busy.max(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            times = self.cycle_times / self.cycle_times.min()
+            busy = np.where(load > 0, load, 0.0) * np.where(load > 0, times, 0.0)
+            shares = load.sum(axis=1) / (1.0 / times).sum() / busy.max(axis=1)
         return np.where(busy.any(axis=1), shares, 1.0)
 
     @property
@@ -134,19 +136,24 @@ class LuPlan(Plan):
 
     def label(self, panel: int, block: int) -> str:
         """A task in words."""
-        return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
+        blocks = len(self.owner) - 1
+        return _label(_check.integer("panel", panel, low=0, high=blocks), _check.integer("block", block, low=0, high=blocks))
 
     def steps(self) -> list[Step]:
         rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
-        steps = [Step(worker, "compute", start, end, self.label(panel, block)) for worker, start, end, panel, block in rows]
+        steps = [Step(worker, "compute", start, end, _label(panel, block)) for worker, start, end, panel, block in rows]
         for panel, _, receiver, start, end in self.messages.tolist():
-            steps.append(Step(receiver, "transfer", start, end, self.label(panel, panel)))
+            steps.append(Step(receiver, "transfer", start, end, _label(panel, panel)))
         return steps
 
     def plot(self, ax: Axes | None = None) -> Axes:
         from .plot import plot_trace
 
         return plot_trace(simulate(self), ax)
+
+
+def _label(panel: int, block: int) -> str:
+    return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
 
 
 def plan_lu(
@@ -217,9 +224,7 @@ def plan_lu(
     """
     m, n = _check.integer("m", m, low=0, high=_HIGH), _check.integer("n", n, low=0, high=_HIGH)
     times = _check.cycle_times(cycle_times, speeds)
-    kind = np.dtype(dtype)
-    if kind not in _engine.DTYPES:
-        raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    kind = _check.dtype(dtype, _engine.DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
@@ -230,7 +235,8 @@ def plan_lu(
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
     flops = _engine.flops_per_update(kind)
     makespan, _, raw, messages = _engine.lu_simulate(
-        m, n, block, owners, times * (flops / UNIT), None if panel_times is None else panels * (flops / UNIT),
+        m, n, block, owners, _per_update("cycle_times", times, flops),
+        None if panel_times is None else _per_update("panel_times", panels, flops),
         None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
     )  # fmt: skip
     fields = ["worker", "panel", "block", "start", "end"]
@@ -264,6 +270,14 @@ def plan_lu(
     )
 
 
+def _per_update(name: str, times: Times, flops: float) -> Times:
+    """Seconds of an update."""
+    small = times * (flops / UNIT)
+    if not small.all():
+        raise ValueError(f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit")
+    return small
+
+
 def _panel_times(given: ArrayLike, p: int) -> Times:
     times = _check.positive("panel_times", _check.vector("panel_times", given))
     if len(times) != p:
@@ -287,8 +301,11 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
     bad = ~((costs >= 0) & np.isfinite(costs))
     if bad.any():
         raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
-    links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
+    with np.errstate(over="ignore"):
+        links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
     np.fill_diagonal(links, 0.0)
+    if not np.isfinite(links).all():
+        raise ValueError("link_costs of two workers have a sum that overflows")
     return links if links.any() else None
 
 
@@ -296,19 +313,20 @@ def _divided(updates: float, panels: float, times: Times, panel_times: Times) ->
     """The least time in which the workers can divide gigaflops of both kinds, perfectly. It is the largest, over all r, of
     (updates + r panels) / sum of max(1 / time, r / panel time); only the workers' own ratios of the two times matter."""
     works = np.isfinite(times)
-    t, q = times[works], panel_times[works]
-    with np.errstate(over="ignore", divide="ignore"):
+    unit = times.min()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        t, q = times[works] / unit, panel_times[works] / unit  # of the fastest: no sum of rates overflows
         ratio = q / t
         order = np.argsort(ratio, kind="stable")  # from the best in panels to the best in updates
         ratio, rate, panel_rate = ratio[order], 1.0 / t[order], 1.0 / q[order]
-    bounds = [updates / rate.sum()]
-    if panels > 0:
-        bounds.append(panels / panel_rate.sum())
-    rest = rate.sum() - np.cumsum(rate)
-    together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
-    usual = np.isfinite(ratio) & np.isfinite(together)
-    bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
-    return float(max(bounds))
+        bounds = [updates / rate.sum()]
+        if panels > 0:
+            bounds.append(panels / panel_rate.sum())
+        rest = rate.sum() - np.cumsum(rate)
+        together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
+        usual = np.isfinite(ratio) & np.isfinite(together)
+        bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
+    return float(max(bounds)) * float(unit)
 
 
 def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
@@ -322,8 +340,9 @@ def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
     least = np.full(len(updates), np.inf)
     for time, panel_time in set(zip(times.tolist(), panel_times.tolist(), strict=True)):
         if time < np.inf and panel_time < np.inf:
-            np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
-    return float(factors[0] * panel_times.min() + least.sum())
+            with np.errstate(over="ignore"):  # then another is faster, or the makespan overflows too
+                np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
+    return math.fsum((float(factors[0]) * float(panel_times.min()), *least.tolist())) if np.isfinite(least).all() else math.inf
 
 
 def _deal(
@@ -340,7 +359,9 @@ def _deal(
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
-        return block, lu_pattern(count, times, method=owner).owner.copy(), owner
+        with np.errstate(over="ignore"):
+            relative = np.ldexp(times, -int(np.frexp(times.min())[1]))  # exact, and no sum of them overflows
+        return block, lu_pattern(count, relative, method=owner).owner.copy(), owner
     method = owner.method if isinstance(owner, LuPattern) else "given"
     owners = _check.integers("owner", owner.owner if isinstance(owner, LuPattern) else owner, low=0, high=len(times) - 1)
     if owners.ndim != 1:

@@ -170,8 +170,7 @@ def lu_grid(
     """
     n = _check.integer("n", n, low=1, high=_MOST)
     times = _check.cycle_times(cycle_times, speeds)
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     if link_cost is not None:
         link_cost = _check.number("link_cost", link_cost, low=0.0)
     names = names_of(cycle_times, len(times))

@@ -11,7 +11,7 @@ import numpy as np
 from . import _check, _engine
 from .errors import LinAlgWarning
 from .lu import LuPlan, plan_lu
-from .operands import Array, element_strides, operand
+from .operands import Array, as_array, element_strides, operand
 from .product import UNIT
 from .simulate import simulate
 
@@ -90,6 +90,7 @@ class Factors:
 
     @classmethod
     def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
+        overwrite_a, check_finite = _check.flag("overwrite_a", overwrite_a), _check.flag("check_finite", check_finite)
         a = matrix("A", A)
         if check_finite:
             require_finite(a)
@@ -121,14 +122,24 @@ class Factors:
 
 
 def matrix(name: str, value: ArrayLike) -> Array:
-    """A matrix of a supported dtype; integers become float64."""
-    array = np.asarray(value)
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float64)
-    array = operand(name, array)
+    """A matrix of a supported dtype; integers and booleans become float64."""
+    array = numbers(name, value)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
     return array
+
+
+def right_sides(value: ArrayLike, n: int) -> Array:
+    """One or several for n unknowns, of a supported dtype."""
+    right = numbers("b", value)
+    if right.ndim not in (1, 2) or right.shape[0] != n:
+        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
+    return right
+
+
+def numbers(name: str, value: ArrayLike) -> Array:
+    array = as_array(name, value)
+    return operand(name, array.astype(np.float64) if array.dtype.kind in "biu" else array)
 
 
 def require_finite(array: Array) -> None:
@@ -176,15 +187,13 @@ def solution(
     n = lu.shape[0]
     if lu.shape[1] != n:
         raise ValueError(f"lu must be square, got shape {lu.shape}")
-    piv = np.ascontiguousarray(_check.integers("piv", pivots, low=0, high=max(n - 1, 0)), np.int32)
+    piv = np.ascontiguousarray(_check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
     if piv.shape != (n,):
         raise ValueError(f"piv must have shape ({n},), got {piv.shape}")
-    if trans not in (0, 1, 2):
+    overwrite_b, check_finite = _check.flag("overwrite_b", overwrite_b), _check.flag("check_finite", check_finite)
+    if isinstance(trans, np.ndarray) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
-    right = np.asarray(b)
-    right = operand("b", right.astype(np.float64) if right.dtype.kind in "biu" else right)
-    if right.ndim > 2 or right.shape[0] != n:
-        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
+    right = right_sides(b, n)
     if check_finite:
         require_finite(lu)
         require_finite(right)
@@ -203,10 +212,49 @@ def solution(
     return x
 
 
+#: Mantissas that can be multiplied without leaving the range: each is at least 1/2, and of complex numbers at most 2**(1/2).
+_TOGETHER = 512
+
+
 def determinant(lu: Array, piv: NDArray[np.int32]) -> Any:
-    """From the factors; in double precision, as scipy.linalg.det."""
-    wide = np.complex128 if lu.dtype.kind == "c" else np.float64
+    """From the factors; in double precision, as scipy.linalg.det. A value beyond the range is judged by numpy.errstate."""
+    mantissa, exponent = _mantissa(lu, piv)
+    with np.errstate(all="ignore"):
+        value = np.ldexp(mantissa, exponent)  # rounded once
+    size = abs(value).max()
+    if not np.isfinite(size):
+        np.linalg.det(np.diag([1e200, 1e200]))  # overflows: NumPy warns, raises or calls as it is told to, in its own words
+    elif size < np.finfo(np.float64).tiny and mantissa.any():
+        np.linalg.det(np.diag([1e-200, 1e-200]))
+    return value.view(_wide(lu))[0]
+
+
+def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
+    """The determinant's sign, or for complex numbers its direction, and the logarithm of its size; 0 and -inf for 0."""
+    parts, exponent = _mantissa(lu, piv)
+    mantissa = parts.view(_wide(lu))[0]
+    with np.errstate(all="ignore"):
+        size = abs(mantissa)
+        return (mantissa / size if size != 0 else mantissa), np.log(size) + exponent * np.log(2.0)
+
+
+def _wide(lu: Array) -> Any:
+    return np.complex128 if lu.dtype.kind == "c" else np.float64
+
+
+def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], int]:
+    """The determinant as a number of moderate size, in one or two parts, times a power of two: factors may be anywhere in the
+    range, and so may be the product of some."""
     exchanges = int(np.count_nonzero(piv != np.arange(len(piv))))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        product = np.prod(lu.diagonal().astype(wide))
-    return wide(-product if exchanges % 2 else product)
+    values = np.append(lu.diagonal(), (-1) ** exchanges).astype(_wide(lu))
+    exponent = 0
+    with np.errstate(all="ignore"):
+        while True:
+            parts = values.view(np.float64).reshape(len(values), -1)
+            _, powers = np.frexp(abs(parts).max(axis=1))
+            powers[~np.isfinite(parts).all(axis=1)] = 0  # C leaves it open
+            parts = np.ldexp(parts, -powers[:, None])
+            exponent += int(powers.sum(dtype=np.int64))
+            if len(parts) == 1:
+                return parts[0], exponent
+            values = np.multiply.reduceat(parts.view(_wide(lu))[:, 0], np.arange(0, len(parts), _TOGETHER))

@@ -75,7 +75,7 @@ class SpeedProfile:
 
     def at(self, sizes: ArrayLike) -> NDArray[np.float64]:
         """GFLOP/s at other sizes: linear between those measured, outside that of the nearest."""
-        return np.interp(np.asarray(sizes, np.float64), self.sizes, self.gflops)
+        return np.interp(_check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,18 +183,16 @@ class MeasuredPlatform(Platform):
 
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
         """One of `profiles`; ValueError if it was not measured."""
-        name = np.dtype(dtype).name
-        try:
-            return self.profiles[worker, kernel, name]
-        except KeyError:
-            raise ValueError(f"{kernel} in {name} of worker {worker} was not measured") from None
+        name = _check.dtype(dtype, _engine.DTYPES).name
+        worker = _check.integer("worker", worker, low=0, high=len(self) - 1)
+        found = self.profiles.get((worker, _check.choice("kernel", kernel, KERNELS), name))
+        if found is None:
+            raise ValueError(f"kernel {kernel} in {name} of worker {worker} was not measured")
+        return found
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:
         """The workers with their cycle-times in another dtype: the best split is not the same for all."""
-        name = np.dtype(dtype).name
-        if name not in self.at_once:
-            raise ValueError(f"dtype {name} was not measured, but {', '.join(self.at_once)}")
-        return Platform.star(speeds=self.at_once[name].gflops, names=list(self.names))
+        return Platform.star(speeds=self._large(dtype).gflops, names=list(self.names))
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
@@ -203,12 +201,16 @@ class MeasuredPlatform(Platform):
         flops = _check.number("flops", flops, above=0.0)
         factor = self._slowdown(dtype)
         found = [self.profile(i, kernel, dtype) for i in range(len(self))]
-        return [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
+        with np.errstate(over="ignore"):
+            pairs = [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
+        if not all(np.isfinite(sizes).all() for sizes, _ in pairs):
+            raise ValueError(f"flops of {flops:g} in a chunk are too few: their number overflows")
+        return pairs
 
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
         """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""
         m, n, block = (_check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
-        half = _engine.flops_per_update(np.dtype(dtype)) / 2
+        half = _engine.flops_per_update(_check.dtype(dtype, _engine.DTYPES)) / 2
         first = np.arange(0, min(m, n), block)
         width, rows = np.minimum(block, min(m, n) - first), m - first
         flops = half * width**2 * (rows - width / 3)
@@ -218,15 +220,19 @@ class MeasuredPlatform(Platform):
 
     def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
         """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured."""
-        found = self.at_once.get(np.dtype(dtype).name)
+        found = self.at_once.get(_check.dtype(dtype, _engine.DTYPES).name)
         if found is None or found.own.max() <= (1 + _EVEN) * found.own.min():
             return None
         return found.own
 
+    def _large(self, dtype: DTypeLike) -> AtOnce:
+        name = _check.dtype(dtype, _engine.DTYPES).name
+        if name not in self.at_once:
+            raise ValueError(f"dtype {name} was not measured, but {', '.join(self.at_once)}")
+        return self.at_once[name]
+
     def _slowdown(self, dtype: DTypeLike) -> NDArray[np.float64]:
-        found = self.at_once.get(np.dtype(dtype).name)
-        if found is None:
-            raise ValueError(f"dtype {np.dtype(dtype).name} was not measured, but {', '.join(self.at_once)}")
+        found = self._large(dtype)
         factor: NDArray[np.float64] = found.alone / found.gflops
         return factor
 
@@ -407,17 +413,15 @@ def _chosen(
     kernels: Sequence[str], dtypes: Sequence[DTypeLike], sizes: dict[str, Sequence[int]] | None
 ) -> dict[tuple[str, str], list[int]]:
     """(kernel, dtype) -> increasing sizes."""
-    if isinstance(kernels, str) or isinstance(dtypes, str):
-        raise TypeError("kernels and dtypes must be sequences of names, not one name")
+    kernels, dtypes = (_check.entries(name, x, "a sequence") for name, x in (("kernels", kernels), ("dtypes", dtypes)))
     names = []
     for given in dtypes:
-        dtype: np.dtype[Any] = np.dtype(given)
-        if dtype not in _engine.DTYPES:
-            raise TypeError(f"dtype {dtype} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
-        names.append(dtype.name)
-    for kernel in [*kernels, *(sizes or {})]:
-        if kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+        names.append(_check.dtype(given, _engine.DTYPES, "dtypes").name)
+    if sizes is not None and not isinstance(sizes, dict):
+        raise TypeError(f"sizes must be a dict of kernels and their sizes, got {sizes!r}")
+    for name, words in (("kernels", kernels), ("sizes", sizes or ())):
+        for kernel in words:
+            _check.choice(name, kernel, KERNELS)
     if not kernels or not names:
         raise ValueError(f"{'dtypes' if kernels else 'kernels'} is empty: there is nothing to measure")
     chosen = {}

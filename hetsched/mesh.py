@@ -235,7 +235,7 @@ def layers_mesh(
     given = cycle_times
     if isinstance(given, Platform):
         if given.shape is None:
-            raise TypeError("the Platform is no mesh: make one with Platform.mesh")
+            raise TypeError("cycle_times is a Platform, but no mesh: make one with Platform.mesh")
         if right is not None or down is not None:
             raise TypeError("right and down must not be given with a Platform, which has them")
         if speeds is not None:
@@ -498,8 +498,7 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 
 def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> Options:
     size = _check.integer("n", n, low=1, high=10**6)
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     for name, given in (("source_computes", source_computes), ("prune", prune)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
@@ -540,7 +539,9 @@ def _corner(source: Any, shape: tuple[int, ...]) -> tuple[int, int]:
 def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     if links is None:
         raise TypeError("links must be given: (tail, head, time per element) of each")
-    table = _check.reals(f"links must be triples of numbers, got {links!r}", links) if len(links) else np.zeros((0, 3))
+    table = _check.reals(f"links must be triples of numbers, got {links!r}", links)
+    if table.shape == (0,):
+        table = np.zeros((0, 3))
     if table.ndim != 2 or table.shape[1] != 3:
         raise ValueError(f"links must have shape (m, 3): tail, head, time per element; got {table.shape}")
     pairs = _check.integers("links", table[:, :2], low=0, high=p - 1) if len(table) else np.zeros((0, 2), np.int64)
@@ -556,7 +557,9 @@ def network_of(
     if bad.any():
         i = int(np.argmax(bad))
         tail, head = links[i].tolist()
-        raise ValueError(f"the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}")
+        raise ValueError(
+            f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}"
+        )
     works = np.isfinite(times)
     works[source] &= source_computes
     if not works.any():
@@ -565,7 +568,8 @@ def network_of(
     fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
     if slowest > _APART * fastest:
         raise ValueError(
-            f"a layer takes {fastest:g} on the fastest node, and {slowest:g} on the slowest or over a link: no more than "
+            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the fastest node, "
+            f"and {slowest:g} on the slowest or over a link: no more than "
             f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
         )
     order = _order(len(times), links, source)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._engine import DTYPES
 
@@ -17,18 +18,28 @@ _SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]
 
 
+def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """numpy.asarray, but for what would lose its meaning without a word: masks, and matrices that NumPy takes for one object."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or {name}.data")
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
+    try:
+        return np.asarray(value, dtype)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array: {error}") from None
+
+
 def operand(name: str, value: ArrayLike) -> Array:
-    """An array of a supported dtype with at least one dimension; copied only where its elements are not aligned."""
-    array = np.asarray(value)
-    if array.dtype not in DTYPES:
-        if array.dtype.newbyteorder("=") in DTYPES:
-            raise TypeError(
-                f"{name} has foreign byte order ({array.dtype.str}); convert it with {name}.astype({array.dtype.name!r})"
-            )
-        raise TypeError(f"{name} has dtype {array.dtype}; supported are {_SUPPORTED}")
-    if array.ndim == 0:
-        raise ValueError(f"{name} is a scalar; matmul needs at least one dimension")
-    return array if element_strides(array) else array.copy()
+    """An array of a supported dtype, in this machine's byte order; copied only where its elements are not so, or not aligned."""
+    found = as_array(name, value)
+    if found.dtype not in DTYPES:
+        native = found.dtype.newbyteorder("=")
+        if native not in DTYPES:
+            raise TypeError(f"{name} has dtype {found.dtype}; supported are {_SUPPORTED}")
+        found = found.astype(native)
+    return found if element_strides(found) else found.copy()
 
 
 def element_strides(array: Array) -> bool:
@@ -59,12 +70,30 @@ class Operands:
         for index in np.ndindex(self.c.shape[:-2]):
             yield self.a[index], self.b[index], self.c[index]
 
+    def by_numpy(self) -> None:
+        """The product of numbers that the engine does not multiply."""
+        if self.alpha == 1 and self.beta == 0:
+            np.matmul(self.a, self.b, out=self.c)
+            return
+        product: Any = 0 if self.alpha == 0 else np.matmul(self.a, self.b) * self.alpha
+        self.c[...] = product if self.beta == 0 else product + self.c * self.beta
 
-def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex) -> Operands:
-    """Check everything before anything is changed, and make the output where none is given."""
-    a, b = operand("A", A), operand("B", B)
-    dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
-    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+
+def operands(
+    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out"
+) -> Operands:
+    """Check everything before anything is changed, and make the output, called `name`, where none is given. Operands become what
+    numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
+    a, b = as_array("A", A), as_array("B", B)
+    for operand, x in (("A", a), ("B", b)):
+        if x.dtype.kind not in "biufcO":
+            raise TypeError(f"{operand} has dtype {x.dtype}; numbers are needed")
+        if x.ndim == 0:
+            raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
+    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
+    if dtype not in DTYPES and not others:
+        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {_SUPPORTED}")
+    a, b = (x if element_strides(x) else x.copy() for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
     alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 
     a2 = a[None, :] if a.ndim == 1 else a
@@ -86,10 +115,10 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     shape = stack + a.shape[-2:-1] * (a.ndim > 1) + b.shape[-1:] * (b.ndim > 1)
     if out is None:
         if beta != 0:
-            raise ValueError("beta needs out: there is nothing to add to")
+            raise ValueError(f"beta needs {name}: there is nothing to add to")
         result = np.empty(shape, dtype)
     else:
-        result = _output(out, shape, dtype, a, b)
+        result = _output(out, shape, dtype, a, b, name)
     c = result
     if b.ndim == 1:
         c = c[..., None]
@@ -98,39 +127,55 @@ def operands(A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta
     return Operands(a2, b2, c, result, alpha, beta)
 
 
-def scalar(name: str, value: complex, dtype: np.dtype[Any]) -> complex:
+def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """A number of the dtype's kind."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
         raise TypeError(f"{name} must be a number, got {value!r}")
+    if dtype.kind == "O":
+        return value
     if dtype.kind != "c" and not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is complex, A and B are {dtype}")
-    return complex(value) if dtype.kind == "c" else float(value)
+    if dtype.kind in "biu":
+        return _whole(name, value, dtype)
+    if dtype not in DTYPES:
+        with np.errstate(all="ignore"):
+            return dtype.type(value)
+    return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
 
 
-def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> Array:
+def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not low <= value <= high or value != int(value):
+        raise TypeError(f"{name} is {value}, A and B are {dtype}: it must be one of theirs")
+    return dtype.type(int(value))
+
+
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
     """An array that a result can be written to, which is to have the shape and dtype of `what`."""
+    if isinstance(out, np.ma.MaskedArray):
+        raise TypeError("out is a masked array, and its mask would be ignored; give out.data")
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be an array, got {type(out).__name__}")
+        raise TypeError(f"{name} must be an array, got {type(out).__name__}")
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, {what} has {shape}")
+        raise ValueError(f"{name} has shape {out.shape}, {what} has {shape}")
     if out.dtype != dtype:
-        raise TypeError(f"out has dtype {out.dtype.str}, {what} has {dtype.str}")
+        raise TypeError(f"{name} has dtype {out.dtype.str}, {what} has {dtype.str}")
     if not out.flags.writeable:
-        raise ValueError("out is read-only")
+        raise ValueError(f"{name} is read-only")
     if not element_strides(out):
-        raise ValueError("out is not aligned to its elements")
+        raise ValueError(f"{name} is not aligned to its elements")
     if _overlaps_itself(out):
-        raise ValueError("out overlaps itself: several of its elements share memory")
+        raise ValueError(f"{name} overlaps itself: several of its elements share memory")
     return out
 
 
-def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
-    writable(out, shape, dtype, "the product")
-    for name, x in (("A", a), ("B", b)):
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str) -> Array:
+    writable(out, shape, dtype, "the product", name)
+    for other, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):
-            raise ValueError(f"out overlaps {name}; give it memory of its own")
+            raise ValueError(f"{name} overlaps {other}; give it memory of its own")
     return out
 
 

@@ -71,6 +71,7 @@ class Partition(Plan):
     group_cost: float
 
     _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "link_costs and group_cost"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -141,6 +142,7 @@ class Partition(Plan):
         return plot_partition(self, ax)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the cost
 def partition(
     areas: Platform | ArrayLike,
     method: str = "best",
@@ -195,7 +197,9 @@ def partition(
     ValueError, TypeError
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
-        For more workers than cells, or too many workers for the method.
+        For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
+        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep. "best" goes on
+        without them.
 
     Notes
     -----
@@ -208,10 +212,8 @@ def partition(
     >>> round(hs.partition(areas, "columns").cost, 9), round(hs.partition(areas).cost, 9)
     (5.5, 5.46)
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if objective not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("objective", objective, OBJECTIVES)
     scaled, times = _check.shares("areas", areas)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
@@ -234,9 +236,12 @@ def partition(
 def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64], names: tuple[str, ...]) -> Partition:
     """The Partition of a floorplan, with its certificate."""
     weights = np.ones(len(request.areas)) if request.weights is None else request.weights
+    if not math.isfinite(found.cost):
+        raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
     m, n = (1, 1) if request.sides is None else request.sides
     actual = areas_of(found.pieces, len(request.areas))
-    bound = lower_bound(actual, weights, m, n, request.objective)
+    with np.errstate(over="ignore"):  # then the cost does too
+        bound = lower_bound(actual, weights, m, n, request.objective)
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
@@ -280,7 +285,7 @@ def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: flo
     if len(s) == 3:  # some zone spans a side, or every row and every column meets two zones
         nobody = float(np.sort(c)[:2].sum()) * whole
         bound = max(total, min(total + float((c * (slices - least)).min()), nobody))
-        return max(bound, _bound_of_three(np.sort(least), m, n)) if (c == 1.0).all() else bound
+        return max(bound, float(c[0]) * _bound_of_three(np.sort(least), m, n)) if (c == c[0]).all() else bound
     return total
 
 
@@ -304,7 +309,10 @@ def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
 
 def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
     """The groups, numbered from 0."""
-    given = np.asarray(groups)
+    try:
+        given = np.asarray(groups)
+    except ValueError:  # ragged
+        given = np.empty(0)
     if given.dtype.kind not in "iu" or given.shape != (p,):
         raise ValueError(f"groups must be {p} integers, one for each of areas, got {groups!r}")
     return np.unique(given, return_inverse=True)[1].astype(np.int32)

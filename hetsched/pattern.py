@@ -128,8 +128,7 @@ def lu_pattern(
     """
     n = _check.integer("n", n, low=1)
     times = _check.cycle_times(cycle_times, speeds)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     if period is not None:
         if method != "pattern":
             raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')

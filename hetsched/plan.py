@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+#: Entries of a predicted schedule at most: each takes some 200 bytes.
+MOST_STEPS = 3_000_000
 
 
 class Step(NamedTuple):
@@ -44,6 +49,11 @@ class Plan:
     scope: str
 
     _value: ClassVar[str]  # the name of the attribute that lower_bound bounds
+    _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):  # of which no plan is better than another
+            raise ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
     @property
     def value(self) -> float:

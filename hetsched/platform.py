@@ -99,7 +99,7 @@ class Platform:
         right: ArrayLike | None = None,
         down: ArrayLike | None = None,
     ) -> None:
-        self._workers = tuple(workers)
+        self._workers = tuple(_check.entries("workers", workers, "a sequence of Workers"))
         if not self._workers:
             raise ValueError("workers is empty: a platform needs at least one worker")
         for i, worker in enumerate(self._workers):
@@ -350,6 +350,9 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
     array = np.full(p, _check.number(name, values)) if np.isscalar(values) else _check.vector(name, values)
     if len(array) != p:
         raise ValueError(f"{name} must have {p} entries, got {len(array)}")
+    if (bad := ~((array >= 0) & np.isfinite(array))).any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {array[i]:g}")
     return array
 
 

@@ -174,7 +174,7 @@ def plot_boxes(
     ImportError
         Without matplotlib.
     """
-    rows, columns = shape
+    rows, columns = shape = shape[0] or 1, shape[1] or 1  # axes where there is nothing to show
     ax = _axes(ax, figure_size("boxes", len(names), _aspect(shape)))
     ax.set(xlim=(0, columns), ylim=(rows, 0), xlabel="column", ylabel="row")
     ax.set_box_aspect(_aspect(shape))
@@ -424,6 +424,8 @@ def _fit_text(
 ) -> None:
     """The first of the labels (text, rotation) that is readable in that room (points), as large as it fits."""
     for text, rotation in labels:
+        if not text:
+            continue
         along, across = room if rotation == 0 else room[::-1]
         if max(map(len, text.split("\n"))) * 0.25 * _SMALLEST > along:  # not even if it is all i's
             continue

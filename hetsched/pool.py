@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .wavefront import Wavefront
 
 
+_REAL = (float, int)
+
+
 class Pool:
     """Persistent worker threads that multiply, factor or sweep over a matrix, by a plan.
 
@@ -158,7 +161,7 @@ class Pool:
             are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
             smallest predicted makespan.
         block : int
-            Cuts are at multiples of it.
+            Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
         communication : str
             "once", or "sccs": every worker gets all its operands, then computes; one port serves the workers one after another.
             "pccs": the same, all at the same time. "scss", "pcss": the work on operands starts with their transfer, and does not
@@ -180,8 +183,9 @@ class Pool:
         The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
-        m, n = _check.integer("m", m, low=0), _check.integer("n", n, low=0)
-        return product_run.plan_for(self._workers, m, n, k, np.dtype(dtype), method, block, communication)
+        m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+        kind = _check.dtype(dtype, _engine.DTYPES)
+        return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
     # ---- running ----
 
@@ -216,13 +220,16 @@ class Pool:
         Parameters
         ----------
         A, B : array_like
-            float32, float64, complex64 or complex128 with any strides; 1-D and stacked operands as for numpy.matmul. Mixed
-            dtypes are promoted.
+            Numbers with any strides; 1-D and stacked operands as for numpy.matmul. Mixed dtypes are promoted as there. The
+            workers multiply float32, float64, complex64 and complex128; integers, booleans, half and extended precision and
+            objects are left to numpy.matmul, where no trace, method or emulated platform asks for a plan. Masked arrays and
+            sparse matrices are refused.
         out : ndarray, optional
             Where the result goes: its shape and dtype, no memory in common with A or B. After an interrupted call its
             content is undefined.
         alpha, beta : number
-            beta needs out; with beta 0 the old content of out does not matter, NaN or not.
+            beta needs out; with beta 0 the old content of out does not matter, NaN or not. Of integers and booleans they
+            must be such themselves.
         method, block, communication :
             As for `plan`.
         trace : bool
@@ -243,10 +250,17 @@ class Pool:
             Ctrl-C is seen within 0.2 s.
         """
         threads, workers = self._live(), self._workers
-        direct = workers.emulated or trace or (method, block, communication) != ("auto", 1, "once")
-        if not direct and alpha == 1 and beta == 0 and progress is None and product_run.is_plain(A, B, out):
+        direct = workers.emulated or not (
+            trace is False
+            and (type(method) is str and method == "auto")
+            and (type(block) is int and block == 1)
+            and (type(communication) is str and communication == "once")
+        )
+        one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
+        if one and not direct and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
-        x = operands(A, B, out, alpha, beta)
+        trace = _check.flag("trace", trace)
+        x = operands(A, B, out, alpha, beta, others=not direct)
         if trace and x.c.ndim > 2:
             raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
         record = None
@@ -255,8 +269,10 @@ class Pool:
             plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
             for a, b, c in x:
                 record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), progress)
-        else:
+        elif x.c.dtype in _engine.DTYPES:
             product_run.multiply(threads, workers, x, progress)
+        else:
+            x.by_numpy()
         result = x.result if x.result.ndim or out is not None else x.result[()]
         return (result, record) if trace else result
 
@@ -299,7 +315,8 @@ class Pool:
         (np.float64(48.0), 0.195, (11, 16))
         """
         threads, workers = self._live(), self._workers
-        x = operands(A, B, C, alpha, beta)
+        trace = _check.flag("trace", trace)
+        x = operands(A, B, C, alpha, beta, name="C")
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
@@ -374,7 +391,7 @@ class Pool:
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
-        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, progress)
+        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, _check.flag("trace", trace), progress)
 
     def plan_stencil(
         self,
@@ -414,7 +431,7 @@ class Pool:
         -----
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
         """
-        return stencil_run.plan_for(self._workers, rows, cols, steps, np.dtype(dtype), ring)
+        return stencil_run.plan_for(self._workers, rows, cols, steps, _check.dtype(dtype, stencil_run.DTYPES), ring)
 
     def stencil(
         self,
@@ -497,7 +514,8 @@ class Pool:
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
         return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=np.dtype(dtype), panel_times=panel_times, link_costs=link_costs,
+            self._workers, m, n, owner=owner, block=block, dtype=_check.dtype(dtype, _engine.DTYPES),
+            panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
         )  # fmt: skip
 
@@ -559,6 +577,7 @@ class Pool:
         >>> lu.tolist(), piv.tolist()
         ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
         """
+        trace = _check.flag("trace", trace)
         return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
 
     def map_tasks(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 UNIT = 1e9
 
 
+#: Boxes of a plan at most: a second for each method.
+MOST_BOXES = 1_000_000
+
 #: How operands reach the workers: in steps, or all before the work; one after another, or at the same time; and whether the work
 #: on them starts with the transfer.
 COMMUNICATION = {
@@ -138,6 +141,8 @@ class ProductPlan(Plan):
 
     def transfer_label(self, box: int, worker: int) -> str:
         """What a box, or the sum as box len(boxes), waits for, in words."""
+        box = _check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
+        worker = _check.integer("worker", worker, low=0, high=len(self.names) - 1)
         sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
         return f"{sent / 1e6:.4g} MB"
 
@@ -194,6 +199,11 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     own = np.stack((worker, row, col, height, width), axis=1)[inside]
     own = own[np.argsort(own[:, 0], kind="stable")]
 
+    steps = -(-max(k, 1) // max(task.step, 1))
+    if steps * len(own) > MOST_BOXES:
+        raise ValueError(
+            f"block = {task.block} makes {steps} steps of {len(own)} boxes, more than {MOST_BOXES} together: give a larger one"
+        )
     depths = np.arange(0, max(k, 1), max(task.step, 1))
     lengths = np.minimum(max(task.step, 1), k - depths)
     boxes = np.empty((len(depths), len(own), 7), np.int64)

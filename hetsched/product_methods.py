@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ METHODS = ("auto", *_OWN, *(name for name in PARTITIONS if name not in _OWN))
 #: Workers up to which "auto" also looks for the best partition and the best boxes.
 _FEW = 64
 
+_OVERFLOWS = "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
+
 _MOST = 1e80  # times this far apart are as good as infinite
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
 def plan_matmul(
     m: int,
     n: int,
@@ -63,11 +67,11 @@ def plan_matmul(
     """
     m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
     block = _check.integer("block", block, low=1)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("communication", communication, COMMUNICATION)
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
+    if m and n and np.isposinf(task.unit_layer[0]).all():
+        raise ValueError(_OVERFLOWS)
     plans = []
     for name in _candidates(task) if method == "auto" else (method,):
         try:
@@ -75,7 +79,19 @@ def plan_matmul(
         except InfeasibleError:  # fewer blocks than workers: slices do, or there is nothing to divide
             if method != "auto":
                 raise
-    return min(plans, key=lambda plan: plan.makespan)
+    best = min(plans, key=_makespan)
+    require_finite(best)
+    return best
+
+
+def _makespan(plan: ProductPlan) -> float:
+    """Infinite for what overflows."""
+    return plan.makespan if math.isfinite(plan.makespan) else math.inf
+
+
+def require_finite(plan: ProductPlan) -> None:
+    if not math.isfinite(plan.makespan):
+        raise ValueError(_OVERFLOWS)
 
 
 def _candidates(task: Task) -> list[str]:
@@ -117,7 +133,7 @@ def _layers(task: Task) -> ProductPlan:
         boxes[:, 0], boxes[:, 3], boxes[:, 4:] = port, np.cumsum(counts[port]) - counts[port], (m, n, 0)
         boxes[:, 6] = counts[port]
         plans.append(in_layers("layers", boxes, task))
-    return min(plans, key=lambda plan: plan.makespan)
+    return min(plans, key=_makespan)
 
 
 def _cuboids(task: Task, search: bool) -> ProductPlan:
@@ -128,6 +144,7 @@ def _cuboids(task: Task, search: bool) -> ProductPlan:
     return in_layers("cuboids", boxes, task)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def plan_of_partition(
     given: Partition, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float, communication: str
 ) -> ProductPlan:
@@ -136,16 +153,18 @@ def plan_of_partition(
         raise ValueError("plan is a partition of the unit square: give partition() a shape")
     if len(given.areas) != len(platform):
         raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
-    if communication not in COMMUNICATION:
-        raise ValueError(f"communication must be one of {', '.join(COMMUNICATION)}, got {communication!r}")
+    _check.choice("communication", communication, COMMUNICATION)
     rows, cols = given.shape
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
         raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
-    return in_zones(given.method, _in_elements(given.pieces, block), task)
+    plan = in_zones(given.method, _in_elements(given.pieces, block), task)
+    require_finite(plan)
+    return plan
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def plan_of_boxes(
     given: Cuboids | LayersPlan,
     m: int,
@@ -175,12 +194,14 @@ def plan_of_boxes(
         if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
             raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
         boxes = np.concatenate((np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1)
-    if communication not in COMMUNICATION or COMMUNICATION[communication][0]:
+    if not isinstance(communication, str) or communication not in COMMUNICATION or COMMUNICATION[communication][0]:
         raise ValueError(f"communication must be one of once, scss, sccs, pccs, pcss for such a plan, got {communication!r}")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _by_method("columns", task, search=False)  # nothing to divide
-    return in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
+    plan = in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
+    require_finite(plan)
+    return plan
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
@@ -209,7 +230,9 @@ def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np
     if method == "rows":
         return _rows(rows, cols, platform)
     if rows * cols < len(platform):
-        raise InfeasibleError(f"{rows} x {cols} blocks are fewer than the {len(platform)} workers of the platform")
+        raise InfeasibleError(
+            f"method {method!r} gives every worker a block: {rows} x {cols} blocks are fewer than the {len(platform)} workers"
+        )
     if method == "rectangles":
         return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
     costs = platform.link_costs

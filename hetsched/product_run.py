@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _engine
+from . import _check, _engine
 from .cuboids import Cuboids
 from .layers import LayersPlan
 from .partition import Partition
 from .product import COMMUNICATION, UNIT, ProductPlan, Task, in_shared_layers
-from .product_methods import plan_matmul, plan_of_boxes, plan_of_partition
+from .product_methods import METHODS, plan_matmul, plan_of_boxes, plan_of_partition
 from .simulate import simulate
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def plan_for(
     workers: Workers, m: int, n: int, k: int, dtype: np.dtype[Any], method: str, block: int, communication: str
 ) -> ProductPlan:
     """What `Pool.plan` returns."""
-    if dtype not in _engine.DTYPES:
-        raise TypeError(f"dtype {dtype} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    _check.choice("method", method, METHODS)
+    _check.choice("communication", communication, COMMUNICATION)
     platform = workers.platform_for(dtype)
     shared = not workers.emulated and method == "auto" and communication == "once"
     flops = _engine.flops_per_update(dtype)

@@ -188,12 +188,14 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     """The times of 1, 2, ... chunks, up to `end` or to the end of the table."""
     if callable(profile):
         return _positive(name, _called(name, profile, end))
-    if isinstance(profile, list | tuple | np.ndarray) and len(profile) == 2 and all(np.ndim(part) == 1 for part in profile):
+    sized = isinstance(profile, list | tuple) or (isinstance(profile, np.ndarray) and profile.ndim > 0)
+    if sized and len(profile) == 2 and all(np.ndim(part) == 1 for part in profile):
         sizes, times = (_check.vector(f"{name}[{k}]", part) for k, part in enumerate(profile))
         return _interpolated(name, sizes, times, end)
     array = _check.reals(f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}", profile)
     if array.ndim == 0:
-        return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
+        with np.errstate(over="ignore"):  # so many are impossible
+            return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape {array.shape}")
     return _positive(name, array[1 : end + 1])

@@ -28,7 +28,8 @@ class Recut:
     moved, fresh_moved : float
         Fraction of the matrix that changes its owner on the way from `old` to `plan`, and to `fresh`.
     moved_bound : float
-        Half the sum of the changes of the areas: nothing moves less.
+        Half the sum of the changes of the areas, the lesser of both plans: neither moves less. Those of a matrix are of
+        whole cells, and may differ.
     """
 
     old: Partition
@@ -84,10 +85,15 @@ def recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         old=old,
         plan=plan,
         fresh=fresh,
-        moved=moved(old, plan),
-        moved_bound=float(np.abs(plan.actual_areas - old.actual_areas).sum() / 2),
-        fresh_moved=moved(old, fresh),
+        moved=max(moved(old, plan), _changed(old, plan)),
+        moved_bound=min(_changed(old, plan), _changed(old, fresh)),
+        fresh_moved=max(moved(old, fresh), _changed(old, fresh)),
     )
+
+
+def _changed(old: Partition, new: Partition) -> float:
+    """Half the sum of the changes of the areas: what moves at least, but for rounding."""
+    return float(np.abs(new.actual_areas - old.actual_areas).sum() / 2)
 
 
 def moved(old: Partition, new: Partition) -> float:

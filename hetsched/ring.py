@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
 _ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
+_MOST_ROUNDS = 2**30  # of one call of the engine
 _BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
 
 
@@ -165,8 +167,7 @@ def slice_ring(
     matrix = _links(cycle_times, links, len(times))
     amount = _amount("work", work, above=0.0)
     boundary = _amount("volume", volume, low=0.0)
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    _check.choice("method", method, METHODS)
     if not isinstance(relays, bool | np.bool_):
         raise TypeError(f"relays must be True or False, got {relays!r}")
     start = _check.integer("seed", seed, low=0, high=2**64 - 1)
@@ -248,9 +249,9 @@ def _searched(engine: _engine.Ring, ring: NDArray[np.int32], seed: int, budget: 
         start = time.monotonic()
         ring, seed, _ = engine.search(ring, rounds, seed)
         now = time.monotonic()
-        if end is None or now >= end:
+        if end is None or now >= end or p == 1:
             return ring
-        rounds = max(1, min(2 * rounds, int(rounds * (end - now) / max(now - start, 1e-6))))
+        rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
 
 
 def _shares(engine: _engine.Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
@@ -320,7 +321,7 @@ class RingProfile:
     def makespan(self, work: float, volume: float) -> float:
         """Time of a step with the best ring."""
         amount, boundary = _check.number("work", work, above=0.0), _check.number("volume", volume, above=0.0)
-        i = self.at(amount / boundary)
+        i = self.at(min(amount / boundary, sys.float_info.max))
         return float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
 
     def plot(self, ax: Axes | None = None) -> Axes:

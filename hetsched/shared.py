@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import lu_run
 from ._engine import Progress
-from .lu_run import Factors, determinant, matrix, solution
+from .lu_run import Factors, determinant, matrix, right_sides, solution
 from .operands import Array
 from .pool import Pool
 
@@ -137,9 +137,7 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
     a, pool = matrix("A", A), shared_pool()
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"A must be square, got shape {a.shape}")
-    right = np.asarray(b)
-    if right.ndim not in (1, 2) or right.shape[0] != len(a):
-        raise ValueError(f"b must have shape ({len(a)},) or ({len(a)}, k), got {right.shape}")
+    right = right_sides(b, len(a))
     x = Factors.of(a, False, True)
     singular, _ = x.run(pool._live(), pool._workers)
     if singular >= 0:
@@ -149,6 +147,9 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
 
 def det(A: ArrayLike) -> Any:
     """Determinant of a square matrix by LU factorisation on all cores: a float64 or complex128.
+
+    Products of its factors may leave their range. Where the value itself does, numpy.errstate says what happens, as with
+    numpy.linalg.det.
 
     Examples
     --------

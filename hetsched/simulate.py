@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .plan import Plan, relative_speeds
 from .trace import Trace
 
@@ -31,7 +33,8 @@ def simulate(plan: Plan) -> Trace:
     steps = plan.steps()
     makespan = max((step.end for step in steps), default=0.0)
     speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]
-    work = sum(speeds[step.worker] * (step.end - step.start) for step in steps if step.kind == "compute")
-    return Trace.from_steps(
-        steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=work / sum(speeds)
-    )
+    total = sum(speeds)
+    done = [(speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"]
+    work = sum(speed * time for speed, time in done)
+    ideal = work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
+    return Trace.from_steps(steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)

@@ -220,16 +220,14 @@ def plan_product(
         _check.integer("t", t, low=1, high=most),
     )
     times, costs, memory = _star_of(platform, shape)
-    if not isinstance(method, str) or method not in (*METHODS, "best"):
-        raise ValueError(f"method must be one of best, {', '.join(METHODS)}, got {method!r}")
-    if not isinstance(returns, str) or returns not in RETURNS:
-        raise ValueError(f"returns must be one of {', '.join(RETURNS)}, got {returns!r}")
+    _check.choice("method", method, ("best", *METHODS))
+    _check.choice("returns", returns, RETURNS)
     if returns != "lazy" and method == "exact":
         raise ValueError(f"returns is not for method='exact', which sends results when that is best, got {returns!r}")
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
-    if variant is not None and (not isinstance(variant, str) or variant not in VARIANTS):
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+    if variant is not None:
+        _check.choice("variant", variant, VARIANTS)
     seed = _check.integer("seed", seed, low=0, high=2**64 - 1)
     effort = _check.integer("effort", effort, low=0, high=10**12)
     least = 3 if method in ("bmm", "best", "search") else 5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
+from . import _check, _engine
 from .product import UNIT
 from .star import StarPlan, forms
 from .trace import Trace
@@ -120,8 +120,7 @@ def checked(
     memory: tuple[int | None, ...],
 ) -> StarRun:
     """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    _check.choice("order", order, ORDERS)
     limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
     needs = np.zeros(len(plan.names), np.int64)
     np.maximum.at(needs, plan.chunks["worker"], _room(plan))

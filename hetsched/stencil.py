@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, _engine
-from .plan import Plan, Step, proven
+from .plan import MOST_STEPS, Plan, Step, proven
 from .product import UNIT
 from .ring import SliceRing, slice_ring
 from .simulate import simulate
@@ -110,7 +110,10 @@ class StencilPlan(Plan):
     def finish(self) -> NDArray[np.float64]:
         """(p,) when each worker ends its last step; 0 for those that take no part."""
         times = np.zeros(len(self.names))
+        last = np.zeros(0)
         for lag in self._lags():
+            if lag is last:
+                break  # it stays
             last = lag
         if self.iterations:
             spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
@@ -119,7 +122,12 @@ class StencilPlan(Plan):
 
     def steps(self) -> list[Step]:
         """Each step of each member: the update, then the exchange with the next one and with the one before. A member starts a
-        step when it and both neighbours have ended the last one."""
+        step when it and both neighbours have ended the last one. At most 3 * 10**6 of them, else ValueError."""
+        if self.iterations * len(self.ring) * 3 > MOST_STEPS:
+            raise ValueError(
+                f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than {MOST_STEPS} entries: "
+                "plan fewer steps; makespan and finish hold for any number"
+            )
         steps = []
         members, labels = self.ring.tolist(), self.exchange_labels
         durations = np.column_stack((self.update_times, self.exchange_times)).tolist()

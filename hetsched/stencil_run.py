@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _check, _engine
-from .operands import Array, element_strides, writable
+from .operands import Array, as_array, element_strides, writable
 from .product import UNIT
 from .ring import SliceRing
 from .stencil import FLOPS, Members, StencilPlan, plan_stencil, timed_for
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._engine import Progress
     from .workers import Workers
 
-_DTYPES = (np.float32, np.float64)
+DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _EVENTS = 2**31 - 1  # of a trace
 _SAMPLE = 1 << 20  # updates that measure a rate
 
@@ -30,8 +30,6 @@ def plan_for(
     workers: Workers, rows: int, cols: int, steps: int, dtype: np.dtype[Any], ring: SliceRing | Sequence[int] | None
 ) -> StencilPlan:
     """What `Pool.plan_stencil` returns."""
-    if dtype not in _DTYPES:
-        raise TypeError(f"dtype must be float32 or float64, got {dtype}")
     rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
     return plan_stencil(rows, cols, steps, _members(workers, rows, cols, dtype), dtype.itemsize, ring)
 
@@ -93,10 +91,10 @@ def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Me
 
 
 def _checked_matrix(value: ArrayLike) -> Array:
-    array = np.asarray(value)
+    array = as_array("U", value)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"U must be a matrix with at least one element, got shape {array.shape}")
-    if array.dtype not in _DTYPES:
+    if array.dtype not in DTYPES:
         raise TypeError(f"U has dtype {array.dtype}; a stencil takes float32 and float64")
     return array if element_strides(array) else array.copy()
 

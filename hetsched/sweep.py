@@ -42,8 +42,7 @@ class Stencil:
     rule: str = "sum"
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
+        _check.choice("rule", self.rule, RULES)
         weights = _check.reals(f"weights must be real numbers, got {self.weights!r}", self.weights)
         if weights.shape != (3, 3):
             raise ValueError(f"weights must have shape (3, 3), got {weights.shape}")

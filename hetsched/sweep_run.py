@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _check, _engine
-from .operands import Array, element_strides, writable
+from .operands import Array, as_array, element_strides, writable
 from .plan import relative_speeds
 from .product import UNIT
 from .sweep import RULES, Kernel, Stencil
@@ -89,7 +89,7 @@ def _checked(
     if not isinstance(plan, Wavefront):
         raise TypeError(f"plan must be a plan of wavefront(), got {type(plan).__name__}")
     workers.require_as_many(plan.names)
-    array = np.asarray(image)
+    array = as_array("image", image)
     if array.ndim != 2:
         raise ValueError(f"image must be a matrix, got {array.ndim} dimensions")
     (m, n), (rows, cols) = array.shape, plan.shape
@@ -123,10 +123,10 @@ def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
 
 
 def _addresses(kernel: Any) -> tuple[int, int]:
-    try:
-        function, context = kernel
-    except (TypeError, ValueError):
-        raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}") from None
+    pair = isinstance(kernel, tuple) and len(kernel) == 2  # what is called must be meant so
+    if not pair or not all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel):
+        raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}")
+    function, context = kernel
     most = 2**64 - 1
     return _check.integer("kernel[0]", function, low=1, high=most), _check.integer("kernel[1]", context, low=0, high=most)
 

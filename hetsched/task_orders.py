@@ -289,11 +289,12 @@ def _linked(
         out = back = _affordable(np.argsort(times, kind="stable"), bound, sends, receives)
         counts = _engine.task_orders(bound, times, sends, receives, out, back)
     else:
-        work = _WORK if wanted is None else _WORK // 50
+        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # for min_time, which asks a hundred times
         out, back, proven = _engine.task_links(bound, times, sends, receives, work)
         counts = _engine.task_orders(bound, times, sends, receives, out, back)
         if wanted is not None and counts.sum() < wanted and not proven:  # all of them, by the rule for tasks in fractions
-            rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
+            with np.errstate(over="ignore"):
+                rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
             if (others := _engine.task_orders(bound, times, sends, receives, rule, rule)).sum() > counts.sum():
                 out, back, counts = rule, rule, others
     slots = []
@@ -331,6 +332,7 @@ def _linked_bound(bound: float, times: NDArray[np.float64], send: Message, recei
     return min(first, _fractional_bound(bound, times, (out, back)))
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequence[NDArray[np.float64]]) -> int:
     """At least the most tasks: as if a slave could be served in part, x_i, and do a part of a task.
 
@@ -339,7 +341,7 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
     each is a bound.
     """
     x, rates = np.ones(len(times)), bound / times
-    orders = [np.argsort(message * times, kind="stable") for message in messages]
+    orders = [np.argsort(message / max(message.max(), 1e-300) * times, kind="stable") for message in messages]
     ways = [(order, message[order], 1.0 / times[order]) for order, message in zip(orders, messages, strict=True)]
 
     def costs(part: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -358,11 +360,15 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
         value, gradient = float((x * rates).sum()) - cost, rates - slope
         target = (gradient > 0).astype(np.float64)
         rise = float((gradient * (target - x)).sum())
+        if not math.isfinite(value + rise):  # a message that overflows beside the times
+            break
         least = min(least, value + rise)
         if rise <= 1e-3:
             break
         ahead = costs(target)[0] - cost - float((slope * (target - x)).sum())  # the curvature on the way
         x = x + (target - x) * min(1.0, rise / (2 * ahead) if ahead > 0 else 1.0)
+    if not least < 2**53 * len(times):  # so many tasks are never asked for; infinite where a rate overflows
+        return 2**53 * len(times)
     return math.floor(least * (1 + 1e-12 * len(times)) + 1e-9)
 
 

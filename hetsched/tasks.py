@@ -237,7 +237,11 @@ def min_time(
         raise ValueError("the makespan overflows: give times in a larger unit")
     if wanted and least / float(times.min()) > 2**52:
         raise ValueError(f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}")
-    low, high = least * (1 - 1e-15), (least + messages) * (1 + 1e-14)
+    with np.errstate(over="ignore"):  # all on one slave
+        alone = float((np.broadcast_to(out, p) + np.broadcast_to(back, p) + (wanted * times if wanted else 0.0)).min())
+    low, high = least * (1 - 1e-15), min((least + messages) * (1 + 1e-14), alone * (1 + 1e-14))
+    if wanted and high / float(times.min()) > 2**53:
+        raise ValueError("send and receive are too long beside cycle_times: the makespan is over 2**53 times the least of them")
     makespan = bound = 0.0
     found = nothing(p)
     if wanted:

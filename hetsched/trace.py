@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,9 +80,11 @@ class Trace:
         predicted_finish: Sequence[float] | None = None,
     ) -> Trace:
         """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
+        workers = _check.entries("workers", workers, "a sequence of names")
+        rates = _per_worker("speeds", speeds, len(workers))
         busy: list[list[Event]] = [[] for _ in workers]
-        for step in steps:
-            event = Event(*step)
+        for i, step in enumerate(_check.entries("steps", steps, "a sequence of steps")):
+            event = _event(i, step, len(workers))
             busy[event.worker].append(event)
         makespan = max((e.end for own in busy for e in own), default=0.0)
         events: list[Event] = []
@@ -97,11 +102,11 @@ class Trace:
             tuple(workers),
             kind,
             unit,
-            predicted,
-            ideal,
-            tuple(float(s) for s in speeds),
-            None if cpu is None else tuple(cpu),
-            None if predicted_finish is None else tuple(predicted_finish),
+            None if predicted is None else _check.number("predicted", predicted),
+            None if ideal is None else _check.number("ideal", ideal),
+            rates,
+            None if cpu is None else _per_worker("cpu", cpu, len(workers)),
+            None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
         )
 
     @cached_property
@@ -111,6 +116,8 @@ class Trace:
 
     def total(self, kind: str) -> tuple[float, ...]:
         """Time that each worker spent on events of a kind."""
+        if not isinstance(kind, str):
+            raise TypeError(f"kind must be a string, got {kind!r}")
         sums = [0.0] * len(self.workers)
         for event in self.events:
             if event.kind == kind:
@@ -187,3 +194,23 @@ class Trace:
         from .plot import figure_svg
 
         return f"<p>{escape(repr(self)[1:-1])}</p>{figure_svg(self.plot)}"
+
+
+def _event(i: int, step: Any, workers: int) -> Event:
+    try:
+        event = Event(*step)
+    except TypeError:
+        raise TypeError(f"steps[{i}] must be (worker, kind, start, end, what), got {step!r}") from None
+    worker, kind, start, end, what = event
+    if type(worker) is int and 0 <= worker < workers and type(start) is type(end) is float and math.isfinite(end - start):
+        return event  # there may be a million of them
+    worker = _check.integer(f"steps[{i}]: worker", worker, low=0, high=workers - 1)
+    start, end = _check.number(f"steps[{i}]: start", start), _check.number(f"steps[{i}]: end", end)
+    return Event(worker, str(kind), start, end, str(what))
+
+
+def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
+    found = _check.entries(name, values, "a sequence of numbers")
+    if len(found) != workers:
+        raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(found)}")
+    return tuple(_check.number(f"{name}[{i}]", x) for i, x in enumerate(found))

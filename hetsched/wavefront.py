@@ -137,9 +137,10 @@ def wavefront(
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
     method : {"panels", "cyclic"}
-        "panels": each panel is divided by `distribute`, the workers side by side by ascending time for a row. The columns
-        left over after the last full panel are the first ones of a panel or are distributed anew: both are simulated, the
-        better one is kept. "cyclic": column j goes to worker j mod p, whatever its speed, for comparison.
+        "panels": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of equals the
+        first one first. The columns left over after the last full panel are the first ones of a panel or are distributed
+        anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, whatever its speed, for
+        comparison.
     order : {"across", "along"}
         Of the tiles in a chunk, the neighbouring columns of one worker. "across": row by row, so that the workers to the
         right can go on early (skewed rows with "NE" or "SW" in the mask). "along": one column after the other.
@@ -176,15 +177,13 @@ def wavefront(
     """
     rows, cols = _check.integer("rows", rows, low=1), _check.integer("cols", cols, low=1)
     times = _check.cycle_times(cycle_times, speeds)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    _check.choice("method", method, METHODS)
+    _check.choice("order", order, ORDERS)
     axis = _check.integer("axis", axis, low=0, high=1)
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
     if lines > 2**31 - 1 or rows * cols > 2**53:
-        raise ValueError(f"{rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
+        raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
     reach, redistributed = _reach(neighbours), False
     if method == "panels":
         chosen = 0 if period is None else min(_check.integer("period", period, low=1), lines)
@@ -204,7 +203,7 @@ def wavefront(
         method=method,
         lower_bound=min(bound, makespan),
         optimal=proven(makespan, bound),
-        scope="sorted panels of any period" if method == "panels" and period is None else "",
+        scope="sorted panels of any period, ties by index" if method == "panels" and period is None else "",
         shape=(rows, cols),
         axis=axis,
         owner=_check.frozen(owner),
@@ -220,7 +219,8 @@ def wavefront(
 
 
 def _mask(mask: str | Sequence[str], axis: int) -> tuple[str, ...]:
-    given = tuple(mask.replace(",", " ").split()) if isinstance(mask, str) else tuple(mask)
+    words = mask.replace(",", " ").split() if isinstance(mask, str) else mask
+    given = tuple(_check.entries("mask", words, f"some of {', '.join(_MASK)}"))
     unknown = [name for name in given if name not in _MASK]
     if unknown:
         raise ValueError(f"mask must be of {', '.join(_MASK)}, got {unknown[0]!r}")

@@ -53,9 +53,9 @@ class Workers:
 
     def __init__(self, workers: int | Platform | None, emulate: bool, time_scale: float) -> None:
         self.time_scale = _check.number("time_scale", time_scale, above=0.0)
-        if not emulate and self.time_scale != 1.0:
+        self.emulated = _check.flag("emulate", emulate)
+        if not self.emulated and self.time_scale != 1.0:
             raise ValueError("time_scale is for emulate=True")
-        self.emulated = bool(emulate)
         host = topology()
         self.given: Platform | None = None
         self.measured: MeasuredPlatform | None = None
@@ -67,7 +67,7 @@ class Workers:
             self._size = (
                 worth_here(found, host.worth) if workers is None else _check.integer("workers", workers, low=1, high=4096)
             )
-            if found is not None and found.cpus == host.places[: self._size]:
+            if found is not None and len(found) == self._size and found.cpus == host.places[: self._size]:
                 self.measured = found
         if self.emulated:
             if self.given is None:

@@ -57,6 +57,7 @@ class WorkersWorth(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
+    _scale: ClassVar[str] = "platform and quota"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -122,9 +123,7 @@ def workers_worth(
     [1, 1, 2, 4]
     """
     m, n, k = (_check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
-    kind = np.dtype(dtype)
-    if kind not in _engine.DTYPES:
-        raise TypeError(f"dtype {kind} is not one of {', '.join(d.name for d in _engine.DTYPES)}")
+    kind = _check.dtype(dtype, _engine.DTYPES)
     if quota is not None:
         quota = _check.number("quota", quota, above=0.0)
     start = 0.0
@@ -134,6 +133,8 @@ def workers_worth(
         platform = recent(host)
         if platform is None or kind.name not in platform.at_once:
             platform = Platform.star([UNIT / rate(kind)] * host.worth)
+    elif not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
     if isinstance(platform, MeasuredPlatform):
         start = platform.start
         quota = platform.quota if quota is None else quota
@@ -142,21 +143,22 @@ def workers_worth(
     alone, crowded = _speeds(platform, kind)
     p = len(alone)
     order = np.argsort(-alone, kind="stable")
-    if platform.link_costs.any():
-        order, times, bounds = _linked(m, n, k, platform, kind)
+    with np.errstate(over="ignore"):  # of speeds: no time
+        if platform.link_costs.any():
+            order, times, bounds = _linked(m, n, k, platform, kind)
+            if quota is not None:
+                times = np.maximum(times, work / (quota * alone.max()))
+        else:
+            lone, full = alone[order], crowded[order]
+            times, bounds = np.empty(p), np.empty(p)
+            for i in range(1, p + 1):
+                speeds = lone[:i] + (full[:i] - lone[:i]) * ((i - 1) / max(1, p - 1))
+                total = speeds.sum() if quota is None else min(speeds.sum(), quota * speeds.mean())
+                times[i - 1] = (start if i > 1 else 0.0) + (work / total if work else 0.0)
+                bounds[i - 1] = work / lone[:i].sum()
         if quota is not None:
-            times = np.maximum(times, work / (quota * alone.max()))
-    else:
-        lone, full = alone[order], crowded[order]
-        times, bounds = np.empty(p), np.empty(p)
-        for i in range(1, p + 1):
-            speeds = lone[:i] + (full[:i] - lone[:i]) * ((i - 1) / max(1, p - 1))
-            total = speeds.sum() if quota is None else min(speeds.sum(), quota * speeds.mean())
-            times[i - 1] = (start if i > 1 else 0.0) + (work / total if work else 0.0)
-            bounds[i - 1] = work / lone[:i].sum()
-    if quota is not None:
-        bounds = np.maximum(bounds, work / (quota * alone.max()))
-    bounds = np.minimum(bounds, times)
+            bounds = np.maximum(bounds, work / (quota * alone.max()))
+        bounds = np.minimum(bounds, times)
     workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1
     makespan = float(times[workers - 1])
     bound = min(float(bounds.min()), makespan)

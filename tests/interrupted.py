@@ -8,7 +8,7 @@ import threading
 import time
 
 
-def interrupted(program: str, after: float = 0.3) -> list[str]:
+def interrupted(program: str, after: float = 0.3, limit: float = 5.0) -> list[str]:
     """What the program says when SIGINT reaches it: it prints "ready", works for what would be minutes, prints "interrupted", the
     time by time.monotonic and perhaps more words and lines, which are returned, and ends well. It is killed after a minute."""
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True) as process:
@@ -27,6 +27,6 @@ def interrupted(program: str, after: float = 0.3) -> list[str]:
             process.kill()
     word, when, *words = first.split() or ["", "0"]
     assert word == "interrupted"
-    assert float(when) - sent < 5.0  # generous: a loaded machine; without the poll it is minutes
+    assert float(when) - sent < limit  # generous: a loaded machine; without the poll it is minutes
     assert process.returncode == 0
     return [*words, *lines]

@@ -386,6 +386,56 @@ class TestSystems:
             assert got[2] == want[2]
             assert_same(got[0], want[0], exactly=False)
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_slogdet(self, taken, dtype):
+        a = numbers((9, 9), dtype)
+        for x in (a, a[::-1], a * np.asarray(1e15, dtype)):
+            want, got = np.linalg.slogdet(x), np.linalg.slogdet(hs.asarray(x))
+            assert type(got) is type(want)
+            assert_same(tuple(got), tuple(want), exactly=False)
+        assert taken == ["lu"] * 3
+        for x in (np.ones((5, 5), dtype), np.zeros((0, 0), dtype), np.full((3, 3), np.nan, dtype), numbers((2, 4, 4), dtype)):
+            want, got = outcome(np.linalg.slogdet, x), outcome(np.linalg.slogdet, hs.asarray(x))
+            assert got[1:] == want[1:]
+            assert_same(tuple(got[0]), tuple(want[0]), exactly=False)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_factors_beyond_the_range(self, dtype):
+        """Rows from 1000 to 1/1000: products of some of them cannot be written, the determinant can. Sizes for real."""
+        n = 300
+        tridiagonal = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+        for scale in (np.repeat([1e3, 1e-3], n // 2), np.repeat([1e-3, 1e3], n // 2), np.tile([1e3, 1e-3], n // 2)):
+            found = np.linalg.det(hs.asarray((scale[:, None] * tridiagonal).astype(dtype)))
+            assert type(found) is dtype
+            assert found == pytest.approx(n + 1, rel=1e-3)
+            sign, log = np.linalg.slogdet(hs.asarray((scale[:, None] * tridiagonal).astype(dtype)))
+            assert sign == pytest.approx(1)
+            assert log == pytest.approx(np.log(n + 1), abs=1e-3)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("size", [1e-30, 1e30])
+    @pytest.mark.parametrize("answer", ["ignore", "warn", "raise", "call"])
+    def test_values_beyond_the_range(self, taken, dtype, size, answer):
+        """Warned of, raised or passed on as np.errstate says, in NumPy's words; sixteen are too many for double precision."""
+        for n in (3, 16):
+            calls = [], []
+            a = np.diag(np.full(n, size)).astype(dtype)
+            results = []
+            for x, seen in zip((a, hs.asarray(a)), calls, strict=True):
+                with np.errstate(all=answer, call=lambda kind, flag, seen=seen: seen.append(kind)):
+                    results.append(outcome(np.linalg.det, x))
+            want, got = results
+            assert got[1] == want[1]
+            # of complex numbers NumPy multiplies an infinity by a zero of its own
+            assert got[2] == [words for words in want[2] if "invalid" not in words]
+            assert calls[1] == [kind for kind in calls[0] if kind != "invalid value"]
+            if want[1] is None:
+                assert type(got[0]) is type(want[0])
+                assert np.isinf(got[0]) == (size > 1 and (n > 10 or np.finfo(dtype).bits == 32))
+                if size < 1:
+                    assert got[0] == pytest.approx(want[0], rel=1e-5, abs=0)
+        assert taken == ["lu"] * 2
+
     def test_inputs_are_kept(self, taken):
         a, b = numbers((9, 9)), numbers(9)
         before = a.copy(), b.copy()
@@ -434,10 +484,44 @@ class TestForms:
         file.seek(0)
         assert_same(np.load(file), np.asarray(a))
 
+    def test_masks_are_not_lost(self):
+        with pytest.raises(TypeError, match="A is a masked array"):
+            hs.asarray(np.ma.masked_array([1.0, 2.0], [True, False]))
+
     def test_printed(self):
         assert repr(hs.asarray([1.0, 2.0])) == "Array([1., 2.])"
         assert str(hs.asarray([1.0, 2.0])) == "[1. 2.]"
         assert f"{hs.asarray(3.5)}" == "3.5"
+
+    @pytest.mark.parametrize(
+        "name", ["var", "std", "mean", "sum", "nanvar", "nanstd", "nanmean", "percentile", "median", "ptp", "round"]
+    )
+    @pytest.mark.parametrize("value", [3, 3.0, 3 + 1j, True, np.float32(2)])
+    def test_statistics_of_one_number(self, name, value):
+        """NumPy keeps what it works on an array by an `out=...` that no override sees."""
+        options = {"percentile": (50,)}.get(name, ())
+        for function in (lambda a: getattr(np, name)(a, *options), lambda a: getattr(a, name)(*options)):
+            want, got = outcome(function, np.array(value)), outcome(function, hs.asarray(value))
+            assert got[1:] == want[1:]
+            assert_same(got[0], want[0])
+
+    @pytest.mark.parametrize("name", ["var", "std"])
+    def test_options_of_statistics(self, name):
+        a, picked = numbers((4, 6)), numbers((4, 6), seed=1) > -1
+        for options in ({"axis": 0}, {"axis": 1, "keepdims": True}, {"ddof": 1}, {"where": picked}, {"dtype": np.float32}):
+            wrapped = {key: hs.asarray(value) if key == "where" else value for key, value in options.items()}
+            assert_same(getattr(hs.asarray(a), name)(**wrapped), getattr(a, name)(**options))
+            assert_same(getattr(np, name)(hs.asarray(a), **wrapped), getattr(np, name)(a, **options))
+        for out in (hs.asarray(np.empty(6)), np.empty(6), hs.asarray(np.empty(6)).view(Derived)):
+            assert getattr(hs.asarray(a), name)(0, None, out) is out
+            assert getattr(hs.asarray(a), name)(axis=0, out=out) is out
+            assert_same(np.asarray(out), getattr(a, name)(0))
+        only = hs.asarray(np.empty(()))
+        assert getattr(hs.asarray(2.0), name)(out=only) is only
+        assert only == 0
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+            mean = a.mean(axis=0, keepdims=True)
+            assert_same(getattr(hs.asarray(a), name)(axis=0, mean=hs.asarray(mean)), getattr(a, name)(axis=0, mean=mean))
 
     def test_no_dimensions(self):
         a = hs.asarray(3.0)
@@ -457,6 +541,22 @@ class Subclass(np.ndarray):
     pass
 
 
+class Derived(Array):
+    """A user's own kind of Array, with nothing of its own."""
+
+
+class Counted(Array):
+    """One that asks its base, as NEP 13 has it."""
+
+    calls = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        if result is not NotImplemented:
+            Counted.calls += 1
+        return result
+
+
 class Other:
     """Has its own idea of ufuncs and functions."""
 
@@ -472,6 +572,96 @@ class Dispatched:
 
     def __array_function__(self, func, types, args, kwargs):
         return func.__name__
+
+
+class Silent:
+    """Takes part in no ufunc."""
+
+    def __array_ufunc__(self, *_, **__):
+        return NotImplemented
+
+
+class TestUfuncs:
+    """What NumPy says of ndarray and its subclasses (NEP 13)."""
+
+    def test_subok(self):
+        a = numbers((3, 4))
+        assert type(np.add(hs.asarray(a), 1, subok=False)) is np.ndarray
+        assert type(np.add(hs.asarray(a), 1, subok=True)) is Array
+        assert [type(x) for x in np.modf(hs.asarray(a), subok=False)] == [np.ndarray] * 2
+        out = hs.asarray(np.empty((3, 4)))
+        assert np.add(hs.asarray(a), 1, out=out, subok=False) is out
+        assert np.add(hs.asarray(a), 1, out=(out,), subok=False) is out
+        assert_same(out, a + 1)
+        assert type(np.matmul(hs.asarray(a), a.T, subok=False)) is np.ndarray
+        first, second = np.modf(hs.asarray(a), out=(out, None), subok=False)
+        assert first is out
+        assert type(second) is np.ndarray
+        assert type(np.modf(hs.asarray(a), out=(out, None))[1]) is Array
+
+    @pytest.mark.parametrize("wrap", [np.asarray, hs.asarray, lambda a: a.view(Derived)])
+    def test_foreign_outputs(self, wrap):
+        """An output with its own ways is asked, with all as it was given, and has the last word on the result."""
+        a = wrap(numbers((3, 4)))
+        assert np.add(a, 1, out=Dispatched()) == ("add", (type(a), int))
+        assert np.modf(a, out=(None, Dispatched())) == ("modf", (type(a),))
+        assert np.matmul(a, a.T, out=Dispatched()) == ("matmul", (type(a), type(a)))
+        assert np.add.reduce(a, out=Dispatched()) == ("add", (type(a),))
+        with pytest.raises(TypeError):
+            np.add(a, 1, out=Other())
+
+    @pytest.mark.parametrize("function", [np.add, np.matmul, lambda a, b: a + b, lambda a, b: a @ b, lambda a, b: a < b])
+    @pytest.mark.parametrize("swap", [False, True])
+    def test_nobody_knows(self, function, swap):
+        def call(a):
+            return function(*((Silent(), a) if swap else (a, Silent())))
+
+        with pytest.raises(TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'Array'"):
+            call(hs.asarray(numbers((3, 3))))
+        with pytest.raises(TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'ndarray'"):
+            call(numbers((3, 3)))
+        with pytest.raises(TypeError, match="all returned NotImplemented"):
+            np.add(hs.asarray(numbers(3)), 1, out=Silent())
+
+    def test_not_implemented_is_returned(self):
+        """To those who ask it of the method itself: the answer is NumPy's."""
+        a = numbers((3, 3))
+        for x in (a, hs.asarray(a)):
+            assert x.__array_ufunc__(np.add, "__call__", x, Silent()) is NotImplemented
+            assert x.__array_ufunc__(np.add, "__call__", x, x, out=(Silent(),)) is NotImplemented
+            assert_same(np.asarray(x.__array_ufunc__(np.add, "__call__", x, 1)), a + 1)
+
+    def test_derived_classes(self, taken):
+        a = numbers((4, 4))
+        ours = hs.asarray(a.copy()).view(Derived)
+        for function in (np.add, np.matmul, lambda x, y: x @ y, lambda x, y: x - y, np.dot):
+            for pair in ((ours, a), (a, ours), (ours, ours), (ours, hs.asarray(a)), (hs.asarray(a), ours)):
+                found = function(*pair)
+                assert type(found) in (Derived, Array)
+                np.testing.assert_allclose(np.asarray(found), function(a, a))
+        assert type(ours + 1) is Derived
+        assert type(hs.asarray(a) + ours) is Derived
+        ours += 1
+        assert type(ours) is Derived
+        assert_same(np.asarray(ours), a + 1)
+        assert ours.sum() == pytest.approx((a + 1).sum())
+        assert "matmul" in taken
+
+    def test_a_class_that_asks_its_base(self):
+        a = hs.asarray(numbers((4, 4))).view(Counted)
+        before = Counted.calls
+        assert type(a + 1) is Counted
+        assert type(np.add(1, a)) is Counted
+        assert_same(np.asarray(a @ a), numbers((4, 4)) @ numbers((4, 4)), exactly=False)
+        assert Counted.calls == before + 3
+        with pytest.raises(TypeError, match="all returned NotImplemented"):
+            np.add(a, Silent())
+
+    def test_where(self):
+        a, picked = numbers((3, 4)), numbers((3, 4), seed=1) > 0
+        out = np.zeros((3, 4))
+        assert np.add(hs.asarray(a), 1, where=hs.asarray(picked), out=out) is out
+        assert_same(out, np.where(picked, a + 1, 0))
 
 
 class TestPriority:
@@ -494,7 +684,7 @@ class TestPriority:
     def test_protocols(self):
         a = hs.asarray(numbers((4, 4)))
         assert a @ Other() == "other"
-        assert a @ Dispatched() == ("matmul", (np.ndarray, Dispatched))
+        assert a @ Dispatched() == ("matmul", (Array, Dispatched))
         assert np.add(Dispatched(), a) == ("add", (Dispatched, Array))
         assert np.dot(a, Dispatched()) == "dot"
         with pytest.raises(TypeError):

@@ -568,3 +568,10 @@ def test_oracles():
     assert guillotine_cost([Fraction(1, 8)] * 2 + [Fraction(3, 4)], one) == 3 + 1 + Fraction(1, 4)
     assert half_perimeters([Fraction(1, 4)] * 4) == 4
     assert tile_load([0, 1, -1], [Fraction(1, 3), Fraction(2, 3)], (2, 1, 1), None) == Fraction(3, 2)
+
+
+def test_a_cost_that_overflows_is_no_optimum():
+    with pytest.raises(ValueError, match="the cost overflows: give alpha, beta and gamma in a larger unit"):
+        hs.cuboids([1, 1, 4], 1.7e308, shape=(3, 10, 1))
+    with pytest.raises(ValueError, match="method must be one of"):
+        hs.cuboids([1, 1], method=np.ones((2, 2)))

@@ -313,3 +313,20 @@ def test_the_oracle_refuses_what_is_not_optimal(times, n, data):
     candidate = data.draw(st.sampled_from(multiples))
     accepted = greedy_counts(n, times, candidate) is not None
     assert accepted == (candidate == distribute_makespan(n, times))
+
+
+@pytest.mark.parametrize("n", [782, [782, 1]])
+def test_a_makespan_that_overflows_is_no_optimum(n):
+    times = [1e308] if isinstance(n, int) else [[1e308], [1e308]]
+    with pytest.raises(ValueError, match="the makespan overflows: give cycle_times in a larger unit"):
+        hs.distribute(n, times)
+    assert hs.distribute(1, [1e308]).makespan == 1e308
+
+
+def test_a_speed_of_minus_zero_is_zero():
+    assert hs.distribute(5, speeds=[1.0, -0.0]).counts.tolist() == [5, 0]
+
+
+def test_simulated_times_near_the_largest_double():
+    plan = hs.distribute(12, [1e308] * 12)
+    assert hs.simulate(plan).makespan == hs.simulate(plan).ideal == plan.makespan == 1e308

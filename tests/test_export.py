@@ -206,3 +206,38 @@ def test_trace_methods_write_files(sequential, tmp_path):
     sequential.to_paje(tmp_path / "a.paje")
     sequential.to_csv(str(tmp_path / "a.csv"))
     assert sorted(f.name for f in tmp_path.iterdir()) == ["a.csv", "a.json", "a.paje"]
+
+
+class TestFromSteps:
+    STEP = (0, "compute", 0.0, 1.0, "x")
+
+    def test_numbers_of_any_kind(self):
+        trace = Trace.from_steps([[0, "compute", 0, 1, "x"]], ["a"], kind="real", speeds=(1,), ideal=1)
+        assert trace.events == (Event(*self.STEP),)
+        assert trace.ideal == 1.0
+
+    @pytest.mark.parametrize(
+        ("steps", "options", "words"),
+        [
+            (3, {}, "steps must be"),
+            ([(0, "compute", 0.0)], {}, r"steps\[0\] must be \(worker, kind, start, end, what\)"),
+            ([STEP, (1, "compute", 0.0, 1.0, "x")], {}, r"steps\[1\]: worker must be"),
+            ([(None, "compute", 0.0, 1.0, "x")], {}, r"steps\[0\]: worker must be"),
+            ([(0, "compute", "x", 1.0, "x")], {}, r"steps\[0\]: start must be"),
+            ([(0, "compute", 0.0, float("nan"), "x")], {}, r"steps\[0\]: end must be"),
+            ([STEP], {"workers": 3}, "workers must be"),
+            ([STEP], {"speeds": []}, "speeds must have 1 entries"),
+            ([STEP], {"speeds": ["x"]}, r"speeds\[0\] must be a number"),
+            ([STEP], {"cpu": 3}, "cpu must be"),
+            ([STEP], {"predicted_finish": [1, 2]}, "predicted_finish must have 1 entries"),
+            ([STEP], {"ideal": 10**400}, "ideal must be finite"),
+            ([STEP], {"predicted": "x"}, "predicted must be a number"),
+        ],
+    )
+    def test_bad_arguments(self, steps, options, words):
+        with pytest.raises((ValueError, TypeError), match=words):
+            Trace.from_steps(steps, **{"workers": ["a"], "kind": "real", "speeds": [1.0]} | options)
+
+    def test_kinds_are_words(self, sequential):
+        with pytest.raises(TypeError, match="kind must be a string"):
+            sequential.total([1, 2])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from oracles_floorplan import ABOVE, AROUND, BESIDE, PINWHEEL, WHEEL, Piece
 
 import hetsched as hs
+from hetsched import _engine
 
 INF, NAN = math.inf, math.nan
 PAPER = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]  # 2001 paper, Table 2
@@ -845,9 +846,104 @@ def test_too_many_workers(method: str, p: int, options: dict[str, Any]):
         hs.partition([1.0] * p, method, **options)
 
 
+def test_best_of_the_largest_is_no_worse_than_zones_around_others():
+    """With objective "max" zones that are not rectangles were tried only where they are best for the sum."""
+    areas, weights = [5, 2, 1], [1 / 16, 8, 1 / 4]
+    around = hs.partition(areas, "nonrectangular", link_costs=weights, objective="max")
+    assert around.cost == 8
+    assert hs.partition(areas, link_costs=weights, objective="max").cost == 8
+
+
+@pytest.mark.parametrize("weight", [1 / 128, 2.0, 3.0])
+def test_bound_of_three_zones_scales_with_equal_link_costs(weight):
+    """The bound by corners was left out unless all link costs were 1."""
+    areas = [4, 0.5, 0.5]
+    plain, weighted = hs.partition(areas), hs.partition(areas, link_costs=[weight] * 3)
+    assert weighted.lower_bound == pytest.approx(weight * plain.lower_bound, rel=1e-15)
+    assert plain.lower_bound > 2 * sum(math.sqrt(x / 5) for x in areas)
+
+
+def test_neither_plan_moves_less_than_the_bound():
+    """The bound was that of the plan's integer areas, and those of the fresh one can be nearer to the old ones."""
+    found = hs.partition([4, 1], "columns", (2, 3)).recut([3, 3])
+    assert found.moved == pytest.approx(2 / 3)
+    assert found.fresh_moved == pytest.approx(1 / 3)
+    assert found.moved_bound == pytest.approx(1 / 3)
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    found = hs.partition([3, 3], "columns").recut([2, 5])  # 1 - what stays, rounded, was below it
+    assert found.moved_bound <= min(found.moved, found.fresh_moved)
+    assert found.moved_bound == pytest.approx(3 / 14)
+
+
 def test_floorplan_operators():
     """What the postfix form means, read off a plan that has to be of that form."""
     beside = hs.partition([1, 1], "columns")
     assert beside.floorplan[-1] in (BESIDE, ABOVE)
     assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
     assert postfix(hs.partition([1], "best")) == [0]
+
+
+def test_budget_without_end(monkeypatch):
+    """The next search's length is a number whatever is left of the budget."""
+    asked = []
+
+    def search(areas, weights, aspect, plan, seed, evaluations, temperature):
+        asked.append(evaluations)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return plan, seed, 0.0
+
+    monkeypatch.setattr(_engine, "partition_search", search)
+    with pytest.raises(KeyboardInterrupt):
+        hs.partition(np.ones(20), budget=1e308)
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-312, 1e-200, 1e200])
+@pytest.mark.parametrize("method", ["interval", "guillotine", "best"])
+@pytest.mark.parametrize("objective", ["sum", "max"])
+def test_link_costs_of_any_unit(method, unit, objective):
+    """The bisection on the largest half perimeter did not end for denormal ones."""
+    areas = [3.0, 1.0, 2.0, 5.0]
+    plan = hs.partition(areas, method, objective=objective, link_costs=[unit] * 4)
+    plain = hs.partition(areas, method, objective=objective)
+    assert plan.rects.tolist() == plain.rects.tolist()
+    if unit > 1e-300:
+        assert plan.cost == pytest.approx(plain.cost * unit, rel=1e-12)
+
+
+def test_link_costs_four_hundred_decades_apart():
+    """One worker's zone is all that counts, and it has thousands of forms of one area; this took 50 s."""
+    rng = np.random.default_rng(0)
+    areas, costs = rng.uniform(1, 2, 8), 10.0 ** rng.uniform(-200, 200, 8)
+    plan = hs.partition(areas, "guillotine", link_costs=costs)
+    oracle_cost = sum(c * (h + w) for c, (_, _, h, w) in zip(costs.tolist(), plan.rects.tolist(), strict=True))
+    assert plan.cost == pytest.approx(oracle_cost, rel=1e-12)
+    assert plan.cost <= hs.partition(areas, "interval", link_costs=costs).cost * (1 + 1e-12)
+    dear, share = int(np.argmax(costs)), float(areas[np.argmax(costs)] / areas.sum())
+    assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)  # its square, nearly
+
+
+@pytest.mark.parametrize(("method", "p"), [("guillotine", 12), ("interval", 60)])
+def test_too_many_forms_of_a_zone(method, p):
+    """What would take hours is refused, and left out of "best"."""
+    rng = np.random.default_rng(1)
+    areas, costs = rng.uniform(1, 2, p), 10.0 ** rng.uniform(-200, 200, p)
+    with pytest.raises(hs.InfeasibleError, match="link_costs or areas are too far apart"):
+        hs.partition(areas, method, link_costs=costs)
+    assert hs.partition(areas, link_costs=costs, budget=0).cost <= hs.partition(areas, "columns", link_costs=costs).cost
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "snrpp"])
+def test_a_cost_that_overflows(method):
+    """It was infinite, with a warning, and so was its lower bound: optimal."""
+    with pytest.raises(ValueError, match="cost overflows"):
+        hs.partition([1, 1, 3], method, link_costs=[1e308] * 3)
+
+
+def test_bound_of_what_moves_holds_for_both_plans():
+    """Whole cells: the fresh plan's areas may be those of the old one where the recut's are not."""
+    again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut([0.67, 0.54, 0.36, 0.87])
+    assert again.fresh_moved == again.moved_bound == 0.0
+    assert again.moved > 0.0

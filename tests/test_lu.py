@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import threading
 import warnings
@@ -345,6 +346,86 @@ class TestSystems:
         assert hs.det(np.diag(np.array([1e30, 1e30], np.float32))) == pytest.approx(1e60)
 
 
+SPREAD = np.concatenate([np.full(150, 1e3), np.full(150, 1e-3)])
+
+
+def spread(scale=SPREAD, dtype=np.float64):
+    """Rows of very different sizes times the tridiagonal (-1, 2, -1), whose determinant is its size plus one."""
+    n = len(scale)
+    return (scale[:, None] * (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))).astype(dtype)
+
+
+class TestDetOfAnySize:
+    """A determinant is right wherever its value can be written, however large or small its factors are."""
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("order", ["falling", "rising", "mixed"])
+    def test_factors_beyond_the_range(self, dtype, order):
+        scale = {"falling": SPREAD, "rising": SPREAD[::-1], "mixed": np.random.default_rng(0).permutation(SPREAD)}[order]
+        assert hs.det(spread(scale, dtype)) == pytest.approx(301.0, rel=1e-3 if np.finfo(dtype).bits == 32 else 1e-10)
+
+    def test_columns_of_one_size(self):
+        """As many at either end of the range as make the product of each end alone overflow."""
+        for size in (1e300, 1e-300, 5e-324):
+            scale = np.array([size] * 40 + [1 / size if size > 1e-308 else 2.0**1023] * 40)
+            assert hs.det(np.diag(scale)) == pytest.approx(float(math.prod(map(Fraction, scale))), rel=1e-12)
+
+    def test_complex_by_magnitude(self):
+        scale = np.array([1e200j, 1e200, 1e-200j, 1e-200, 3 + 4j])
+        assert hs.det(np.diag(scale)) == pytest.approx(-(3 + 4j), rel=1e-12)
+        angles = np.exp(1j * np.linspace(0, 7, 700))
+        value = hs.det(np.diag(angles * np.repeat([1e100, 1e-100], 350)))
+        assert value == pytest.approx(np.prod(angles), rel=1e-9)
+
+    def test_many_factors(self):
+        """More than fit one product of mantissas: some 600 mantissas alone may underflow."""
+        assert hs.det(np.diag(np.full(640, 3.0))) == pytest.approx(3.0**640, rel=1e-12)
+        assert hs.det(np.diag(np.repeat([0.5, 2.0, 5.0, 0.2], 300))) == pytest.approx(1.0, rel=1e-10)
+
+    def test_empty_and_singular(self):
+        assert hs.det(np.empty((0, 0))) == 1.0
+        assert hs.det(np.empty((0, 0), np.complex64)) == 1.0
+        singular = spread(np.repeat([1e300, 1.0], 5))
+        singular[:, 7] = 0.0
+        assert hs.det(singular) == 0.0  # zero times what overflows
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+    @pytest.mark.parametrize(("size", "over", "words"), [(1e200, "over", "overflow"), (1e-200, "under", "underflow")])
+    def test_out_of_range_as_numpy(self, dtype, size, over, words):
+        """Values that cannot be written are judged by np.errstate, in NumPy's words."""
+        a = np.diag(np.full(4, size)).astype(dtype)
+        limit = np.inf if over == "over" else 0.0
+        with np.errstate(all="ignore"):
+            assert hs.det(a).real == limit
+            assert hs.det(a[[1, 0, 2, 3]]).real == -limit
+        words = f"{words} encountered in det"
+        with np.errstate(all="ignore", **{over: "warn"}), pytest.warns(RuntimeWarning, match=f"^{words}$"):
+            assert hs.det(a).real == limit
+        with (
+            np.errstate(all="ignore", **{over: "raise"}),
+            pytest.raises(FloatingPointError, match=f"^{words}$"),
+        ):
+            hs.det(a)
+        called = []
+        with np.errstate(all="ignore", call=lambda kind, flag: called.append(kind), **{over: "call"}):
+            hs.det(a)
+        assert called == [words.split()[0]]
+        with np.errstate(all="raise"):
+            assert hs.det(np.diag([1e200, 1e-200])) == pytest.approx(1.0)
+
+    def test_denormal_value(self):
+        a = np.diag([2.0**-1000, 2.0**-60, -1.0])
+        with np.errstate(under="ignore"):
+            assert hs.det(a) == -(2.0**-1060)
+        with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow encountered in det"):
+            hs.det(a)
+
+    def test_overflow_on_the_way(self):
+        a = np.array([[1e308, 1e308, 0], [-1e308, 1e308, 1], [1e308, 0, 1e308]])
+        with pytest.warns(RuntimeWarning, match="overflow encountered in det"):
+            assert not np.isfinite(hs.det(a))
+
+
 def exact_det(rows):
     if not rows:
         return Fraction(1)
@@ -367,11 +448,54 @@ class TestBadInput:
                 call(np.ones((2, 2, 2)))
             with pytest.raises(TypeError, match="A has dtype"):
                 call(np.array([["x", "y"], ["z", "w"]]))
-            with pytest.raises(ValueError, match="A is a scalar"):
+            with pytest.raises(ValueError, match=r"^A must be a matrix, got shape \(\)$"):
                 call(1.0)
         for call in (hs.det, lambda a: hs.solve(a, np.ones(2))):
             with pytest.raises(ValueError, match="A must be square"):
                 call(np.ones((2, 3)))
+
+    @pytest.mark.parametrize(
+        ("bad", "words"),
+        [
+            (np.ma.masked_array(np.eye(2), np.eye(2) > 0), " is a masked array, and its mask would be ignored"),
+            (scipy.sparse.eye(2, format="csc"), " is a sparse csc_"),
+            (np.eye(2, dtype=np.float16), " has dtype float16; supported are float32"),
+            (np.eye(2, dtype=np.longdouble), " has dtype"),
+            (np.eye(2, dtype=object), " has dtype object"),
+        ],
+        ids=["masked", "sparse", "half", "longdouble", "object"],
+    )
+    def test_refused(self, bad, words):
+        """By every function, and by the name of the argument that it is."""
+        factors = hs.lu_factor(np.eye(2))
+        with hs.Pool(1) as pool:
+            for call in (hs.lu_factor, pool.lu_factor, hs.det, lambda a: hs.solve(a, np.ones(2))):
+                with pytest.raises(TypeError, match="^A" + words):
+                    call(bad)
+        for call in (lambda b: hs.solve(np.eye(2), b), lambda b: hs.lu_solve(factors, b)):
+            with pytest.raises(TypeError, match="^b" + words):
+                call(bad)
+        with pytest.raises(TypeError, match="^lu" + words):
+            hs.lu_solve((bad, factors[1]), np.ones(2))
+        if isinstance(bad, np.ma.MaskedArray):
+            with pytest.raises(TypeError, match="^piv is a masked"):
+                hs.lu_solve((factors[0], np.ma.masked_array(factors[1])), np.ones(2))
+
+    def test_right_sides(self):
+        for call in (lambda b: hs.solve(np.eye(2), b), lambda b: hs.lu_solve(hs.lu_factor(np.eye(2)), b)):
+            for bad in (1.0, np.ones(3), np.ones((2, 2, 2))):
+                with pytest.raises(ValueError, match=r"^b must have shape \(2,\) or \(2, k\), got "):
+                    call(bad)
+
+    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">c16", ">i4", np.int8, np.bool_, np.uint64])
+    def test_converted(self, dtype):
+        a, b = np.array([[1, 1], [1, 0]]).astype(dtype), np.array([1, 0]).astype(dtype)
+        assert hs.solve(a, b).tolist() == [0, 1]
+        assert hs.solve(a, b).dtype.isnative
+        assert hs.det(a) == -1
+        lu, piv = hs.lu_factor(a)
+        assert lu.dtype == np.linalg.solve(a, b).dtype.newbyteorder("=")
+        assert hs.lu_solve((lu.astype(lu.dtype.newbyteorder()), piv), b).tolist() == [0, 1]
 
     def test_check_finite(self):
         lu, _ = hs.lu_factor(np.array([[1.0, np.nan], [1, 1]]), check_finite=False)
@@ -786,3 +910,60 @@ class TestRuns:
             print(pool.lu_factor(A[:1, :1])[1].tolist())
             """
         assert interrupted(program) == ["[0]"]
+
+
+class TestExtremePlans:
+    """Times at the ends of the doubles: no warning, and a plan or an error that names the argument."""
+
+    @pytest.mark.parametrize(
+        ("times", "options"),
+        [
+            ([1e-290, 1e-300, 1e-280], {}),
+            ([1 / 1e307, 1 / 1.7e308, 1e-300], {}),
+            ([7, 1], {"panel_times": [7.3e-243, 3.9e106]}),
+            ([1e308], {"look_ahead": False}),
+            ([1e300, 1.7e308], {}),
+        ],
+    )
+    def test_plans(self, times, options):
+        plan = hs.plan_lu(10, 17, times, block=5, **options)
+        assert 0.0 < plan.lower_bound <= plan.makespan < np.inf
+        assert 0.0 <= plan.step_efficiency.min() <= plan.step_efficiency.max() <= 1.0 + 1e-12
+        assert plan.efficiency <= 1.0 + 1e-12
+
+    def test_too_small(self):
+        with pytest.raises(ValueError, match=r"cycle_times\[1\] is too small"):
+            hs.plan_lu(10, 10, [1e-300, 5e-324])
+        with pytest.raises(ValueError, match=r"panel_times\[0\] is too small"):
+            hs.plan_lu(10, 10, [1], panel_times=[5e-324])
+
+    def test_too_large(self):
+        with pytest.raises(ValueError, match="the makespan overflows"):
+            hs.plan_lu(2000, 2000, [1.7e308])
+        with pytest.raises(ValueError, match="link_costs of two workers have a sum that overflows"):
+            hs.plan_lu(10, 10, [1, 1], link_costs=[1e308, 1e308])
+
+    @pytest.mark.parametrize("dtype", [-1, 0.5, [1, 2], "a,b", np.ones(2)])
+    def test_dtypes(self, dtype):
+        with pytest.raises(TypeError, match="dtype must be one of float32"):
+            hs.plan_lu(10, 10, [1], dtype=dtype)
+
+    def test_labels(self):
+        plan = hs.plan_lu(10, 10, [1], block=5)
+        assert plan.label(1, 1) == "panel 1"
+        for wrong in (2, -1, 0.5, "x", np.ones(2)):
+            with pytest.raises((ValueError, TypeError), match="panel must be"):
+                plan.label(wrong, 1)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), "x", [True], NotImplemented])
+def test_flags_are_no_arrays(value):
+    factors = hs.lu_factor(np.eye(2))
+    for name in ("overwrite_a", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_factor(np.eye(2), **{name: value})
+    for name in ("overwrite_b", "check_finite"):
+        with pytest.raises(TypeError, match=f"{name} must be True or False"):
+            hs.lu_solve(factors, np.ones(2), **{name: value})
+    with pytest.raises(ValueError, match="trans must be 0, 1 or 2"):
+        hs.lu_solve(factors, np.ones(2), np.ones(2))

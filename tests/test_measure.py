@@ -185,12 +185,12 @@ class TestProfiles:
     @pytest.mark.parametrize(
         ("arguments", "error", "words"),
         [
-            ({"kernels": ["x"]}, ValueError, "kernel must be one of gemm, panel, trsm, got 'x'"),
-            ({"kernels": "gemm"}, TypeError, "must be sequences"),
+            ({"kernels": ["x"]}, ValueError, "kernels must be one of gemm, panel, trsm, got 'x'"),
+            ({"kernels": "gemm"}, TypeError, "kernels must be a sequence"),
             ({"kernels": []}, ValueError, "kernels is empty"),
             ({"dtypes": []}, ValueError, "dtypes is empty"),
-            ({"dtypes": [int]}, TypeError, "dtype int64 is not one of"),
-            ({"sizes": {"x": [1]}}, ValueError, "kernel must be one of"),
+            ({"dtypes": [int]}, TypeError, "dtypes int64 is not one of"),
+            ({"sizes": {"x": [1]}}, ValueError, "sizes must be one of"),
             ({"sizes": {"gemm": [0]}}, ValueError, "sizes"),
             ({"sizes": {"gemm": []}}, ValueError, "sizes"),
             ({"cores": "some"}, ValueError, "cores must be auto, all or types, got 'some'"),

@@ -468,3 +468,9 @@ def test_bad_mesh(change, error, words):
 def test_bad_network(links, options, error, words):
     with pytest.raises(error, match=words):
         hs.layers_network(**({"n": 10, "cycle_times": [1, 2, 3], "links": links} | options))
+
+
+@pytest.mark.parametrize("links", [3, 2**63, "x", [[0, 1, 1.0], [1]], [None]])
+def test_links_of_other_types(links):
+    with pytest.raises((ValueError, TypeError), match="links must"):
+        hs.layers_network(3, [1, 2], links)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -149,3 +151,47 @@ def test_communication_of_a_plan_that_has_its_own():
         plan = pool.plan(6, 6, 6, block=2, communication="parallel")
         with pytest.raises(ValueError, match="communication is for a partition, got 'parallel' with a ProductPlan"):
             pool.run(plan, np.ones((6, 6)), np.ones((6, 6)), communication="parallel")
+
+
+def test_too_many_boxes():
+    """A million steps are refused before any of them is made; with larger blocks they are few."""
+    platform = hs.Platform.star([1, 2, 3], [1, 1, 1])
+    with hs.Pool(platform, emulate=True) as pool:
+        with pytest.raises(ValueError, match="block = 1 makes 1000000 steps"):
+            pool.plan(100, 100, 10**6, communication="sequential")
+        plan = pool.plan(100, 100, 10**6, communication="sequential", block=10**4)
+        assert sorted(set(plan.boxes[:, 3].tolist())) == list(range(0, 10**6, 10**4))
+
+
+@pytest.mark.parametrize("kind", ["emulated", "real"])
+def test_sizes_that_are_none(kind):
+    with hs.Pool(hs.Platform.star([1, 2]), emulate=True) if kind == "emulated" else hs.Pool(2) as pool:
+        for size in (10**30, -1, math.nan, 2.5, math.inf):
+            for name in ("m", "n", "k"):
+                with pytest.raises(ValueError, match=f"^{name} must be"):
+                    pool.plan(**{"m": 9, "n": 9, "k": 9, name: size})
+        for size in ("9", None, True, [9]):
+            with pytest.raises(TypeError, match="^k must be"):
+                pool.plan(9, 9, size)
+        assert pool.plan(9, 9, 285.0).shape == (9, 9, 285)
+        for name in ("method", "communication"):
+            for value in (3, None, [], "x"):
+                with pytest.raises(ValueError, match=f"^{name} must be one of"):
+                    pool.plan(9, 9, 9, **{name: value})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["auto", "columns", "rectangles", "layers", "cuboids", "best"])
+@pytest.mark.parametrize(("times", "costs"), [([1e308, 1e308], [0, 0]), ([1, 2], [1e308, 1e308])])
+def test_a_makespan_that_overflows(method, times, costs):
+    """It was infinite, with a warning."""
+    with hs.Pool(hs.Platform.star(times, costs), emulate=True) as pool, pytest.raises(ValueError, match="makespan overflows"):
+        pool.plan(10**6, 10**6, 10**6, method=method)
+
+
+@pytest.mark.filterwarnings("error")
+def test_more_cells_than_a_method_takes():
+    with hs.Pool(hs.Platform.star([1, 2, 3], [1, 1, 1]), emulate=True) as pool:
+        assert pool.plan(10**15, 10**15, 10**6).shape == (10**15, 10**15, 10**6)
+    with pytest.raises(hs.InfeasibleError, match="cells"):
+        hs.partition([1, 2], "contiguous", (10**15, 10**15))

@@ -493,3 +493,28 @@ def test_covers_exactly_sees_what_is_wrong():
     assert not covers_exactly((2, 3), [[0, 0, 2, 2], [0, 1, 1, 2], [1, 1, 1, 2]])  # an overlap
     assert not covers_exactly((2, 3), [[0, 0, 2, 4]])
     assert not covers_exactly((2, 3), [[-1, 0, 3, 3]])
+
+
+@pytest.mark.parametrize("options", [{"link_costs": [1.7e308, 1e307]}, {"groups": [0, 1], "group_cost": 1.7e308}])
+def test_a_cost_that_overflows_is_no_optimum(options):
+    with pytest.raises(ValueError, match="the cost overflows: give link_costs and group_cost in a larger unit"):
+        hs.partition([1, 1], **options)
+
+
+@pytest.mark.parametrize("objective", [None, np.zeros((0, 3)), np.ones(2)])
+def test_objective_is_a_word(objective):
+    with pytest.raises(ValueError, match="objective must be one of"):
+        hs.partition([1, 1], objective=objective)
+
+
+def test_groups_are_not_ragged():
+    with pytest.raises(ValueError, match="groups must be 2 integers"):
+        hs.partition([1, 1], groups=[1, [2]])
+
+
+@pytest.mark.parametrize("methods", [3, -1, 0.5])
+def test_methods_are_a_sequence(methods):
+    with pytest.raises(TypeError, match="methods must be some of"):
+        hs.compare_partitions([1, 2], methods)
+    with pytest.raises(ValueError, match="methods must be some of"):
+        hs.compare_partitions([1, 2], [methods])

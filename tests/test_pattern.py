@@ -233,3 +233,7 @@ def test_picture():
     assert np.allclose(picture.get_array().sum(0), 1)
     assert "<svg" in hs.lu_pattern(1, [1])._repr_html_()
     __import__("matplotlib.pyplot").pyplot.close("all")
+
+
+def test_a_speed_of_minus_zero_is_zero():
+    assert hs.lu_pattern(4, speeds=[1, -0.0]).owner.tolist() == [0, 0, 0, 0]

@@ -711,3 +711,13 @@ def test_saving_through_a_symbolic_link(tmp_path, suffix):
 
 def test_a_platform_is_accepted_where_cycle_times_are():
     assert hs.distribute(78, Platform.star([3, 5, 8])).makespan == 120
+
+
+def test_per_worker_arguments_are_named():
+    with pytest.raises(ValueError, match=r"link_costs\[0\] must be finite and not negative, got -1e\+308"):
+        Platform.star([1, 2], -1e308)
+    with pytest.raises(TypeError, match="names must be a sequence of strings"):
+        Platform.star([1, 2], names=2**64)
+    for wrong in (3, None, 1.5):
+        with pytest.raises(TypeError, match="workers must be a sequence of Workers"):
+            Platform(wrong)

@@ -469,3 +469,66 @@ def test_plans_have_certificates():
     assert plan.lower_bound <= plan.makespan
     assert plan.to_dict()["type"] == "ProductPlan"
     assert "lower bound" in repr(plan)
+
+
+class TestPlanArguments:
+    @pytest.mark.parametrize("k", [10**30, -1, 2.5, 2**63])
+    def test_sizes(self, k):
+        with hs.Pool(2) as pool, pytest.raises(ValueError, match="k must be"):
+            pool.plan(3, 4, k)
+
+    def test_integral_floats_are_integers(self):
+        with hs.Pool(2) as pool:
+            assert pool.plan(3, 4, 285.0).shape == pool.plan(3, 4, 285).shape
+            assert pool.plan(-0.0, 4, -0.0).makespan == 0.0
+
+    @pytest.mark.parametrize("value", [None, ["layers"], np.ones(2), 3])
+    def test_words(self, value):
+        with hs.Pool(2) as pool:
+            for name in ("method", "communication"):
+                with pytest.raises(ValueError, match=f"{name} must be one of"):
+                    pool.plan(3, 4, 5, **{"method": "rows", name: value})
+            with pytest.raises(TypeError, match="dtype must be one of"):
+                pool.plan(3, 4, 5, dtype="nothing" if value is None else value)
+
+    def test_transfer_label(self):
+        with hs.Pool(2) as pool:
+            plan = pool.plan(2, 2, 2, method="columns")
+        assert plan.transfer_label(0, 1) == "0 MB" or plan.transfer_label(0, 1).endswith(" MB")
+        for wrong in (100000, -1, True, np.ones(2), 2**64):
+            with pytest.raises((ValueError, TypeError), match="box must be"):
+                plan.transfer_label(wrong, 0)
+            with pytest.raises((ValueError, TypeError), match="worker must be"):
+                plan.transfer_label(0, wrong)
+
+    def test_emulate_is_no_array(self):
+        with pytest.raises(TypeError, match="emulate must be True or False"):
+            hs.Pool(emulate=np.ones(2))
+
+    def test_errors_name_the_output_as_the_method_does(self):
+        with hs.Pool(2) as pool:
+            plan = pool.plan(2, 2, 2)
+            with pytest.raises(TypeError, match="C must be an array"):
+                pool.run(plan, np.ones((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0]])
+            for name in ("alpha", "beta"):
+                with pytest.raises(TypeError, match=f"{name} must be a number"):
+                    pool.matmul(np.ones((2, 2)), np.ones((2, 2)), **{name: np.zeros(0)})
+            with pytest.raises(TypeError, match="out must be an array"):
+                pool.matmul(np.ones((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0]])
+
+    def test_a_plan_of_nothing_is_drawn(self):
+        plt = pytest.importorskip("matplotlib.pyplot")
+        with hs.Pool(2) as pool:
+            for shape in ((0, 5, 2), (8, 0, 1), (0, 0, 0)):
+                pool.plan(*shape, method="columns").plot()
+        plt.close("all")
+
+
+def test_a_pool_that_is_not_the_measured_one_has_its_own_size():
+    """More workers than places to measure: what `measure` found is of fewer."""
+    found = hs.measure(kernels=("gemm",), dtypes=("float64",), sizes={"gemm": [16]}, seconds=0.01)
+    with hs.Pool(len(found) + 1) as pool:
+        assert len(pool.platform) == len(pool) == len(found) + 1
+        assert pool.matmul(np.ones((3, 1)), np.ones((1, 5)), method="rows").tolist() == np.ones((3, 5)).tolist()
+    with pytest.raises(TypeError, match="trace must be True or False"), hs.Pool(1) as pool:
+        pool.matmul(np.ones((3, 1)), np.ones((1, 5)), trace=np.ones(2))

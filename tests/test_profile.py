@@ -300,3 +300,18 @@ def test_picture():
     assert "80 chunks over 4 workers" in ax.get_title(loc="left")
     assert "<svg" in plan._repr_html_()
     __import__("matplotlib.pyplot").pyplot.close("all")
+
+
+def test_times_that_overflow_are_impossible():
+    assert hs.distribute_profile(2, [1e-320, 1e308]).counts.tolist() == [2, 0]
+    with pytest.raises(hs.InfeasibleError, match="cannot be distributed"):
+        hs.distribute_profile(3, [1e308])
+
+
+def test_limits_in_half_precision():
+    assert hs.distribute_profile(4, [3, 5], memory=np.array([2, 4], np.float16)).counts.tolist() == [2, 2]
+
+
+def test_a_profile_without_dimensions():
+    """An entry of a masked array is an array, but has no length."""
+    assert hs.distribute_profile(4, [np.array(3.0), 5]).counts.tolist() == [3, 1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
+import signal
 import threading
+import time
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -284,6 +286,26 @@ def test_homogeneous_threshold():
     assert hs.ring_profile(times, link).ratios.tolist() == pytest.approx([0, threshold])
 
 
+@pytest.mark.parametrize("relays", [False, True])
+def test_shares_keep_their_digits_beside_a_much_faster_member(relays):
+    """The fast worker's share was a difference of large numbers: the slow one ended 5e-6 early, or late."""
+    plan = hs.slice_ring([2554.2753010343, 3.7e-10], [[0, 1], [4, 0]], 0.11, 1, "all", relays=relays)
+    assert plan.ring.tolist() == [0, 1]
+    ends = plan.shares * plan.work * plan.cycle_times + plan.transfers
+    assert ends == pytest.approx([plan.makespan] * 2, rel=1e-14)
+    assert plan.shares.sum() == pytest.approx(1, rel=1e-15)
+
+
+def test_somebody_works_where_messages_take_much_longer():
+    """All members paid as much as the step takes, up to rounding, so that all dropped out: shares of 0 / 0."""
+    dear = 2.0**60
+    plan = hs.slice_ring([0.03, dear], [[0, dear], [dear, 0]], 100, 1, "all", relays=True)
+    assert plan.shares == pytest.approx([1, 0])
+    assert plan.makespan == 2 * dear
+    plan = hs.slice_ring([1, 1, 3], [[0, dear, dear], [dear, 0, dear], [dear, dear, 0]], 1, 1, "all", relays=True)
+    assert plan.shares == pytest.approx([3 / 7, 3 / 7, 1 / 7])
+
+
 def test_homogeneous_with_very_many_workers():
     plan = hs.slice_ring(np.full(100_000, 2.0), 1e-6, 1e6, 1.0)
     assert len(plan.ring) == 100_000
@@ -513,21 +535,51 @@ def test_picture(pyplot, p):
     assert "SliceRing" in plan._repr_html_()
 
 
-def test_cancelled(monkeypatch):
-    """What interrupts the wait for a long computation ends it, and passes on."""
+def test_cancelled():
+    """What interrupts the wait for a long computation ends it, and passes on when it has ended."""
+    ended = []
 
-    rng = np.random.default_rng(0)
-    times, links = rng.uniform(1, 2, 21), rng.uniform(0.1, 1, (21, 21))
-    original, calls = threading.Thread.join, []
+    def work(cancel):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        while not cancel[0]:
+            time.sleep(0.01)
+        ended.append(True)
+        return 0
 
-    def interrupted(self, timeout=None):
-        calls.append(self)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return original(self, timeout)
-
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        hs.slice_ring(times, links, 1000.0, 1.0)
-    assert len(calls) == 2
-    assert not calls[0].is_alive()
+        _engine._cancellable(work, True)
+    assert ended == [True]
+
+
+def test_search_of_one_worker_with_a_budget():
+    """There is nothing to search: no round after round until their number overflows."""
+    plan = hs.slice_ring([2.0, INF], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0, "search", budget=0.2)
+    assert (plan.ring.tolist(), plan.makespan, plan.optimal) == ([0], 6.0, True)
+
+
+def test_budget_without_end(monkeypatch):
+    """The rounds of the next search are a number whatever is left of the budget."""
+    asked = []
+
+    def search(self, ring, rounds, seed):
+        asked.append(rounds)
+        if len(asked) == 40:
+            raise KeyboardInterrupt
+        return ring, seed, 0.0
+
+    monkeypatch.setattr(_engine.Ring, "search", search)
+    with pytest.raises(KeyboardInterrupt):
+        hs.slice_ring([1.0, 2.0], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0, "search", budget=1e308)
+    assert max(asked) < 2**63
+
+
+@pytest.mark.parametrize("error", [OverflowError("as it is"), SystemExit(3)])
+def test_errors_of_the_side_thread_pass(error):
+    """They were called a thread that the system refused."""
+
+    def fail(_cancel):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        _engine._cancellable(fail, True)
+    assert caught.value is error

@@ -437,7 +437,7 @@ def test_bad_arguments(arguments, keywords, error, message):
         ((0, 4, 1), {}, ValueError, "rows must be in"),
         ((4, 0, 1), {}, ValueError, "cols must be in"),
         ((4, 4, -1), {}, ValueError, "steps must be in"),
-        ((4, 4, 1), {"dtype": "complex64"}, TypeError, "dtype must be float32 or float64, got complex64"),
+        ((4, 4, 1), {"dtype": "complex64"}, TypeError, "dtype complex64 is not one of float32, float64"),
         ((4, 4, 1), {"ring": [0, 2]}, ValueError, r"ring\[1\] must be an integer in \[0, 1\]"),
         ((4, 4, 1), {"ring": [0, 0]}, ValueError, r"ring must be a sequence of different workers, got \[0, 0\]"),
         ((4, 4, 1), {"ring": []}, (ValueError, TypeError), "ring must be"),
@@ -455,3 +455,14 @@ def test_closed_pool():
     pool.close()
     with pytest.raises(ValueError, match="the pool is closed"):
         pool.stencil(SQUARE, 1)
+
+
+def test_a_schedule_too_long_to_write_down():
+    """2^30 steps were made one by one; the makespan and the ends need none of them."""
+    platform = hs.Platform.complete([1, 2, 3, 4], np.full((4, 4), 1e-3))
+    with hs.Pool(platform, emulate=True) as pool:
+        long, short = (pool.plan_stencil(100, 100, steps) for steps in (2**30 - 1, 1000))
+    with pytest.raises(ValueError, match="schedule of 1073741823 steps"):
+        hs.simulate(long)
+    assert max(long.finish) == pytest.approx(long.makespan, rel=1e-12)
+    np.testing.assert_allclose(long.makespan - long.finish[long.ring], short.makespan - short.finish[short.ring], atol=1e-6)

@@ -313,3 +313,23 @@ def test_plot():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("p", [7, 8])
+def test_answers_that_take_next_to_nothing(p):
+    """Every order of the answers was tried, as none is much better than another: 15 to 75 s."""
+    rng = np.random.default_rng(0)
+    times, send = rng.uniform(1, 20, p), rng.uniform(0.1, 2, p)
+    plan, without = hs.min_time(86, times, send=send, receive=1e-12), hs.min_time(86, times, send=send)
+    assert plan.optimal
+    assert without.makespan <= plan.makespan <= without.makespan + p * 1e-12 + 1e-13
+
+
+@pytest.mark.filterwarnings("error")
+def test_min_time_beside_a_message_without_end():
+    """The slave with the short message does all tasks; only if there is none is the makespan out of reach."""
+    plan = hs.min_time(1000, [1e-300, 1e-300], 0, [0, 1e300])
+    assert plan.counts.tolist() == [1000, 0]
+    assert plan.makespan == pytest.approx(1e-297)
+    with pytest.raises(ValueError, match="send and receive are too long"):
+        hs.min_time(1000, [1e-300, 1e-300], 0, 1e300)

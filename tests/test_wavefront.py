@@ -123,7 +123,7 @@ def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     best = min(spans.values())
     assert plan.makespan == best
     assert plan.period == max(period for (period, _), span in spans.items() if span == best)
-    assert plan.scope == "sorted panels of any period"
+    assert plan.scope == "sorted panels of any period, ties by index"
     assert hs.wavefront(rows, cols, times, plan.period, mask=mask, axis=axis, order=order).owner.tolist() == plan.owner.tolist()
 
 
@@ -302,3 +302,22 @@ class TestPlot:
 
     def test_in_notebooks(self):
         assert "<svg" in hs.wavefront(10, 10, [3, 5, 8])._repr_html_()
+
+
+@pytest.mark.parametrize("method", ["panels", "cyclic"])
+def test_a_makespan_that_overflows_is_no_optimum(method):
+    with pytest.raises(ValueError, match="the makespan overflows"):
+        hs.wavefront(10, 10, [1e308, 1e308], method=method)
+
+
+@pytest.mark.parametrize("mask", [None, 3, True, Fraction(1, 3)])
+def test_a_mask_has_entries(mask):
+    with pytest.raises(TypeError, match="mask must be some of W, N"):
+        hs.wavefront(3, 3, [1], mask=mask)
+
+
+@pytest.mark.parametrize("name", ["method", "order"])
+@pytest.mark.parametrize("value", [None, 3, ["panels"], np.ones(2), np.zeros(0)])
+def test_words_are_words(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be one of"):
+        hs.wavefront(3, 3, [1], **{name: value})

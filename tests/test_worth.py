@@ -125,3 +125,16 @@ def test_forms():
     assert plan.worker_names == ("a", "b")
     assert plan.plot().get_xlabel() == "workers"
     assert "<svg" in plan._repr_html_()
+
+
+@pytest.mark.parametrize("platform", [3, "star", [1, 2], np.ones(2)])
+def test_platform_is_a_platform(platform):
+    with pytest.raises(TypeError, match="platform must be a Platform"):
+        hs.workers_worth(10, 10, 10, platform)
+
+
+def test_extreme_quotas():
+    even = hs.Platform.star([0.02, 0.02])
+    assert hs.workers_worth(1000, 10, 17, even, quota=1.7e308).makespan == hs.workers_worth(1000, 10, 17, even).makespan
+    with pytest.raises(ValueError, match="the makespan overflows: give platform and quota"):
+        hs.workers_worth(3000, 100000, 3, even, quota=5e-324)

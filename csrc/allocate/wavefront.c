@@ -269,11 +269,12 @@ static int by_bound(const void *x, const void *y)
 }
 
 /* Simulates candidates by ascending bound until no later one can be better; of equals the longest period is kept. */
-static hs_status best_of(planner *x, candidate *list, int64_t count, candidate *best, double *makespan)
+static hs_status best_of(planner *x, candidate *list, int64_t count, const int *cancel, candidate *best, double *makespan)
 {
     int32_t chunks;
     hs_status status = HS_OK;
     for (int64_t i = 0; i < count && !status; i++) {
+        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
         list[i].bound = bound_of_chunks(x, chunks);
     }
@@ -281,6 +282,7 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, candidate *
     *makespan = INFINITY;
     *best = list[0];
     for (int64_t i = 0; i < count && list[i].bound * (1.0 - 1e-9) <= *makespan; i++) {
+        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
         const double time = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach, x->order, x->load, x->arrival, NULL, NULL);
         const int longer = list[i].period > best->period || (list[i].period == best->period && list[i].redistributed < best->redistributed);
@@ -290,7 +292,7 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, candidate *
 }
 
 hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach, int32_t order,
-                              int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan)
+                              const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan)
 {
     if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0) return HS_ERROR_VALUE;
     planner x = {.rows = rows, .reach = smaller(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
@@ -310,7 +312,7 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
             list[count++] = (candidate){.period = (int32_t)b};
             if (cols % b) list[count++] = (candidate){.period = (int32_t)b, .redistributed = 1};
         }
-        status = best_of(&x, list, count, &best, &least);
+        status = best_of(&x, list, count, cancel, &best, &least);
     }
     if (!status) status = lay_panels(&x, &best, &chunks);
     if (!status) {

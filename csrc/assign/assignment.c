@@ -5,6 +5,8 @@
 
 #include "hetsched.h"
 
+static bool cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
+
 enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -42,16 +44,16 @@ enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 #define TYPED(x) whole_##x
 #include "assignment_type.h"
 
-hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
+hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, const int *cancel, int32_t *col_of_row,
                     double *row_prices, double *col_prices)
 {
     if (rows < 1 || cols < 1) return HS_ERROR_VALUE;
-    return real_assign(rows, cols, costs, row_stride, maximise != 0, col_of_row, row_prices, col_prices);
+    return real_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row, row_prices, col_prices);
 }
 
-hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
+hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, const int *cancel, int32_t *col_of_row,
                           int64_t *row_prices, int64_t *col_prices)
 {
     if (rows < 1 || cols < 1) return HS_ERROR_VALUE;
-    return whole_assign(rows, cols, costs, row_stride, maximise != 0, col_of_row, row_prices, col_prices);
+    return whole_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row, row_prices, col_prices);
 }

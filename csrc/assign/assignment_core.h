@@ -81,7 +81,7 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
     int32_t left = 0, *rows = x->free_rows;
     for (int32_t k = 0; k < unassigned;) {
         int32_t i = rows[k++];
-        if (--*effort < 0) {
+        if (--*effort < 0 || cancelled(x->cancel)) {
             rows[left++] = i;
             continue;
         }
@@ -157,7 +157,7 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
     cost_t base = 0, lowest;
     for (;;) {
         lowest = NAME(relax)(x, i, base);
-        if (lowest == LARGEST) break;
+        if (lowest == LARGEST || cancelled(x->cancel)) break;
         int32_t j = -1;
         for (int32_t start = 0; start < x->cols && end < 0; start += BLOCK) {
             if (x->least[start / BLOCK] != lowest) continue;
@@ -252,7 +252,8 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
     int64_t effort = EFFORT * (int64_t)rows; /* price wars can be long where costs are nearly structured */
     for (int pass = 0; pass < PASSES && left > 0; pass++) left = NAME(reduce_rows)(x, left, &effort);
     for (int32_t k = 0; k < left; k++)
-        if (!NAME(augment)(x, x->free_rows[k])) return HS_ERROR_INFEASIBLE;
+        if (!NAME(augment)(x, x->free_rows[k])) return cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
+    if (cancelled(x->cancel)) return HS_ERROR_CANCELLED;
     for (int32_t i = 0; i < rows; i++) {
         cost_t second;
         NAME(two_least)(x, i, &x->u[i], &second);

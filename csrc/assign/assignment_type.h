@@ -12,6 +12,7 @@ typedef struct {
     cost_t *kept;               /* of each column in done: its price; and the distance */
     int32_t *kept_from;
     cost_t *least;              /* of each block */
+    const int *cancel;
 } TYPED(problem);
 
 #define PROBLEM TYPED(problem)
@@ -70,7 +71,7 @@ static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *c
     return copy;
 }
 
-static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool maximise, int32_t *col_of_row,
+static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool maximise, const int *cancel, int32_t *col_of_row,
                               cost_t *row_prices, cost_t *col_prices)
 {
     bool transpose = rows > cols;
@@ -87,7 +88,7 @@ static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, 
             .rows = n, .cols = m, .stride = copied ? m : stride,
             .costs = TYPED(oriented)(rows, cols, costs, stride, maximise, transpose, copy),
             .row_of = ints, .done = ints + size, .kept_from = ints + 2 * size, .col_of = ints + 3 * size, .free_rows = ints + 3 * size + n,
-            .v = reals, .dist = reals + size, .kept = reals + 2 * size, .u = reals + 4 * size, .least = reals + 4 * size + n, .from = from,
+            .v = reals, .dist = reals + size, .kept = reals + 2 * size, .u = reals + 4 * size, .least = reals + 4 * size + n, .from = from, .cancel = cancel,
         };
         status = TYPED(solve)(&x);
         if (status == HS_OK) {

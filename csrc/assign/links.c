@@ -168,6 +168,8 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
 
 /* ---- search ---- */
 
+static bool cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
+
 /* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the opposite one; the others follow. */
 typedef struct {
     int32_t q, *send, *back;
@@ -179,12 +181,14 @@ typedef struct {
     const bus *x;
     wide *ends;
     int64_t work; /* that is left, in slaves looked at */
+    const int *cancel;
 } searcher;
 
 static bool assess(searcher *s, solution *y)
 {
     const bus *x = s->x;
     s->work -= y->q;
+    if (cancelled(s->cancel)) s->work = 0;
     y->tasks = -1, y->real = -INFINITY;
     wide all = answers(x, y->q, y->back, s->ends), sent = 0;
     if (all > x->bound) return false;
@@ -322,28 +326,39 @@ typedef struct {
     wide ends[MOST_FORWARD];  /* of the chosen */
     int64_t *most;            /* [2^p] of each set of the chosen */
     wide *sent;               /* [2^p] */
+    const int *cancel;
+    bool stopped;
 } exact;
 
-/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them, all answers together last `all`.
- * Dynamic programming over the sets of those served first. */
-static void order_sends(exact *e, int32_t q, wide all)
+/* The most tasks of each set of slaves, served first in any order, the answer of slave chosen[d] starting ends[d] before the bound.
+ * Returns the best set of those whose messages and `all` fit. Dynamic programming over the sets. */
+static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide *ends, wide all)
 {
     const bus *x = e->x;
     e->most[0] = 0, e->sent[0] = 0;
     int32_t found = 0;
     for (int32_t set = 1; set < 1 << q; set++) {
+        if (set % 4096 == 0 && cancelled(e->cancel)) return e->stopped = true, 0;
         int32_t low = 0;
         while (!(set >> low & 1)) low++;
-        wide sent = e->sent[set & (set - 1)] + x->send[e->chosen[low]];
+        wide sent = e->sent[set & (set - 1)] + x->send[chosen[low]];
         int64_t most = 0;
         for (int32_t d = low; d < q; d++)
             if (set >> d & 1) {
-                int64_t tasks = e->most[set & ~(1 << d)] + tasks_in(x, e->chosen[d], sent + e->ends[d]);
+                int64_t tasks = e->most[set & ~(1 << d)] + tasks_in(x, chosen[d], sent + ends[d]);
                 if (tasks > most) most = tasks;
             }
         e->sent[set] = sent, e->most[set] = most;
         if (most > e->most[found] && sent + all <= x->bound) found = set;
     }
+    return found;
+}
+
+/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them, all answers together last `all`. */
+static void order_sends(exact *e, int32_t q, wide all)
+{
+    const bus *x = e->x;
+    const int32_t found = fill_sets(e, q, e->chosen, e->ends, all);
     solution *y = e->best;
     if (e->most[found] <= y->tasks) return;
     y->tasks = e->most[found], y->q = 0;
@@ -357,11 +372,27 @@ static void order_sends(exact *e, int32_t q, wide all)
     }
 }
 
+/* At least the most tasks with these q answers last: as if each other slave had the answer just before. */
+static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
+{
+    const bus *x = e->x;
+    int32_t chosen[MOST_BOTH];
+    wide ends[MOST_BOTH];
+    for (int32_t d = 0; d < q; d++) chosen[d] = e->chosen[d], ends[d] = e->ends[d];
+    for (int32_t i = 0; i < x->p; i++)
+        if (!(in >> i & 1)) chosen[q] = i, ends[q++] = all + x->back[i];
+    return e->most[fill_sets(e, q, chosen, ends, 0)];
+}
+
 /* All orders of answers, from the last one on: those chosen have the last q, each of the others one before or none. */
 static void extend(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
     int64_t chosen = 0, others = 0;
+    if (e->stopped || cancelled(e->cancel)) {
+        e->stopped = true;
+        return;
+    }
     int32_t in = 0;
     for (int32_t d = 0; d < q; d++) {
         chosen += tasks_in(x, e->chosen[d], x->send[e->chosen[d]] + e->ends[d]);
@@ -369,6 +400,7 @@ static void extend(exact *e, int32_t q, wide all)
     }
     for (int32_t i = 0; i < x->p; i++)
         if (!(in >> i & 1)) others += tasks_in(x, i, x->send[i] + all + x->back[i]);
+    if (chosen + others <= e->best->tasks || at_most(e, q, all, in) <= e->best->tasks) return;
     if (chosen > e->best->tasks) order_sends(e, q, all);
     for (int32_t i = 0; i < x->p && chosen + others > e->best->tasks; i++) {
         wide end = all + x->back[i];
@@ -378,18 +410,19 @@ static void extend(exact *e, int32_t q, wide all)
     }
 }
 
-static hs_status prove(const bus *x, solution *best, int *optimal)
+static hs_status prove(const bus *x, solution *best, const int *cancel, int *optimal)
 {
     *optimal = 0;
     if (x->p > (x->returns ? MOST_BOTH : MOST_FORWARD)) return HS_OK;
     size_t sets = (size_t)1 << x->p;
-    exact e = {.x = x, .best = best, .most = malloc(sets * sizeof(int64_t)), .sent = malloc(sets * sizeof(wide))};
+    exact e = {.x = x, .best = best, .cancel = cancel, .most = malloc(sets * sizeof(int64_t)), .sent = malloc(sets * sizeof(wide))};
     hs_status status = e.most && e.sent ? HS_OK : HS_ERROR_MEMORY;
     if (status == HS_OK) {
         *optimal = 1;
         for (int32_t i = 0; i < x->p; i++) e.chosen[i] = i;
         if (x->returns) extend(&e, 0, 0);
         else order_sends(&e, x->p, 0);
+        if (e.stopped) status = HS_ERROR_CANCELLED;
     }
     free(e.most), free(e.sent);
     return status;
@@ -402,7 +435,8 @@ static int by_key(const void *a, const void *b)
 }
 
 hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                        int64_t work, uint64_t seed, int32_t *enrolled, int32_t *send_order, int32_t *receive_order, int *optimal)
+                        int64_t work, uint64_t seed, const int *cancel, int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
+                        int *optimal)
 {
     bus x;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
@@ -412,7 +446,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     double *keys = malloc(2 * (size_t)p * sizeof *keys);
     status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
     if (status == HS_OK) {
-        searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p};
+        searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p, .cancel = cancel};
         solution best = {.send = orders, .back = orders + p}, now = {.send = orders + 2 * p, .back = orders + 3 * p};
         for (int32_t i = 0; i < p; i++) keys[2 * i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i], keys[2 * i + 1] = i;
         qsort(keys, (size_t)p, 2 * sizeof *keys, by_key);
@@ -429,7 +463,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
             descend(&s, &now);
             if (better(&now, &best)) copy(&best, &now, p);
         }
-        status = prove(&x, &best, optimal);
+        status = cancelled(cancel) ? HS_ERROR_CANCELLED : prove(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
             for (int32_t d = 0; d < best.q; d++) send_order[d] = best.send[d], receive_order[d] = best.back[best.q - 1 - d];

@@ -274,7 +274,7 @@ static void wavefront(bytes *in)
     int32_t *dealt = out(in, width * sizeof *dealt), *chosen = out(in, sizeof *chosen), *anew = out(in, sizeof *anew);
     double *least = out(in, sizeof *least), again = -1.0;
     const int32_t period = small(in, 12) - (take(in) == 255);
-    status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, dealt, chosen, anew, least);
+    status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, NULL, dealt, chosen, anew, least);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS((*anew == 0 || *anew == 1) && (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));

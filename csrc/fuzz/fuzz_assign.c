@@ -37,8 +37,8 @@ static void assign(bytes *in, int whole)
     int32_t *col_of_row = out(in, (size_t)rows * sizeof *col_of_row);
     double *row_prices = out(in, (size_t)rows * 8), *col_prices = out(in, (size_t)cols * 8);
     hs_status status;
-    if (whole) status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, col_of_row, (int64_t *)row_prices, (int64_t *)col_prices);
-    else status = hs_assign(rows, cols, real + (rows ? origin : 0), stride, maximise, col_of_row, row_prices, col_prices);
+    if (whole) status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, NULL, col_of_row, (int64_t *)row_prices, (int64_t *)col_prices);
+    else status = hs_assign(rows, cols, real + (rows ? origin : 0), stride, maximise, NULL, col_of_row, row_prices, col_prices);
     planner_status(in, status, whole ? HS_OK : HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || rows < 1 || cols < 1) {
         HOLDS(status == HS_ERROR_VALUE);
@@ -166,7 +166,7 @@ static void links(bytes *in)
     int32_t *receive_order = out(in, (size_t)p * sizeof *receive_order);
     int *optimal = out(in, sizeof *optimal);
     const int64_t work = pick(in, 3) ? 1000 : small(in, 50) - 1;
-    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take(in), enrolled, send_order, receive_order, optimal);
+    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take(in), NULL, enrolled, send_order, receive_order, optimal);
     planner_status(in, status, 0);
     const int32_t depth = 1 + small(in, p);
     next_call(in);

@@ -187,13 +187,15 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
 /* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
  * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.
  *   period         >= 1, or 0: the best of 1 .. cols, the longest of equals
+ *   cancel         as for partitions
  *   owner          [cols] out
  *   chosen         out: the period
  *   redistributed  out: 1 if the columns left over are distributed anew
  * For a search, periods are simulated by ascending lower bound until no later one can be better: at worst
  * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
 hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
-                              int32_t order, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan);
+                              int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
+                              double *makespan);
 
 /* ---- assignment ----------------------------------------------------------------------------------------------- */
 
@@ -201,16 +203,17 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
  *   costs       row i at costs[i * row_stride], cols entries. Infinite (maximise: minus infinite): not allowed. The others at
  *               most 2^990, for int64 2^58, in magnitude; no NaN
  *   maximise    0 or 1
+ *   cancel      as for partitions
  *   col_of_row  [rows] out: -1 for a row without a column
  *   row_prices, col_prices  [rows], [cols] out: a proof. cost[i][j] - row_prices[i] - col_prices[j] >= 0 as real numbers (<= 0 if
  *               maximised), 0 for the chosen pairs up to rounding; on the longer side prices are <= 0 (>= 0), 0 for what is left
  *               out. So no assignment costs less (more) than the sum of all prices.
  * Shortest augmenting paths, Jonker and Volgenant, Computing 38 (1987), on whole rows. Time O(rows * cols * min(rows, cols)),
  * memory O(rows + cols) and, if rows > cols or maximised, a copy of the costs. HS_ERROR_INFEASIBLE if no assignment is allowed. */
-hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
-                    double *row_prices, double *col_prices);
-hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, int32_t *col_of_row,
-                          int64_t *row_prices, int64_t *col_prices);
+hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, const int *cancel,
+                    int32_t *col_of_row, double *row_prices, double *col_prices);
+hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, const int *cancel,
+                          int32_t *col_of_row, int64_t *row_prices, int64_t *col_prices);
 
 /* Tasks that a master hands out over one bus, 2001 paper, section 4: the slave of send slot j = 1, 2, .. has its message at time
  * j send, and that of receive slot k starts to answer at bound - k receive. Exact for the doubles given.
@@ -248,11 +251,13 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
  * O(2^p p); with them and for p <= 8 by branch and bound over the order of the answers with the same inside, O(p! 2^p p) at worst.
  * Otherwise a local search: slaves join, leave and move within the orders, with random restarts.
  *   work           of the search, in slaves looked at; some 1e8 in a second
+ *   cancel         as for partitions
  *   enrolled       out: q, the slaves served
  *   send_order, receive_order  [p] out: q entries are written, also without receives
  *   optimal        out: 1 if no orders are better */
 hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                        int64_t work, uint64_t seed, int32_t *enrolled, int32_t *send_order, int32_t *receive_order, int *optimal);
+                        int64_t work, uint64_t seed, const int *cancel, int32_t *enrolled, int32_t *send_order,
+                        int32_t *receive_order, int *optimal);
 
 /* For an upper bound: the most tasks that a slave can do as the j-th that is served and, from the end, the k-th that answers, when
  * those before it have the shortest messages of all. What it is where all messages are equal.
@@ -399,15 +404,16 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
  * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
  *   order   [size] the workers of positive area, or NULL
  *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
- * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED.
- * Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
+ * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, which takes weights that are
+ * more than 15 decades apart. Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
 hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                                 const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
                                 double *cost);
 
 /* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
  * partition into rectangles for up to 6 workers.
- * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8). Time O(3^p) hull merges (6^p with wheels). */
+ * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8), or hulls of more than 2^14 points as above.
+ * Time O(3^p) hull merges (6^p with wheels). */
 hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
                                   const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
@@ -420,7 +426,7 @@ hs_status hs_partition_around(int32_t p, const double *areas, const double *weig
 /* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
  * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
  * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
- * ranges: a heuristic, O(p^3) unions per step. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
+ * ranges: a heuristic, O(p^3) unions per step, at most some 600 steps. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
  *   cost  out: the largest */
 hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost);

@@ -18,6 +18,7 @@ typedef struct {
     double area[1 << MOST]; /* of each set */
     hs__hull_table hulls;   /* by set */
     hs__hull best, spare, chain, chain2;
+    hs__boxes boxes;        /* of the set that is filled */
     int32_t *plan, length;
 } subsets;
 
@@ -32,10 +33,10 @@ static hs_status lower_by_cut(subsets *t, uint32_t all, uint32_t first)
     if (hs__hull_reserve(&t->chain, a_count + b_count)) return HS_ERROR_MEMORY;
     hs__point *chain = t->chain.points;
     int32_t count = hs__hull_sum(points_of(t, first), a_count, share, 1.0, points_of(t, second), b_count, rest, 1.0, how | BESIDE, chain);
-    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count);
+    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count, &t->boxes);
     if (status) return status;
     count = hs__hull_sum(points_of(t, first), a_count, 1.0, share, points_of(t, second), b_count, 1.0, rest, how | ABOVE, chain);
-    return hs__hull_lower(&t->best, &t->spare, chain, count);
+    return hs__hull_lower(&t->best, &t->spare, chain, count, &t->boxes);
 }
 
 static hs_status lower_by_wheel(subsets *t, uint32_t all, const uint32_t part[5])
@@ -58,7 +59,7 @@ static hs_status lower_by_wheel(subsets *t, uint32_t all, const uint32_t part[5]
         hs__point *swap = sum;
         sum = next, next = swap;
     }
-    return hs__hull_lower(&t->best, &t->spare, sum, count);
+    return hs__hull_lower(&t->best, &t->spare, sum, count, &t->boxes);
 }
 
 /* All ways to deal a set to the five places; half a turn of the wheel changes nothing, so the lowest worker is not at the bottom
@@ -92,12 +93,12 @@ static hs_status fill(subsets *t, bool wheels, const int *cancel)
         const uint32_t lowest = all & -all, rest = all ^ lowest;
         hs_status status = HS_OK;
         t->best.count = 0;
+        t->boxes = hs__boxes_of(t->area[all], t->width, t->height);
         for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) { /* without `rest`, down to the empty set */
             status = lower_by_cut(t, all, lowest | others);
             if (others == 0) break;
         }
         if (!status && wheels && __builtin_popcount(all) >= 5) status = lower_by_wheels(t, all, cancel);
-        if (!status) hs__hull_trim(&t->best, t->area[all], t->width, t->height);
         if (!status) status = hs__hull_table_add(&t->hulls, all, &t->best);
         if (status) return status;
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONG = 4 }; /* a hull of so many times the points of a chain takes them one by one */
+
 void hs__hull_free(hs__hull *hull) { free(hull->points); }
 
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
@@ -22,6 +24,18 @@ static bool below(const hs__point *p, const hs__point *q, const hs__point *r)
     return (q->down - p->down) * (r->across - p->across) < (r->down - p->down) * (q->across - p->across);
 }
 
+static double cost_in(const hs__point *q, double width, double height) { return q->across * width + q->down * height; }
+
+static void trim(hs__hull *hull, const hs__boxes *b)
+{
+    hs__point *points = hull->points;
+    int32_t first = 0, last = hull->count - 1;
+    while (first < last && cost_in(&points[first + 1], b->width, b->low) <= cost_in(&points[first], b->width, b->low)) first++;
+    while (first < last && cost_in(&points[last - 1], b->narrow, b->height) <= cost_in(&points[last], b->narrow, b->height)) last--;
+    hull->count = last - first + 1;
+    if (first > 0) memmove(points, points + first, (size_t)hull->count * sizeof *points);
+}
+
 /* Whether any point of the chain lies below the hull. */
 static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count)
 {
@@ -37,8 +51,36 @@ static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count
     return false;
 }
 
-hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count)
+/* Takes one point, if it lies below. There is room. */
+static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
 {
+    hs__point *points = hull->points;
+    int32_t left = 0, right = hull->count; /* those before `left` are not right of q, those from `right` on are */
+    while (left < right) {
+        const int32_t middle = left + (right - left) / 2;
+        if (points[middle].across <= q->across) left = middle + 1;
+        else right = middle;
+    }
+    if (left > 0 && points[left - 1].down <= q->down) return;
+    if (left == 0 && cost_in(q, b->width, b->low) >= cost_in(points, b->width, b->low)) return;
+    if (right == hull->count && cost_in(q, b->narrow, b->height) >= cost_in(&points[right - 1], b->narrow, b->height)) return;
+    if (left > 0 && right < hull->count && !below(&points[left - 1], q, &points[right])) return;
+    if (left > 0 && points[left - 1].across == q->across) left--;
+    while (right < hull->count && points[right].down >= q->down) right++;
+    while (left > 1 && !below(&points[left - 2], &points[left - 1], q)) left--;
+    while (right + 1 < hull->count && !below(q, &points[right], &points[right + 1])) right++;
+    memmove(points + left + 1, points + right, (size_t)(hull->count - right) * sizeof *points);
+    points[left] = *q;
+    hull->count += left + 1 - right;
+}
+
+hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count, const hs__boxes *boxes)
+{
+    if (count < hull->count / LONG) { /* where one worker's cost is most of all, hulls have thousands of points */
+        if (hs__hull_reserve(hull, hull->count + count)) return HS_ERROR_MEMORY;
+        for (int32_t i = 0; i < count; i++) insert(hull, &chain[i], boxes);
+        return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
+    }
     if (!improves(hull, chain, count)) return HS_OK;
     if (hs__hull_reserve(spare, hull->count + count)) return HS_ERROR_MEMORY;
     hs__point *out = spare->points;
@@ -56,20 +98,8 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
     hs__hull swap = *hull;
     *hull = *spare;
     *spare = swap;
-    return HS_OK;
-}
-
-static double cost_in(const hs__point *q, double width, double height) { return q->across * width + q->down * height; }
-
-void hs__hull_trim(hs__hull *hull, double area, double width, double height)
-{
-    hs__point *points = hull->points;
-    int32_t first = 0, last = hull->count - 1;
-    const double low = area / width, narrow = area / height;
-    while (first < last && cost_in(&points[first + 1], width, low) <= cost_in(&points[first], width, low)) first++;
-    while (first < last && cost_in(&points[last - 1], narrow, height) <= cost_in(&points[last], narrow, height)) last--;
-    hull->count = last - first + 1;
-    memmove(points, points + first, (size_t)hull->count * sizeof *points);
+    trim(hull, boxes);
+    return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
 }
 
 int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, const hs__point *b, int32_t b_count, double xb,

@@ -10,6 +10,10 @@ typedef struct {
     uint64_t how; /* what the caller needs to find the floorplan again */
 } hs__point;
 
+/* Points of a hull at most. Where one worker's cost is more than what rounding leaves of the others', its rectangles, which all have
+ * the same area, are a hull: exponentially many. */
+enum { HS__HULL_MOST = 1 << 14 };
+
 /* A chain of points: across rises, down falls, the slopes rise. */
 typedef struct {
     hs__point *points;
@@ -21,11 +25,19 @@ void hs__hull_free(hs__hull *hull);
 /* Room for count points; the old content stays. */
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count);
 
-/* Lowers the hull by a chain of points, sorted by across: each is taken if it lies below. */
-hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count);
+/* The widest box, width x low, and the narrowest one, narrow x height, of a set's area that fit into the box that all lies in. */
+typedef struct {
+    double width, low, narrow, height;
+} hs__boxes;
 
-/* Drops the points at both ends that are not best in any box of this area that fits into a width x height one. */
-void hs__hull_trim(hs__hull *hull, double area, double width, double height);
+static inline hs__boxes hs__boxes_of(double area, double width, double height)
+{
+    return (hs__boxes){.width = width, .low = area / width, .narrow = area / height, .height = height};
+}
+
+/* Lowers the hull by a chain of points, sorted by across: each is taken if it lies below and is best in some box. Points at both
+ * ends that are best in none are dropped. HS_ERROR_UNSUPPORTED if the hull has more than HS__HULL_MOST points then. */
+hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count, const hs__boxes *boxes);
 
 /* The chain of the sums of two hulls, their points scaled: across * xa + across * xb, down * ya + down * yb. All get `how`.
  * chain [a_count + b_count - 1]; returns its length. */

@@ -52,13 +52,14 @@ static hs_status lower_by_cut(intervals *t, int32_t i, int32_t cut, int32_t j)
     const hs__point *a = t->hulls.points + t->hulls.start[left], *b = t->hulls.points + t->hulls.start[right];
     const int32_t a_count = t->hulls.count[left], b_count = t->hulls.count[right];
     const double share = t->area[left] / t->area[all], rest = t->area[right] / t->area[all];
+    const hs__boxes boxes = hs__boxes_of(t->area[all], t->width, t->height);
     if (hs__hull_reserve(&t->chain, a_count + b_count)) return HS_ERROR_MEMORY;
     hs__point *chain = t->chain.points;
     int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, 2 * (uint64_t)cut, chain);
-    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count);
+    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count, &boxes);
     if (status) return status;
     count = hs__hull_sum(a, a_count, 1.0, share, b, b_count, 1.0, rest, 2 * (uint64_t)cut + 1, chain);
-    return hs__hull_lower(&t->best, &t->spare, chain, count);
+    return hs__hull_lower(&t->best, &t->spare, chain, count, &boxes);
 }
 
 /* Fills all intervals of more than one leaf; the leaves' hulls are in. */
@@ -70,7 +71,6 @@ static hs_status fill_intervals(intervals *t, const int *cancel)
             t->best.count = 0;
             hs_status status = HS_OK;
             for (int32_t cut = i + 1; cut < j && !status; cut++) status = lower_by_cut(t, i, cut, j);
-            if (!status) hs__hull_trim(&t->best, t->area[hs__interval(i, j)], t->width, t->height);
             if (!status) status = hs__hull_table_add(&t->hulls, hs__interval(i, j), &t->best);
             if (status) return status;
         }

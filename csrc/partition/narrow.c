@@ -224,6 +224,7 @@ hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weig
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
     hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
     if (status) return status;
+    const double unit = hs__weight_unit(p, weights); /* of denormal weights 1e-13 is nothing */
     table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
     t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
@@ -235,7 +236,7 @@ hs_status hs_partition_narrow(int32_t p, const double *areas, const double *weig
     if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
     for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
     for (int32_t i = 0; i < size && !status; i++) {
-        t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
+        t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0; /* what is less never decides */
         double sum = 0.0;
         if (t.subsets) t.area[INT64_C(1) << i] = hs__share(areas[t.worker[i]], total);
         else

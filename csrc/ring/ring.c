@@ -130,7 +130,9 @@ void hs__ring_prune(const hs__ring *x, double value, bool *gone)
 }
 
 /* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1: the members that pay most drop
- * out. Then the step lasts T, or as long as the dearest member's messages. */
+ * out. Then the step lasts T, or as long as the dearest member's messages. T is counted from the least that is paid, so that this
+ * member cannot drop out, however small the work is beside the messages; and the fastest member's share, whose digits T - paid
+ * would lose first, is what the others leave. */
 hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, double *shares, double *makespan)
 {
     hs__ring x;
@@ -151,19 +153,27 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
         const bool balanced = time > most;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
         else {
-            /* Both T and what is paid are counted from the least that is paid: beside long messages little work is not lost. */
-            double least = INFINITY, left = 0.0, sum = 0.0;
+            double least = INFINITY, beyond = 0.0;
             for (size_t i = 0; i < p; i++)
                 if (member[i]) least = fmin(least, paid[i]);
             for (bool dropped = true; dropped;) {
                 double all = 1.0, speed = 0.0;
                 for (size_t i = 0; i < p; i++)
                     if (member[i]) all += (paid[i] - least) * x.speed[i], speed += x.speed[i];
-                left = all / speed, dropped = false;
-                for (size_t i = 0; i < p; i++)
-                    if (member[i] && paid[i] - least >= left) member[i] = false, dropped = true;
+                beyond = all / speed, dropped = false;
+                for (size_t i = 0; i < p && !balanced; i++)
+                    if (member[i] && paid[i] - least >= beyond) member[i] = false, dropped = true;
             }
-            for (size_t i = 0; i < p; i++) shares[i] = member[i] ? (left - (paid[i] - least)) * x.speed[i] : 0.0, sum += shares[i];
+            size_t fastest = p;
+            for (size_t i = 0; i < p; i++) {
+                const double rest = beyond - (paid[i] - least);
+                shares[i] = member[i] ? (rest > 0.0 ? rest : time - paid[i]) * x.speed[i] : 0.0;
+                if (member[i] && (fastest == p || x.speed[i] > x.speed[fastest])) fastest = i;
+            }
+            double others = 0.0;
+            for (size_t i = 0; i < p; i++) others += i == fastest ? 0.0 : shares[i];
+            if (others < 1.0) shares[fastest] = 1.0 - others;
+            const double sum = others + shares[fastest];
             for (size_t i = 0; i < p; i++) shares[i] /= sum;
             *makespan = (balanced ? time : most) * x.unit;
         }

@@ -48,12 +48,12 @@ static void random_matrices(void)
                 costs[i * STRIDE + j] = (double)whole[i * STRIDE + j];
                 if (holes && i != j && check_random(2)) costs[i * STRIDE + j] = maximise ? -INFINITY : INFINITY;
             }
-        CHECK(hs_assign(rows, cols, costs, STRIDE, maximise, cols_of, row_prices, col_prices) == HS_OK);
+        CHECK(hs_assign(rows, cols, costs, STRIDE, maximise, NULL, cols_of, row_prices, col_prices) == HS_OK);
         CHECK(is_optimal(rows, cols, maximise));
-        CHECK(hs_assign(rows, cols, costs, STRIDE, maximise, again, row_prices, col_prices) == HS_OK);
+        CHECK(hs_assign(rows, cols, costs, STRIDE, maximise, NULL, again, row_prices, col_prices) == HS_OK);
         CHECK(memcmp(cols_of, again, (size_t)rows * sizeof *again) == 0);
         if (holes) continue;
-        CHECK(hs_assign_int64(rows, cols, whole, STRIDE, maximise, cols_of, whole_row_prices, whole_col_prices) == HS_OK);
+        CHECK(hs_assign_int64(rows, cols, whole, STRIDE, maximise, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_OK);
         for (int32_t i = 0; i < rows; i++) row_prices[i] = (double)whole_row_prices[i];
         for (int32_t j = 0; j < cols; j++) col_prices[j] = (double)whole_col_prices[j];
         CHECK(is_optimal(rows, cols, maximise));
@@ -67,7 +67,7 @@ static void ends_of_the_range(void)
         int32_t n = 1 + (int32_t)check_random(40);
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j < n; j++) whole[i * STRIDE + j] = check_random(2) ? top : -top;
-        CHECK(hs_assign_int64(n, n, whole, STRIDE, round % 2, cols_of, whole_row_prices, whole_col_prices) == HS_OK);
+        CHECK(hs_assign_int64(n, n, whole, STRIDE, round % 2, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_OK);
         __int128 cost = 0, bound = 0;
         for (int32_t i = 0; i < n; i++) {
             cost += whole[i * STRIDE + cols_of[i]], bound += (__int128)whole_row_prices[i] + whole_col_prices[i];
@@ -89,25 +89,25 @@ static void refusals(void)
         for (int k = 0; k < 40; k++) costs[k] = k, whole[k] = k;
         for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
             costs[at] = bad[k];
-            CHECK(hs_assign(2, 20, costs, 20, 0, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
+            CHECK(hs_assign(2, 20, costs, 20, 0, NULL, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
             costs[at] = -bad[k];
-            CHECK(hs_assign(20, 2, costs, 2, 1, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
+            CHECK(hs_assign(20, 2, costs, 2, 1, NULL, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
         }
         for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
             whole[at] = large[k];
-            CHECK(hs_assign_int64(2, 20, whole, 20, 0, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
-            CHECK(hs_assign_int64(2, 20, whole, 20, 1, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
+            CHECK(hs_assign_int64(2, 20, whole, 20, 0, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
+            CHECK(hs_assign_int64(2, 20, whole, 20, 1, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
         }
     }
-    CHECK(hs_assign(0, 2, costs, 2, 0, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
-    CHECK(hs_assign(2, 0, costs, 2, 0, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
-    CHECK(hs_assign_int64(0, 2, whole, 2, 0, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
-    CHECK(hs_assign_int64(2, -1, whole, 2, 0, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
+    CHECK(hs_assign(0, 2, costs, 2, 0, NULL, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
+    CHECK(hs_assign(2, 0, costs, 2, 0, NULL, cols_of, row_prices, col_prices) == HS_ERROR_VALUE);
+    CHECK(hs_assign_int64(0, 2, whole, 2, 0, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
+    CHECK(hs_assign_int64(2, -1, whole, 2, 0, NULL, cols_of, whole_row_prices, whole_col_prices) == HS_ERROR_VALUE);
     const double hall[] = {1, INFINITY, INFINITY, 2, INFINITY, INFINITY, 3, 4, 5}, none[] = {1, 2, INFINITY, INFINITY};
-    CHECK(hs_assign(3, 3, hall, 3, 0, cols_of, row_prices, col_prices) == HS_ERROR_INFEASIBLE);
-    CHECK(hs_assign(2, 2, none, 2, 0, cols_of, row_prices, col_prices) == HS_ERROR_INFEASIBLE);
+    CHECK(hs_assign(3, 3, hall, 3, 0, NULL, cols_of, row_prices, col_prices) == HS_ERROR_INFEASIBLE);
+    CHECK(hs_assign(2, 2, none, 2, 0, NULL, cols_of, row_prices, col_prices) == HS_ERROR_INFEASIBLE);
     CHECK(cols_of[0] == -7);
-    CHECK(hs_assign(2, 1, none, 1, 0, cols_of, row_prices, col_prices) == HS_OK && cols_of[0] == 0 && cols_of[1] == -1);
+    CHECK(hs_assign(2, 1, none, 1, 0, NULL, cols_of, row_prices, col_prices) == HS_OK && cols_of[0] == 0 && cols_of[1] == -1);
 }
 
 static void scarce(void)

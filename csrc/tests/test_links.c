@@ -74,7 +74,7 @@ static void random_instances(void)
         int32_t q, out[P], in[P];
         int64_t counts[P], sum = 0, weights[P * P * P], total;
         int optimal;
-        if (!CHECK(hs_task_links(bound, P, times, sends, back, 10000, 1, &q, out, in, &optimal) == HS_OK && optimal)) return;
+        if (!CHECK(hs_task_links(bound, P, times, sends, back, 10000, 1, NULL, &q, out, in, &optimal) == HS_OK && optimal)) return;
         CHECK(hs_task_orders(bound, P, times, sends, back, q, out, in, counts) == HS_OK);
         for (int i = 0; i < P; i++) sum += counts[i];
         int64_t most = most_tasks(&x);
@@ -112,7 +112,7 @@ static void more_slaves_than_are_proven(void)
     int optimal = 1;
     for (int i = 0; i < MANY; i++) times[i] = 1 + check_random(20), sends[i] = 1 + check_random(9), receives[i] = 1 + check_random(9);
     for (int k = 0; k < 3; k++) {
-        CHECK(hs_task_links(300, MANY, times, sends, receives, work[k], 1, &q, out, in, &optimal) == HS_OK && !optimal);
+        CHECK(hs_task_links(300, MANY, times, sends, receives, work[k], 1, NULL, &q, out, in, &optimal) == HS_OK && !optimal);
         CHECK(hs_task_orders(300, MANY, times, sends, receives, q, out, in, counts) == HS_OK);
         for (int i = 0; i < MANY; i++) found[k] += counts[i];
     }
@@ -148,13 +148,13 @@ static void refusals(void)
     int optimal = -7;
     for (int k = 0; k < 3; k++) {
         const double wrong[2] = {1, bad[k]};
-        CHECK(hs_task_links(bad[k], 2, one, one, one, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_task_links(9, 2, wrong, one, one, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_task_links(9, 2, one, wrong, one, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_task_links(9, 2, one, one, wrong, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_task_links(bad[k], 2, one, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_task_links(9, 2, wrong, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_task_links(9, 2, one, wrong, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_task_links(9, 2, one, one, wrong, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
     }
-    CHECK(hs_task_links(1, 2, tiny, one, one, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_task_links(1, 0, one, one, one, 0, 1, &q, out, in, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_task_links(1, 2, tiny, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_task_links(1, 0, one, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
     CHECK(hs_task_positions(1, 2, one, one, one, 0, weights) == HS_ERROR_VALUE && hs_task_positions(1, 2, one, one, one, 3, weights) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 3, order, order, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 2, twice, order, counts) == HS_ERROR_VALUE);
@@ -179,7 +179,7 @@ static void scarce(void)
     int32_t q = -7, out[2] = {-7, -7}, in[2];
     int64_t counts[8] = {-7}, weights[8] = {0}, total = -7;
     int optimal;
-    CHECK_SCARCE(hs_task_links(9, 2, one, one, one, 0, 1, &q, out, in, &optimal), q == -7 && out[0] == -7);
+    CHECK_SCARCE(hs_task_links(9, 2, one, one, one, 0, 1, NULL, &q, out, in, &optimal), q == -7 && out[0] == -7);
     CHECK_SCARCE(hs_task_orders(9, 2, one, one, one, 2, order, order, counts), counts[0] == -7);
     counts[0] = -7;
     CHECK_SCARCE(hs_task_positions(9, 2, one, one, one, 2, counts), counts[0] == -7);

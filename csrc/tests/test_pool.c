@@ -1,11 +1,8 @@
-/* Life of pools: creation, refusal, many at once, use from several threads, destruction. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
+/* Life of pools: creation, refusal, many at once, use from several threads, destruction. With the source itself, for who waits and who
+ * has which place is nobody else's business. */
+#include "../exec/pool.c"
 
 #include "check.h"
-#include "hetsched.h"
 #include "scarce.h"
 
 enum { N = 40 };
@@ -62,9 +59,66 @@ static void crowded(void)
     hs_pool_destroy(pool);
 }
 
+/* What the caller does outside a run, before the first one, takes no worker's place: a rescue would move its thread for ever. */
+static void a_fresh_pool_has_no_caller(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    for (int round = 0; round < 2; round++) {
+        hs__pool_step_out(pool), hs__pool_step_in(pool);
+        for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].seat.taken);
+        double c[N * N];
+        CHECK(multiply(pool, c) == HS_OK);
+    }
+    hs_pool_destroy(pool);
+}
+
+typedef struct {
+    hs_pool *pool;
+    int polls; /* waits with a poll function */
+    hs_status status;
+} waiter;
+
+static int never(void *context, double fraction) { return (void)context, (void)fraction, 0; }
+
+static void *wait_for_turn(void *context)
+{
+    waiter *x = context;
+    x->status = hs__pool_lock(x->pool, x->polls ? never : NULL, NULL);
+    if (!x->status) hs__pool_unlock(x->pool);
+    return NULL;
+}
+
+static void *destroy(void *pool) { return hs_pool_destroy(pool), NULL; }
+
+/* Threads that wait for their turn leave a pool before it goes. */
+static void destroyed_with_threads_queued(void)
+{
+    enum { WAITERS = 4 };
+    hs_pool *pool = NULL;
+    pthread_t threads[WAITERS], last;
+    waiter waiters[WAITERS];
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    for (int i = 0; i < WAITERS; i++) {
+        waiters[i] = (waiter){pool, i % 2, HS_ERROR_VALUE};
+        if (!CHECK(pthread_create(&threads[i], NULL, wait_for_turn, &waiters[i]) == 0)) return;
+    }
+    while (__atomic_load_n(&pool->callers, __ATOMIC_ACQUIRE) < WAITERS) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    if (!CHECK(pthread_create(&last, NULL, destroy, pool) == 0)) return;
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* the later it is unlocked the more of them wait */
+    hs__pool_unlock(pool);
+    pthread_join(last, NULL);
+    for (int i = 0; i < WAITERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD); /* one that had its turn before, or none */
+    }
+}
+
 int main(void)
 {
     crowded();
+    a_fresh_pool_has_no_caller();
+    for (int round = 0; round < 10; round++) destroyed_with_threads_queued();
 
     for (int i = 0; i < N * N; i++) x[i] = 1;
     hs_pool *pool = NULL;

@@ -143,19 +143,19 @@ static void layers_of_the_whole(hs_pool *pool)
 static void layers_of_one_line(hs_pool *pool)
 {
     const int64_t lengths[] = {1, 2, 512, 1025};
-    enum { K = 800 };
+    enum { K = 40, FIRST = 25, LONG = 800 };
     for (int dtype = 0; dtype < 4; dtype++)
         for (int layouts = 0; layouts < 64; layouts += 16)
             for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++)
                 for (int by_columns = 0; by_columns < 2; by_columns++) {
                     const int64_t m = by_columns ? lengths[s] : 1, n = by_columns ? 1 : lengths[s];
                     const int64_t first = m > 1 ? m / 2 : 0, left = n > 1 ? n / 2 : 0; /* of C, without a layer of its own */
-                    const hs_box own[] = {{.worker = 0, .height = m, .width = n, .length = 500},
-                                          {.worker = 2, .row = first, .col = left, .depth = 500, .height = m - first, .width = n - left, .length = K - 500},
-                                          {.worker = 1, .height = m > 1 ? first : m, .width = n > 1 ? left : n, .depth = 500, .length = K - 500}};
+                    const hs_box own[] = {{.worker = 0, .height = m, .width = n, .length = FIRST},
+                                          {.worker = 2, .row = first, .col = left, .depth = FIRST, .height = m - first, .width = n - left, .length = K - FIRST},
+                                          {.worker = 1, .height = m > 1 ? first : m, .width = n > 1 ? left : n, .depth = FIRST, .length = K - FIRST}};
                     const int32_t count = m * n > 1 ? 3 : 2;
-                    const hs_box shared[] = {{.height = m, .width = n, .length = 300}, {.depth = 300, .height = m, .width = n, .length = K - 300}};
-                    one_case(pool, dtype, m, n, K, layouts, 1, 2, NULL);
+                    const hs_box shared[] = {{.height = m, .width = n, .length = FIRST}, {.depth = FIRST, .height = m, .width = n, .length = K - FIRST}};
+                    if (dtype == layouts / 16) one_case(pool, dtype, m, n, LONG, layouts, 1, 2, NULL);
                     one_case(pool, dtype, m, n, K, layouts, 1, 2, &(hs_run){.boxes = own, .box_count = count, .layered = 1});
                     one_case(pool, dtype, m, n, K, layouts, 1, 0, &(hs_run){.boxes = shared, .box_count = 2, .cooperative = 1, .layered = 1});
                 }
@@ -271,6 +271,10 @@ static void empty(hs_pool *pool)
         one_case(pool, dtype, 0, 4, 5, 0, 1, 2, NULL);
         one_case(pool, dtype, 3, 0, 5, 0, 1, 2, NULL);
     }
+    const double nan = NAN; /* of a real type the imaginary part of alpha says nothing */
+    double c = 5;
+    const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .k = 1, .a = &nan, .b = &nan, .c = &c, .alpha = {0, 7}, .beta = {2}};
+    CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK && c == 10);
 }
 
 static void pacing(hs_pool *pool)

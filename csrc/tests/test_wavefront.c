@@ -76,12 +76,12 @@ static void simulation(void)
     const double three[] = {3, 5, 8}; /* the paper's numbers */
     int32_t owner[100], chosen, anew;
     double makespan;
-    CHECK(hs_wavefront_panels(10, 10, 3, three, 10, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 190);
-    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 4030);
-    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_COLUMN_WISE, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 8952);
-    CHECK(hs_wavefront_panels(100, 100, 3, three, 100, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 15602);
+    CHECK(hs_wavefront_panels(10, 10, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 190);
+    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 4030);
+    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_COLUMN_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 8952);
+    CHECK(hs_wavefront_panels(100, 100, 3, three, 100, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 15602);
     const double doubling[] = {1, 2, 4};
-    CHECK(hs_wavefront_panels(56, 56, 3, doubling, 7, 1, HS_ROW_WISE, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 1818);
+    CHECK(hs_wavefront_panels(56, 56, 3, doubling, 7, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 1818);
 }
 
 static void search(void)
@@ -94,12 +94,12 @@ static void search(void)
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
         if (p > 1 && round % 9 == 0) times[check_random((unsigned)p)] = INFINITY;
         for (int32_t b = 1; b <= cols; b++) {
-            CHECK(hs_wavefront_panels(rows, cols, p, times, b, reach, order, owner, &chosen, &anew, &makespan) == HS_OK && chosen == b);
+            CHECK(hs_wavefront_panels(rows, cols, p, times, b, reach, order, NULL, owner, &chosen, &anew, &makespan) == HS_OK && chosen == b);
             CHECK(hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, &again, NULL, NULL) == HS_OK && again == makespan);
             best = fmin(best, makespan);
         }
-        CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, owner, &period, &redistributed, &makespan) == HS_OK && makespan == best);
-        CHECK(hs_wavefront_panels(rows, cols, p, times, period, reach, order, owner, &chosen, &anew, &again) == HS_OK && again == best && anew == redistributed);
+        CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period, &redistributed, &makespan) == HS_OK && makespan == best);
+        CHECK(hs_wavefront_panels(rows, cols, p, times, period, reach, order, NULL, owner, &chosen, &anew, &again) == HS_OK && again == best && anew == redistributed);
         CHECK(hs_wavefront_bound(rows, cols, p, times, reach, &bound) == HS_OK && bound <= best * (1 + 1e-12) && bound > 0);
     }
 }
@@ -126,10 +126,10 @@ static void refusals(void)
     for (int i = 0; i < 3; i++) {
         CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_bound(2, 3, 2, bad[i], 0, &makespan) == HS_ERROR_VALUE);
-        CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_wavefront_panels(2, 3, 2, good, -1, 0, HS_ROW_WISE, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_panels(2, 3, 2, good, 1, 0, -1, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_panels(2, 3, 2, good, -1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_panels(2, 3, 2, good, 1, 0, -1, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
 }
 
@@ -258,7 +258,7 @@ static void pacing(hs_pool *pool)
     const double times[] = {3, 5, 8}, unit = 2e-4, pace[] = {3 * unit / 4, 5 * unit / 4, 8 * unit / 4}; /* 4 elements a tile */
     int32_t owner[10], chosen, anew;
     double makespan, finish[3], late[3], last = 0;
-    CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan) == HS_OK);
+    CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK);
     hs_wavefront w = {.m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = nothing};
     hs_run run = {.pace = pace, .finish = finish, .late = late};
     CHECK(hs_run_wavefront(pool, &w, &run) == HS_OK);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
@@ -65,26 +66,43 @@ def _or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) ->
     return ffi.NULL if array is None else view(array)
 
 
+#: Calls on more entries are made beside the main thread: the longest of the others take some ten milliseconds.
+_LONG = 100_000
+
+
 def _cancellable(call: Callable[[Any], int], long: bool) -> None:
-    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once."""
+    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once. What it raises passes."""
     if not long or threading.current_thread() is not threading.main_thread():
         check_status(call(ffi.NULL))
         return
     cancel = ffi.new("int *")
-    status = [lib.HS_ERROR_THREAD]
+    outcome: list[int | BaseException] = []
+    running = threading.Lock()
+    running.acquire()
 
     def run() -> None:
-        status[0] = call(cancel)
+        try:
+            outcome.append(call(cancel))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            running.release()
 
-    worker = threading.Thread(target=run)
-    worker.start()
-    try:
-        worker.join()
+    try:  # not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11)
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:  # the system refuses
+            running.release()
+            raise
+        running.acquire()
     except BaseException:
         cancel[0] = 1
-        worker.join()
+        running.acquire()
         raise
-    check_status(status[0])
+    (found,) = outcome
+    if isinstance(found, BaseException):
+        raise found
+    check_status(found)
 
 
 def partition_columns(
@@ -282,7 +300,8 @@ def wavefront_panels(
     owner = np.empty(lines, np.int32)
     chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
     problem = (length, lines, len(times), _doubles(times), period, reach, order)
-    check_status(lib.hs_wavefront_panels(*problem, _int32s(owner), chosen, redistributed, makespan))
+    found = _int32s(owner), chosen, redistributed, makespan
+    _cancellable(lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found), lines * (length + lines) > _LONG)
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
@@ -440,7 +459,8 @@ def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDAr
     whole = costs.dtype == np.int64
     function, kind, view = (lib.hs_assign_int64, "int64_t *", _int64s) if whole else (lib.hs_assign, "double *", _doubles)
     start, stride = ffi.cast(kind, costs.ctypes.data), costs.strides[0] // 8
-    check_status(function(rows, cols, start, stride, maximise, _int32s(columns), view(row_prices), view(col_prices)))
+    given, found = (rows, cols, start, stride, maximise), (_int32s(columns), view(row_prices), view(col_prices))
+    _cancellable(lambda cancel: function(*given, cancel, *found), rows * cols > _LONG)
     return columns, row_prices, col_prices
 
 
@@ -609,7 +629,8 @@ def task_links(
     out, back = np.empty(p, np.int32), np.empty(p, np.int32)
     enrolled, optimal = ffi.new("int32_t *"), ffi.new("int *")
     given = bound, p, _doubles(times), *_links(sends, receives), work, 1
-    check_status(lib.hs_task_links(*given, enrolled, _int32s(out), _int32s(back), optimal))
+    found = enrolled, _int32s(out), _int32s(back), optimal
+    _cancellable(lambda cancel: lib.hs_task_links(*given, cancel, *found), work > _LONG or p > 5)
     return out[: enrolled[0]].copy(), back[: enrolled[0]].copy(), bool(optimal[0])
 
 

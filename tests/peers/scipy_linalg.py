@@ -1,0 +1,40 @@
+"""scipy.linalg's lu_factor, lu_solve, solve and det are hetsched's; but for stacks, options and dtypes that these have not."""
+
+import functools
+
+import numpy as np
+import scipy.linalg
+import scipy.linalg._basic
+import scipy.linalg._decomp_lu
+from known import deselect
+
+import hetsched as hs
+
+pytest_collection_modifyitems = deselect("scipy_linalg")
+DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+def taken(*arrays):
+    """Matrices and vectors with something in them, of the dtypes that both have."""
+    arrays = [np.asarray(x) for x in arrays]
+    return arrays[0].ndim == 2 and all(x.size and x.ndim <= 2 and (x.dtype in DTYPES or x.dtype.kind in "biu") for x in arrays)
+
+
+def instead(module, name, takes):
+    own, ours = getattr(module, name), getattr(hs, name)
+
+    @functools.wraps(own)
+    def function(*args, **kwargs):
+        return ours(*args, **kwargs) if takes(*args, **kwargs) else own(*args, **kwargs)
+
+    for place in (module, scipy.linalg):
+        setattr(place, name, function)
+
+
+instead(scipy.linalg._decomp_lu, "lu_factor", lambda a, overwrite_a=False, check_finite=True: taken(a))
+instead(
+    scipy.linalg._decomp_lu, "lu_solve",
+    lambda lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True: taken(lu_and_piv[0], b),
+)  # fmt: skip
+instead(scipy.linalg._basic, "solve", lambda a, b, **options: not options and taken(a, b))
+instead(scipy.linalg._basic, "det", lambda a, **options: not options and taken(a))

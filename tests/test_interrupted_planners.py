@@ -1,0 +1,39 @@
+"""Ctrl-C ends planners that take long, within the second, and nothing of them goes on."""
+
+from __future__ import annotations
+
+import pytest
+from interrupted import interrupted
+
+LONG = {
+    "assign": "i = np.arange(2500.0); problem = np.outer(i, i)|hs.assign(problem)",
+    "wavefront": "t = rng.uniform(1, 2, 50)|hs.wavefront(20000, 20000, t)",
+    "max_tasks": "t, s = rng.uniform(1, 2, (2, 3000))|hs.max_tasks(1e4, t, send=s, receive=s)",
+    "guillotine": "t = rng.uniform(1, 2, 16)|hs.partition(t, 'guillotine', link_costs=10.0 ** rng.uniform(0, 4, 16))",
+    "largest": "t = rng.uniform(1, 2, 256)|hs.partition(t, 'interval', objective='max')",
+    "ring": "t, c = rng.uniform(1, 2, 2000), rng.uniform(1, 2, (2000, 2000))|hs.slice_ring(t, c, 1e5, 1.0, 'multistart')",
+    "plan": "pool = hs.Pool(hs.Platform.star(t := rng.uniform(1, 2, 60), t), emulate=True)|"
+    "[pool.plan(100, 100, 10000, communication='sequential', method='columns') for _ in range(100)]",
+}
+
+
+@pytest.mark.parametrize("planner", LONG)
+def test_a_planner(planner):
+    setup, call = LONG[planner].split("|")
+    program = f"""
+        import _thread, time
+        import numpy as np
+        import hetsched as hs
+        rng = np.random.default_rng(0)
+        {setup}
+        print("ready", flush=True)
+        try:
+            {call}
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic(), flush=True)
+        for _ in range(100):
+            if _thread._count():
+                time.sleep(0.01)
+        print(_thread._count())
+        """
+    assert interrupted(program, limit=1.0) == ["0"]
