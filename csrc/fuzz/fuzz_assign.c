@@ -119,10 +119,7 @@ static void tasks(bytes *in)
     const double bound = bound_of(in, kind), *t = values(in, p, kind);
     const double send = pick(in, 4) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0, receive = pick(in, 3) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
     int32_t *receive_slots = NULL;
-    if (pick(in, 2)) {
-        receive_slots = indices(in, p, 8);
-        for (int32_t i = 0; i < p; i++) receive_slots[i] = abs(receive_slots[i] / 2);
-    }
+    if (pick(in, 2)) receive_slots = indices(in, p, 8);
     const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
     int64_t *counts = out(in, size * sizeof *counts);
     hs_status status = hs_task_counts(bound, p, t, send, receive, slots, receive_slots, counts);

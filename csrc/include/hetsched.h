@@ -219,7 +219,7 @@ hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrd
  * j send, and that of receive slot k starts to answer at bound - k receive. Exact for the doubles given.
  *   bound          > 0, finite;  send, receive  0 .. bound
  *   cycle_times    [p] time per task, > 0, finite, at least bound / 2^53
- *   receive_slots  [p], or NULL for no messages back
+ *   receive_slots  [p] >= 0, or NULL for no messages back
  *   counts         [p * slots] out: the most tasks of each slave in each send slot. It may be negative: what is missing; not below
  *                  -2^53
  * Time O(p slots). */
