@@ -468,7 +468,8 @@ def _scaling(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         numbers = [abs(x) for x in _numbers(list(used.values())) if x != 0 and not math.isinf(x)]
         if numbers and not LEAST_TIME <= min(numbers) <= max(numbers) <= MOST_TIME:
             continue
-        if call == "distribute_profile" and not isinstance(given["profiles"], hs.Platform) and any(map(callable, given["profiles"])):
+        profiles = given.get("profiles", ())
+        if not isinstance(profiles, hs.Platform) and any(map(callable, profiles)):
             continue
         for factor in (2.0**-7, 2.0**5):
             if call == "assign" and np.asarray(given["costs"]).dtype.kind in "iu":
