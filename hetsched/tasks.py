@@ -176,8 +176,7 @@ def max_tasks(
     times = _check.cycle_times(cycle_times, None)
     bound = _check.number("T", T, above=0.0)
     out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    _check.choice("method", method, _METHODS)
     if method == "paper" and (isinstance(out, np.ndarray) or isinstance(back, np.ndarray)):
         raise ValueError("method 'paper' is for equal messages: give send and receive as one number each")
     if bound / float(times.min()) > 2**53:

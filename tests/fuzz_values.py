@@ -377,6 +377,7 @@ class Draw:
         positional: list[tuple[str, str]] = []
         named: list[tuple[str, str]] = []
         listed = [p for p in target.parameters if p.kind is not p.kind.VAR_POSITIONAL]
+        places = [p.name for p in listed]
         needed = {p.name for p in listed if not p.optional}
         if {"cycle_times", "speeds"} <= {p.name for p in listed}:
             needed |= {rng.choice(["cycle_times", "cycle_times", "speeds"])}
@@ -400,7 +401,7 @@ class Draw:
                     values[name] = self.mutated(name, values[name])
         for p in listed:
             if p.name in values:
-                by_name = named or p.kind is p.kind.KEYWORD_ONLY or len(positional) < listed.index(p)
+                by_name = named or p.kind is p.kind.KEYWORD_ONLY or p.name not in places or len(positional) < places.index(p.name)
                 (named if by_name else positional).append((p.name, values[p.name]))
         callee = target.call
         if target.owner:

@@ -43,6 +43,8 @@ def test_every_function_accepts_some_calls_and_refuses_others():
         target = fuzz_values.targets()[name]
         for number in range(60):
             call = fuzz_values.Draw(Random(f"{name}{number}")).call(target)
+            if not fuzz._is_small(call):  # there is no limit of time here
+                continue
             with np.errstate(all="ignore"):
                 outcomes.add(fuzz.attempt(target, call)[0])
         assert {"accepted", "refused"} <= outcomes, name
