@@ -1,5 +1,5 @@
-#include <float.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../core/cancel.h"
 #include "hetsched.h"
@@ -71,19 +71,41 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     return status;
 }
 
-/* The chunks that a worker ends by the time `limit`, up to one or a rounding less (slack -1) or more (1). */
-static int64_t ended_by(double limit, double cycle_time, double start, double slack)
+/* The most of n chunks that a worker ends by the time `limit`, all times rounded: near the quotient, but where the start swallows
+ * the chunks. */
+static int64_t ended_by(double limit, int64_t n, double cycle_time, double start)
 {
-    double chunks = (limit - start) / cycle_time;
-    chunks = floor(chunks + slack * (chunks * 0x1p-49 + 1.0));
-    return !(chunks > 0.0) ? 0 : chunks < 0x1p53 ? (int64_t)chunks : INT64_C(1) << 53;
+    if (start > limit || isinf(cycle_time)) return 0;
+    const double quotient = (limit - start) / cycle_time;
+    int64_t ended = 0, late = n + 1, tried = quotient < (double)n ? (int64_t)quotient : n;
+    for (int64_t step = 1; late - ended > 1; step *= 2) { /* away from the first guess in growing steps, then by halves */
+        const int on_time = fma((double)tried, cycle_time, start) <= limit;
+        *(on_time ? &ended : &late) = tried;
+        if (step > (late - ended) / 2) step = (late - ended) / 2;
+        tried = on_time ? ended + step : late - step;
+    }
+    return ended;
 }
 
 static bool may_end_by(double limit, int64_t n, int32_t p, const double *cycle_times, const double *starts)
 {
-    for (int32_t i = 0; i < p && n > 0; i++)
-        if (starts[i] <= limit) n -= ended_by(limit, cycle_times[i], starts[i], 1.0);
+    for (int32_t i = 0; i < p && n > 0; i++) n -= ended_by(limit, n, cycle_times[i], starts[i]);
     return n <= 0;
+}
+
+/* The bits of doubles >= 0 are in the order of their values. */
+static double of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan)
@@ -91,32 +113,22 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (!(starts[i] >= 0.0 && isfinite(starts[i]))) return HS_ERROR_VALUE;
-    load *heap = malloc((size_t)p * sizeof *heap);
-    if (!heap) return HS_ERROR_MEMORY;
-    /* What ends by a time that is too short for all is part of the optimum, which the greedy phase finds from there. */
-    double low = 0.0, high = INFINITY;
-    for (int32_t i = 0; i < p; i++) high = fmin(high, fma((double)n, cycle_times[i], starts[i]));
-    high = fmin(high, DBL_MAX);
-    for (double middle; middle = low + (high - low) / 2, middle > low && middle < high && high - low > low * 0x1p-48;)
-        if (may_end_by(middle, n, p, cycle_times, starts)) high = middle;
-        else low = middle;
+    uint64_t early = 0, last = bits_of(INFINITY); /* all chunks end by the latter, the makespan */
     for (int32_t i = 0; i < p; i++) {
-        counts[i] = ended_by(low, cycle_times[i], starts[i], -1.0);
-        n -= counts[i];
-        heap[i] = (load){fma((double)counts[i] + 1.0, cycle_times[i], starts[i]), 0.0, i};
+        const uint64_t alone = bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
+        if (alone < last) last = alone;
     }
-    for (int32_t i = p / 2; i-- > 0;) sift_down(heap, p, i);
-    for (; n > 0; n--) {
-        const int32_t i = heap[0].worker;
-        counts[i]++;
-        heap[0].high = fma((double)counts[i] + 1.0, cycle_times[i], starts[i]);
-        sift_down(heap, p, 0);
+    for (uint64_t middle; middle = early + (last - early) / 2, middle > early;)
+        *(may_end_by(of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
+    /* Dealt one by one, to the worker that would end first: all that end before the makespan, then the lowest indices. */
+    const double limit = of_bits(last), before = last ? of_bits(last - 1) : -1.0;
+    double most = 0.0;
+    for (int32_t i = 0; i < p; i++) counts[i] = ended_by(before, n, cycle_times[i], starts[i]), n -= counts[i];
+    for (int32_t i = 0; i < p; i++) {
+        const int64_t more = n > 0 ? ended_by(limit, counts[i] + n, cycle_times[i], starts[i]) - counts[i] : 0;
+        counts[i] += more, n -= more;
+        if (counts[i] > 0) most = fmax(most, fma((double)counts[i], cycle_times[i], starts[i]));
     }
-    if (makespan) {
-        *makespan = 0.0;
-        for (int32_t i = 0; i < p; i++)
-            if (counts[i] > 0) *makespan = fmax(*makespan, fma((double)counts[i], cycle_times[i], starts[i]));
-    }
-    free(heap);
+    if (makespan) *makespan = most;
     return HS_OK;
 }

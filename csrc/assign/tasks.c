@@ -57,6 +57,8 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
 {
     scale x;
     if (slots < 1 || !valid(bound, p, cycle_times, send, receive, &x)) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p && receive_slots; i++)
+        if (receive_slots[i] < 0) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double t = scaled(cycle_times[i], x.exponent), k = receive_slots ? receive_slots[i] : 0;
@@ -64,7 +66,7 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
             double quotient = (x.bound - (j + 1) * x.send - k * x.receive) / t, c = floor(quotient);
             if (c < -MOST) c = -MOST;
             else if (fabs(c) > 0x1p30 || quotient - c < 0x1p-10 || quotient - c > 1 - 0x1p-10) { /* else rounding cannot matter */
-                while (!fits(&x, j + 1, k, c, t)) c--;
+                while (c > -MOST && !fits(&x, j + 1, k, c, t)) c--;
                 while (c < MOST && fits(&x, j + 1, k, c + 1, t)) c++;
             }
             counts[(size_t)i * (size_t)slots + (size_t)j] = (int64_t)c;

@@ -52,9 +52,9 @@ const char *hs_version(void);
 hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan);
 
 /* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
- * with counts[i] > 0, these times rounded to double.
+ * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
  *   starts  [p] >= 0, finite
- * Time O(p log p) and O(p) for each of some 60 bisections; memory O(p). */
+ * Time O(p) for each of some 60 bisections, O(p log n) where starts swallow the chunks; no memory. */
 hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan);
 
 /* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
@@ -222,7 +222,7 @@ hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrd
  * j send, and that of receive slot k starts to answer at bound - k receive. Exact for the doubles given.
  *   bound          > 0, finite;  send, receive  0 .. bound
  *   cycle_times    [p] time per task, > 0, finite, at least bound / 2^53
- *   receive_slots  [p], or NULL for no messages back
+ *   receive_slots  [p] >= 0, or NULL for no messages back
  *   counts         [p * slots] out: the most tasks of each slave in each send slot. It may be negative: what is missing; not below
  *                  -2^53
  * Time O(p slots). */

@@ -217,6 +217,16 @@ static void after_others(void)
     CHECK(hs_distribute_after(LARGEST, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
     CHECK(hs_distribute_after(1000, 2, apart, none, counts, &makespan) == HS_OK && counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
     CHECK(hs_distribute_after(0, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == 0 && makespan == 0);
+    /* Starts that swallow the chunks: all end at one time, as far as doubles go, and ties go to the lowest index. */
+    const double swallowed[] = {1e-300, 1, 1e-310}, ones[] = {1, 1, 1}, half[] = {0.5, 0.5, 0.5}, hours[] = {0x1p53, 0x1p53, 0x1p53};
+    CHECK(hs_distribute_after(LARGEST, 3, swallowed, ones, counts, &makespan) == HS_OK && counts[0] == LARGEST && makespan == 1);
+    CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
+    /* From 2^53 on every second integer is a double, and .5 to .5 goes down: two chunks each end at 2^53, the others at 2^53 + 2. */
+    CHECK(hs_distribute_after(7, 3, half, hours, counts, &makespan) == HS_OK && makespan == 0x1p53 + 2);
+    CHECK(counts[0] == 3 && counts[1] == 2 && counts[2] == 2);
+    /* Ends beyond double precision, too; but not on one who never ends a chunk. */
+    const double vast[] = {INFINITY, 1e308, 1e308};
+    CHECK(hs_distribute_after(LARGEST, 3, vast, none, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);
     const double negative[] = {0, -1, 0}, endless[] = {0, INFINITY, 0}, nan[] = {0, NAN, 0}, zero[] = {3, 0, 8};
     CHECK(hs_distribute_after(-1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
     CHECK(hs_distribute_after(LARGEST + 1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
@@ -234,8 +244,6 @@ static void scarce(void)
     const int64_t n[] = {10, 20};
     double makespans[] = {-7, -7};
     CHECK_SCARCE(hs_distribute(10, 3, times, NULL, counts, makespans), counts[0] == -7 && makespans[0] == -7);
-    counts[0] = -7, makespans[0] = -7;
-    CHECK_SCARCE(hs_distribute_after(10, 3, times, starts, counts, makespans), counts[0] == -7 && makespans[0] == -7);
     counts[0] = -7, makespans[0] = -7;
     CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, NULL, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
 }

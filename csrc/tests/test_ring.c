@@ -331,6 +331,20 @@ static void extremes(void)
     }
 }
 
+/* Messages beside which the work is nothing in double precision: what the shares are still follows from what tells the members apart. */
+static void swamped(void)
+{
+    const double own[] = {1, 1, 2}, even[9] = {0, 1, 1, 1, 0, 1, 1, 1, 0}, uneven[9] = {0, 1, 1, 2, 0, 2, 1, 1, 0};
+    double shares[3], makespan = -1;
+    hs_ring r = {.p = 3, .cycle_times = own, .links = even, .work = 0x1p-60, .volume = 1, .relays = 1};
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 2));
+    CHECK(near(shares[0], 0.4) && near(shares[1], 0.4) && near(shares[2], 0.2));
+    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK && near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+    r.links = uneven; /* the second member pays more: it goes without */
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 4));
+    CHECK(near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+}
+
 static void cancelled(void)
 {
     const int stop = 1;
@@ -378,6 +392,7 @@ int main(int argc, char **argv)
     reduced();
     refusals();
     extremes();
+    swamped();
     cancelled();
     no_memory();
     return check_result();

@@ -53,6 +53,15 @@ static void doubles_are_what_they_are(void)
     CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, NULL, &count) == HS_OK && count == 0);
 }
 
+/* Further below than 2^53 tasks is 2^53 below, also where a hair decides. */
+static void least_counts(void)
+{
+    int64_t counts[3];
+    const double tiny = 5e-324, most = 0x1p-53;
+    CHECK(hs_task_counts(1, 1, &most, 1, tiny, 3, (const int32_t[]){1}, NULL, counts) == HS_OK);
+    CHECK(counts[0] == -1 && counts[1] == -(INT64_C(1) << 53) && counts[2] == -(INT64_C(1) << 53));
+}
+
 static void refusals(void)
 {
     int64_t count = -7;
@@ -66,6 +75,7 @@ static void refusals(void)
     }
     CHECK(hs_task_counts(1, 0, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_counts(1, 1, &one, 0, 0, 0, NULL, NULL, &count) == HS_ERROR_VALUE);
+    CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, &deadline) == HS_ERROR_VALUE);
     CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, &deadline) == HS_ERROR_VALUE);
     CHECK(count == -7 && deadline == -7);
@@ -75,6 +85,7 @@ int main(void)
 {
     random_integers();
     doubles_are_what_they_are();
+    least_counts();
     refusals();
     return check_result();
 }

@@ -1,0 +1,216 @@
+/* What the fuzz harnesses are made of: the bytes of an input read as arguments, buffers of exactly the size that the header states, and
+ * HOLDS for what must be true of every answer. After the last byte there are zeros, so that every input means something. */
+#ifndef HETSCHED_FUZZ_BYTES_H
+#define HETSCHED_FUZZ_BYTES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetsched.h"
+
+/* A violated oracle ends the program, as a sanitizer's report does. */
+#define HOLDS(condition) ((condition) ? (void)0 : violated(#condition, __FILE__, __LINE__))
+
+static inline void violated(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    abort();
+}
+
+enum { ROOMS = 64, UNTOUCHED = 0xA5 };
+
+typedef struct {
+    const uint8_t *data;
+    size_t left;
+    int rooms, outs;
+    void *room[ROOMS]; /* freed at the end */
+    void *out[ROOMS];  /* outputs, filled with UNTOUCHED */
+    size_t out_bytes[ROOMS];
+} bytes;
+
+static inline bytes bytes_of(const uint8_t *data, size_t size) { return (bytes){.data = data, .left = size}; }
+
+static inline void bytes_end(bytes *in)
+{
+    while (in->rooms) free(in->room[--in->rooms]);
+    in->outs = 0;
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static inline unsigned take(bytes *in)
+{
+    if (!in->left) return 0;
+    in->left--;
+    return *in->data++;
+}
+
+/* One of 0 .. count - 1, at most 256. */
+static inline int pick(bytes *in, int count) { return (int)(take(in) % (unsigned)count); }
+
+static inline uint64_t take64(bytes *in)
+{
+    uint64_t x = 0;
+    for (int k = 0; k < 8; k++) x = x << 8 | take(in);
+    return x;
+}
+
+/* 0 .. most; the small ones and the ends more often. */
+static inline int32_t small(bytes *in, int32_t most)
+{
+    const unsigned b = take(in);
+    if (b < 24) return (int32_t)(b % 4) < most ? (int32_t)(b % 4) : most;
+    return b == 255 ? most : (int32_t)(b % ((unsigned)most + 1));
+}
+
+/* Counts and extents at and beyond the limits of their types and of doubles. */
+static inline int64_t extreme(bytes *in)
+{
+    static const int64_t at[] = {0, 1, 2, -1, INT32_MAX, INT64_C(1) << 31, INT32_MIN, INT64_C(1) << 32, INT64_C(1) << 53, (INT64_C(1) << 53) + 1,
+                                 (INT64_C(1) << 53) - 1, INT64_MAX, INT64_MIN, 46340, 46341, 65536, 1000000007, INT64_C(1) << 62};
+    const int k = pick(in, 20);
+    return k < 18 ? at[k] : (int64_t)(take64(in) >> pick(in, 64));
+}
+
+/* Any double, those at the edges of their kinds more often. */
+static inline double wild(bytes *in)
+{
+    static const double at[] = {0.0, -0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-160, 1e-12, 0.5, 1.0, 1.0000000000000002, 2.0, 3.0,
+                                1e12, 0x1p53, 0x1p53 + 2, 0x1p63, 0x1p-200, 0x1p200, 1e160, 1e200, 1e300, 1e308, 1.7976931348623157e308,
+                                INFINITY, -INFINITY, NAN, -1.0, -5e-324, -1e300};
+    const int k = pick(in, 34);
+    if (k < 30) return at[k];
+    const uint64_t bits = take64(in);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Positive and finite, over all decades. */
+static inline double positive(bytes *in)
+{
+    static const double at[] = {1.0, 2.0, 3.0, 0.5, 1e-3, 1e3, 1e-12, 1e12, 0x1p-200, 0x1p200, 1e-160, 1e160, 1e-300, 1e300, 1e308, 5e-324, 1e-310, 0x1p53};
+    const int k = pick(in, 22);
+    if (k < 18) return at[k];
+    return ldexp(1.0 + take(in) / 256.0, (pick(in, 256) - 128) * (k == 18 ? 8 : 1));
+}
+
+/* Values of an array: small integers, ratios, a few decades, all decades, one of all wild, all wild. */
+typedef enum { INTEGERS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD } taste;
+
+static inline taste taste_of(bytes *in) { return (const taste[]){INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick(in, 8)]; }
+
+/* Whether nothing in it overflows or vanishes. */
+static inline int is_tame(taste kind) { return kind <= DECADES; }
+
+static inline double value(bytes *in, taste kind)
+{
+    switch (kind) {
+    case INTEGERS: case ONE_WILD: return 1 + pick(in, 12);
+    case RATIOS: {
+        const double x = 1 + take(in);
+        return x / (1 + take(in));
+    }
+    case DECADES: return (1 + pick(in, 4)) * (const double[]){1, 1e-3, 1e-6, 1e3, 1e6, 0.1}[pick(in, 6)];
+    case POSITIVES: return positive(in);
+    default: return wild(in);
+    }
+}
+
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
+/* Exactly so many bytes: what is read or written beyond them is seen. */
+static inline void *room(bytes *in, size_t size)
+{
+    void *memory = malloc(size);
+    HOLDS(memory && in->rooms < ROOMS);
+    return in->room[in->rooms++] = memory;
+}
+
+/* An output; untouched() looks at all of them. */
+static inline void *out(bytes *in, size_t size)
+{
+    void *memory = room(in, size);
+    memset(memory, UNTOUCHED, size);
+    in->out[in->outs] = memory, in->out_bytes[in->outs++] = size;
+    return memory;
+}
+
+/* Forgets the outputs so far: the next call has others. */
+static inline void next_call(bytes *in) { in->outs = 0; }
+
+static inline int untouched(const bytes *in)
+{
+    for (int k = 0; k < in->outs; k++)
+        for (size_t i = 0; i < in->out_bytes[k]; i++)
+            if (((const uint8_t *)in->out[k])[i] != UNTOUCHED) return 0;
+    return 1;
+}
+
+static inline double *values(bytes *in, int64_t count, taste kind)
+{
+    double *x = room(in, (size_t)count * sizeof *x);
+    for (int64_t i = 0; i < count; i++) x[i] = value(in, kind);
+    if (kind == ONE_WILD && count > 0) x[take(in) % count] = wild(in);
+    return x;
+}
+
+/* values() with zeros among them, and without what else is strange unless the taste is. */
+static inline double *values_or_zeros(bytes *in, int64_t count, taste kind)
+{
+    double *x = values(in, count, kind);
+    const unsigned zeros = take(in);
+    for (int64_t i = 0; i < count && i < 8; i++)
+        if (zeros >> i & 1 && zeros < 192) x[i] = 0.0;
+    return x;
+}
+
+/* A permutation of 0 .. count - 1. */
+static inline int32_t *permutation(bytes *in, int32_t count)
+{
+    int32_t *x = room(in, (size_t)count * sizeof *x);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t j = pick(in, i + 1);
+        x[i] = x[j], x[j] = i;
+    }
+    return x;
+}
+
+/* Indices below `limit`, now and then one that is not. */
+static inline int32_t *indices(bytes *in, int64_t count, int32_t limit)
+{
+    int32_t *x = room(in, (size_t)count * sizeof *x);
+    const unsigned strange = take(in);
+    for (int64_t i = 0; i < count; i++) x[i] = limit > 0 ? pick(in, limit < 256 ? limit : 256) : 0;
+    if (strange > 240 && count > 0) x[take(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
+    return x;
+}
+
+/* ---- oracles ---------------------------------------------------------------------------------------------------- */
+
+static inline int near(double x, double y, double relative) { return x == y || fabs(x - y) <= relative * fmax(fabs(x), fabs(y)); }
+
+/* Whether they are different numbers of 0 .. limit - 1. */
+static inline int all_different(int32_t count, const int32_t *x, int32_t limit)
+{
+    for (int32_t i = 0; i < count; i++) {
+        if (x[i] < 0 || x[i] >= limit) return 0;
+        for (int32_t j = 0; j < i; j++)
+            if (x[i] == x[j]) return 0;
+    }
+    return 1;
+}
+
+/* A planner's status: nothing else is documented for one without threads and without a cancel. */
+static inline void planner_status(const bytes *in, hs_status status, hs_status third)
+{
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (third && status == third));
+    HOLDS(status == HS_OK || untouched(in));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,292 @@
+/* Allocation: counts, profiles, prefixes, LU by blocks and on grids, wavefronts. */
+#include "bytes.h"
+
+enum { MOST_P = 8 };
+
+static int64_t chunks(bytes *in)
+{
+    const int kind = pick(in, 4);
+    return kind < 2 ? small(in, 60) : kind == 2 ? (int64_t)(take64(in) >> (11 + pick(in, 50))) : extreme(in);
+}
+
+static int valid_times(int32_t p, const double *t)
+{
+    int finite = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(t[i] > 0.0)) return 0;
+        finite |= !isinf(t[i]);
+    }
+    return finite;
+}
+
+/* Rounding keeps order: what is true of the real numbers is true of these. */
+static void best_counts(int64_t n, int32_t p, const double *t, const double *starts, const int64_t *counts, double makespan)
+{
+    int64_t sum = 0;
+    double most = 0.0, next = INFINITY;
+    for (int32_t i = 0; i < p; i++) {
+        const double from = starts ? starts[i] : 0.0;
+        HOLDS(counts[i] >= 0 && counts[i] <= n);
+        HOLDS(!isinf(t[i]) || counts[i] == 0);
+        sum += counts[i];
+        if (counts[i] > 0) most = fmax(most, fma((double)counts[i], t[i], from));
+        if (!isinf(t[i])) next = fmin(next, fma((double)counts[i] + 1.0, t[i], from));
+    }
+    HOLDS(sum == n);
+    HOLDS(makespan == most);
+    HOLDS(most <= next);
+}
+
+static void distribute(bytes *in)
+{
+    const int64_t n = chunks(in);
+    const int32_t p = small(in, MOST_P) - (take(in) == 255);
+    const double *t = values(in, p > 0 ? p : 0, taste_of(in));
+    int64_t *counts = out(in, (size_t)(p > 0 ? p : 0) * sizeof *counts);
+    double *makespan = out(in, sizeof *makespan);
+    const hs_status status = hs_distribute(n, p, t, NULL, NULL, counts, makespan);
+    planner_status(in, status, 0);
+    HOLDS((status == HS_OK) == (n >= 0 && n <= INT64_C(1) << 53 && p >= 1 && valid_times(p, t)));
+    if (!status) best_counts(n, p, t, NULL, counts, *makespan);
+}
+
+static void distribute_after(bytes *in)
+{
+    const int64_t n = chunks(in);
+    const int32_t p = small(in, MOST_P);
+    const double *t = values(in, p, taste_of(in)), *starts = values_or_zeros(in, p, taste_of(in));
+    int64_t *counts = out(in, (size_t)p * sizeof *counts);
+    double *makespan = out(in, sizeof *makespan);
+    const hs_status status = hs_distribute_after(n, p, t, starts, counts, makespan);
+    planner_status(in, status, 0);
+    if (!status) best_counts(n, p, t, starts, counts, *makespan);
+}
+
+static void distribute_batch(bytes *in)
+{
+    const int32_t rows = small(in, 4) - (take(in) == 255), p = small(in, 4);
+    const taste kind = taste_of(in);
+    const int64_t cells = rows > 0 ? (int64_t)rows * p : 0;
+    int64_t *n = room(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n), *counts = out(in, (size_t)cells * sizeof *counts);
+    for (int32_t row = 0; row < rows; row++) n[row] = chunks(in);
+    const double *t = values(in, cells, kind);
+    double *makespans = out(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
+    const hs_status status = hs_distribute_batch(rows, n, p, t, NULL, NULL, counts, makespans);
+    planner_status(in, status, 0);
+    for (int32_t row = 0; row < rows && !status; row++) best_counts(n[row], p, t + (int64_t)row * p, NULL, counts + (int64_t)row * p, makespans[row]);
+}
+
+static void distribute_profile(bytes *in)
+{
+    enum { N = 70 };
+    const int32_t n = small(in, pick(in, 4) ? 8 : N - 1), p = small(in, 4);
+    const taste kind = taste_of(in);
+    const int64_t width = n + 1;
+    double *times = values(in, p * width, kind);
+    const unsigned holes = take(in);
+    for (int64_t e = 0; e < p * width && holes > 128; e++)
+        if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
+    int64_t *counts = out(in, (size_t)p * sizeof *counts);
+    double *makespan = out(in, sizeof *makespan);
+    const hs_status status = hs_distribute_profile(n, p, times, NULL, NULL, counts, makespan);
+    planner_status(in, status, HS_ERROR_INFEASIBLE);
+    if (status == HS_ERROR_VALUE || p < 1) return;
+    double best[N], with[N]; /* of the workers so far, by the chunks they have */
+    for (int32_t k = 0; k <= n; k++) best[k] = k ? INFINITY : 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        for (int32_t k = 0; k <= n; k++) {
+            with[k] = best[k];
+            for (int32_t own = 1; own <= k; own++) with[k] = fmin(with[k], fmax(best[k - own], times[i * width + own]));
+        }
+        memcpy(best, with, sizeof best);
+    }
+    HOLDS((status == HS_ERROR_INFEASIBLE) == (n > 0 && isinf(best[n])));
+    if (status) return;
+    int64_t sum = 0;
+    double most = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        HOLDS(counts[i] >= 0 && counts[i] <= n);
+        sum += counts[i];
+        if (counts[i] > 0) most = fmax(most, times[i * width + counts[i]]);
+    }
+    HOLDS(sum == n && most == *makespan && most == best[n]);
+}
+
+static void prefix(bytes *in)
+{
+    const int64_t n = take(in) == 255 ? -1 : small(in, 40);
+    const int32_t p = small(in, MOST_P);
+    const double *t = values(in, p, taste_of(in));
+    int32_t *owner = out(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
+    double *makespans = out(in, (size_t)(n > 0 ? n : 0) * sizeof *makespans);
+    const hs_status status = hs_distribute_prefix(n, p, t, owner, makespans);
+    planner_status(in, status, 0);
+    if (status) return;
+    int64_t counts[MOST_P] = {0};
+    for (int64_t k = 0; k < n; k++) {
+        HOLDS(owner[k] >= 0 && owner[k] < p);
+        counts[owner[k]]++;
+        best_counts(k + 1, p, t, NULL, counts, makespans[k]);
+    }
+}
+
+/* ---- LU --------------------------------------------------------------------------------------------------------- */
+
+static void lu(bytes *in)
+{
+    const int any = take(in) > 240;
+    const int64_t m = any ? extreme(in) : small(in, 40), n = any ? extreme(in) : small(in, 40), block = any ? extreme(in) : 1 + small(in, 12);
+    const int32_t p = small(in, 5);
+    int32_t *count = out(in, sizeof *count);
+    hs_status status = hs_lu_blocks(m, n, block, count);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(*count >= 0 && *count <= 46340);
+    if (*count > 64) return;
+    const int32_t blocks = *count;
+    const taste kind = taste_of(in);
+    const double *t = values(in, p, kind);
+    const int32_t *owner = indices(in, blocks, p);
+    hs_lu_costs costs = {.late_panel = pick(in, 2)}, *given = pick(in, 3) ? &costs : NULL;
+    if (pick(in, 2)) costs.panels = values(in, p, taste_of(in));
+    if (pick(in, 2)) costs.links = values_or_zeros(in, (int64_t)p * p, taste_of(in));
+    next_call(in);
+    double *makespan = out(in, sizeof *makespan), *work = out(in, sizeof *work);
+    int64_t *tasks = out(in, sizeof *tasks), *messages = out(in, sizeof *messages);
+    status = hs_lu_simulate(m, n, block, p, t, owner, given, NULL, NULL, makespan, work, NULL, tasks, NULL, messages);
+    planner_status(in, status, 0);
+    if (status) return;
+    const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
+    HOLDS(*tasks == panels * blocks - panels * (panels - 1) / 2);
+    HOLDS(*messages >= 0 && *messages <= panels * p);
+    hs_lu_task *task = out(in, (size_t)*tasks * sizeof *task);
+    hs_lu_message *message = out(in, (size_t)*messages * sizeof *message);
+    double again = -1.0, sum = 0.0, last = 0.0, ready[64];
+    HOLDS(hs_lu_simulate(m, n, block, p, t, owner, given, NULL, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
+    HOLDS(again == *makespan);
+    char seen[64][64] = {{0}};
+    for (int64_t k = 0; k < *tasks; k++) {
+        const hs_lu_task *x = &task[k];
+        HOLDS(x->panel >= 0 && x->panel < panels && x->block >= x->panel && x->block < blocks && x->worker == owner[x->block]);
+        HOLDS(!seen[x->panel][x->block]);
+        HOLDS(x->panel == 0 || seen[x->panel - 1][x->block]);
+        seen[x->panel][x->block] = 1;
+        HOLDS(x->end >= x->start && x->work >= 0.0);
+        if (x->block == x->panel) ready[x->panel] = x->end;
+        else HOLDS(seen[x->panel][x->panel] && x->start >= ready[x->panel]);
+        sum += x->work, last = fmax(last, x->end);
+    }
+    HOLDS(last == *makespan && near(sum, *work, 1e-12));
+    for (int64_t k = 0; k < *messages; k++) {
+        const hs_lu_message *x = &message[k];
+        HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] && x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
+        HOLDS(x->end >= x->start && x->start >= ready[x->panel]);
+        HOLDS(k == 0 || message[k - 1].panel <= x->panel);
+    }
+}
+
+static void grid(bytes *in)
+{
+    const int32_t n = small(in, 9) - (take(in) == 255), p = small(in, 5);
+    const int32_t size = n > 0 ? n * n : 0;
+    const double *t = values(in, p, taste_of(in));
+    double *bounds = out(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
+    const hs_status bounded = hs_lu_grid_bound(n, p, t, NULL, NULL, bounds);
+    planner_status(in, bounded, 0);
+    const int32_t *owner = indices(in, size, p);
+    next_call(in);
+    if (pick(in, 2)) { /* dealt by a plan: any entries, or one worker after the other joined */
+        const int32_t length = pick(in, 4) ? 2 * p - 1 : small(in, 2 * p);
+        int32_t *plan = room(in, (size_t)(length > 0 ? length : 0) * sizeof *plan), *dealt = out(in, (size_t)size * sizeof *dealt);
+        const int free = pick(in, 4) == 0;
+        const int32_t *order = permutation(in, p);
+        for (int32_t k = 0; k < length; k++) plan[k] = free ? pick(in, p + 5) - 5 : k % 2 || k == 0 ? order[(k + 1) / 2 % p] : -1 - pick(in, 2);
+        const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, NULL, NULL, dealt);
+        planner_status(in, status, 0);
+        if (status) return;
+        for (int32_t b = 0; b < size; b++) {
+            int found = 0;
+            for (int32_t k = 0; k < length; k++) found |= plan[k] == dealt[b];
+            HOLDS(found && dealt[b] >= 0 && !isinf(t[dealt[b]]));
+        }
+        owner = dealt;
+        next_call(in);
+    }
+    double *loads = out(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
+    int64_t *traffic = out(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic), *received = out(in, (size_t)p * sizeof *received);
+    const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, NULL, NULL, loads, traffic, received);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(bounded == HS_OK);
+    int64_t sent = 0, come = 0;
+    for (int32_t k = 0; k < n; k++) {
+        double most = 0.0;
+        for (int32_t i = 0; i < p; i++) {
+            int64_t count = 0;
+            for (int32_t b = 0; b < size; b++) count += b / n > k && b % n > k && owner[b] == i;
+            if (count) most = fmax(most, (double)count * t[i]);
+        }
+        HOLDS(loads[k] == most && bounds[k] <= loads[k]);
+        HOLDS(traffic[k] >= 0 && traffic[k] <= (int64_t)p * (2 * (n - k)));
+        sent += traffic[k];
+    }
+    for (int32_t i = 0; i < p; i++) HOLDS(received[i] >= 0), come += received[i];
+    HOLDS(sent == come);
+}
+
+/* ---- wavefronts ------------------------------------------------------------------------------------------------- */
+
+static void wavefront(bytes *in)
+{
+    const int any = take(in) > 240;
+    const int64_t rows = any ? extreme(in) : small(in, 30), reach = any ? extreme(in) : small(in, 4);
+    const int32_t cols = small(in, 9) - (take(in) == 255), p = small(in, 5), order = take(in) == 255 ? 2 : pick(in, 2);
+    const taste kind = taste_of(in);
+    const double *t = values(in, p, kind);
+    const size_t width = cols > 0 ? (size_t)cols : 0;
+    double *bound = out(in, sizeof *bound);
+    const hs_status bounded = hs_wavefront_bound(rows, cols, p, t, reach, bound);
+    planner_status(in, bounded, 0);
+    if (rows > 64) return;
+    const size_t tiles = rows > 0 ? (size_t)rows * width : 0;
+    next_call(in);
+    double *makespan = out(in, sizeof *makespan), *start = out(in, tiles * sizeof *start), *end = out(in, tiles * sizeof *end);
+    const int32_t *owner = indices(in, (int64_t)width, p);
+    hs_status status = hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, NULL, makespan, start, end);
+    planner_status(in, status, 0);
+    if (!status) {
+        HOLDS(bounded == HS_OK);
+        double last = 0.0;
+        for (int64_t i = 0; i < rows; i++)
+            for (int32_t j = 0; j < cols; j++) {
+                const int64_t at = i * cols + j, below = reach < rows - 1 - i ? i + reach : rows - 1;
+                HOLDS(end[at] >= start[at] && start[at] >= 0.0);
+                if (i > 0) HOLDS(start[at] >= end[at - cols] * (1 - 1e-12));
+                if (j > 0) HOLDS(start[at] >= end[below * cols + j - 1] * (1 - 1e-12));
+                last = fmax(last, end[at]);
+            }
+        HOLDS(near(last, *makespan, 1e-12));
+        HOLDS(*bound * (1 - 1e-9) <= *makespan);
+        double alone = -1.0;
+        HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, NULL, &alone, NULL, NULL) == HS_OK && near(alone, *makespan, 1e-12));
+    }
+    next_call(in);
+    int32_t *dealt = out(in, width * sizeof *dealt), *chosen = out(in, sizeof *chosen), *anew = out(in, sizeof *anew);
+    double *least = out(in, sizeof *least), again = -1.0;
+    const int32_t period = small(in, 12) - (take(in) == 255);
+    status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, NULL, dealt, chosen, anew, least);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS((*anew == 0 || *anew == 1) && (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
+    HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, NULL, &again, NULL, NULL) == HS_OK);
+    HOLDS(near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const areas[])(bytes *) = {distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid, wavefront};
+    bytes in = bytes_of(data, size);
+    areas[pick(&in, 8)](&in);
+    bytes_end(&in);
+    return 0;
+}

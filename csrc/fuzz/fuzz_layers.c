@@ -1,0 +1,109 @@
+/* Layers: schedules, the relaxation, bounds, the paper's integers, exact counts and orders against each other and small enumerations. */
+#include "bytes.h"
+
+enum { MOST_P = 6 };
+
+/* The least makespan of all counts of the rest, for an order. */
+static double enumerate(const hs_layers *problem, const int32_t *order, int32_t at, int64_t left, int64_t *counts)
+{
+    double best = INFINITY, start[MOST_P], received[MOST_P], end[MOST_P], time = INFINITY;
+    if (at == problem->p) {
+        if (left == 0 && hs_layers_schedule(problem, order, counts, start, received, end, &time) == HS_OK) best = time;
+        return best;
+    }
+    for (int64_t k = 0; k <= left; k++) {
+        counts[at] = k;
+        best = fmin(best, enumerate(problem, order, at + 1, left - k, counts));
+    }
+    return best;
+}
+
+static double check_counts(bytes *in, const hs_layers *problem, const int32_t *order, const int64_t *counts)
+{
+    int64_t sum = 0;
+    double makespan = -1.0, last = 0.0;
+    for (int32_t i = 0; i < problem->p; i++) HOLDS(counts[i] >= 0), sum += counts[i];
+    HOLDS(sum == problem->layers);
+    next_call(in);
+    const size_t size = (size_t)problem->p * sizeof(double);
+    double *start = out(in, size), *received = out(in, size), *end = out(in, size);
+    HOLDS(hs_layers_schedule(problem, order, counts, start, received, end, &makespan) == HS_OK);
+    for (int32_t i = 0; i < problem->p; i++) {
+        HOLDS(start[i] >= 0.0 && received[i] >= start[i] && end[i] >= received[i]);
+        HOLDS(counts[i] || end[i] == 0.0);
+        last = fmax(last, end[i]);
+    }
+    HOLDS(last == makespan);
+    return makespan;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bytes all = bytes_of(data, size), *in = &all;
+    const int any = take(in);
+    const int32_t p = small(in, MOST_P);
+    const taste kind = taste_of(in);
+    const int none = 0, *cancel = pick(in, 2) ? &none : NULL;
+    hs_layers problem = {.mode = any > 250 ? pick(in, 7) - 2 : pick(in, 4), .p = p};
+    problem.layers = any % 8 == 0 ? extreme(in) : any % 8 == 1 ? (int64_t)(take64(in) >> (11 + pick(in, 50))) : small(in, 40);
+    double *compute = values(in, p, kind);
+    if (take(in) > 220 && p > 0) compute[pick(in, p)] = INFINITY;
+    problem.compute = compute, problem.send = values_or_zeros(in, p, kind);
+    const int32_t *order = pick(in, 3) ? permutation(in, p) : any % 16 == 3 ? indices(in, p, p) : NULL;
+
+    double *bound = out(in, sizeof *bound), *shares = out(in, (size_t)p * sizeof *shares), *relaxed = out(in, sizeof *relaxed);
+    const hs_status bounded = hs_layers_bound(&problem, bound);
+    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE);
+    double ideal = INFINITY;
+    hs_status status = hs_layers_relaxed(&problem, NULL, NULL, &ideal);
+    HOLDS(status == bounded);
+    if (status) HOLDS(untouched(in));
+    status = hs_layers_relaxed(&problem, order, shares, relaxed);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
+    if (!status) {
+        double sum = 0.0;
+        for (int32_t i = 0; i < p; i++) HOLDS(shares[i] >= 0.0), sum += shares[i];
+        HOLDS(near(sum, (double)problem.layers, 1e-9));
+        HOLDS(ideal <= *relaxed * (1 + 1e-9) && ideal * (1 - 1e-9) <= *bound);
+    }
+    next_call(in);
+    int64_t *paper = out(in, (size_t)p * sizeof *paper);
+    double *before = out(in, (size_t)p * sizeof *before);
+    const hs_status rounded = hs_layers_paper(&problem, order, before, paper);
+    planner_status(in, rounded, 0);
+    double makespan = INFINITY;
+    if (!rounded) makespan = check_counts(in, &problem, order, paper), HOLDS(*bound * (1 - 1e-9) <= makespan);
+
+    if (!bounded && problem.layers > 300) {
+        bytes_end(in);
+        return 0;
+    }
+    next_call(in);
+    int64_t *counts = out(in, (size_t)p * sizeof *counts);
+    int *optimal = out(in, sizeof *optimal);
+    const hs_status exact = hs_layers_exact(&problem, order, cancel, counts, optimal);
+    planner_status(in, exact, 0);
+    HOLDS(exact == status);
+    if (!exact) {
+        const double least = check_counts(in, &problem, order, counts);
+        HOLDS(*optimal == 1);
+        HOLDS(least <= makespan * (1 + 1e-12) && *relaxed <= least * (1 + 1e-9) && *bound * (1 - 1e-9) <= least);
+        int64_t some[MOST_P];
+        if (p <= 3 && problem.layers <= 6) HOLDS(near(least, enumerate(&problem, order, 0, problem.layers, some), 1e-9));
+        makespan = least;
+    }
+    next_call(in);
+    int32_t *best_order = out(in, (size_t)p * sizeof *best_order);
+    int64_t *best = out(in, (size_t)p * sizeof *best);
+    int *proven = out(in, sizeof *proven);
+    const hs_status searched = hs_layers_best(&problem, small(in, 100) * 10, cancel, best_order, best, proven);
+    planner_status(in, searched, 0);
+    if (!searched) {
+        HOLDS(all_different(p, best_order, p) && (*proven == 0 || *proven == 1));
+        const double least = check_counts(in, &problem, best_order, best);
+        HOLDS(*bound * (1 - 1e-9) <= least);
+        if (*proven) HOLDS(least <= makespan * (1 + 1e-9));
+    }
+    bytes_end(in);
+    return 0;
+}

@@ -1,0 +1,310 @@
+/* Products against a triple loop: any extents and strides, by boxes of every kind of run, by hs_gemm, and on a star. */
+#include "matrices.h"
+
+enum { BOXES = 40, WORK = 20000 };
+
+typedef struct {
+    hs_product x;
+    matrix a, b, c;
+    double complex alpha, beta;
+} product;
+
+static double complex scalar(bytes *in, int dtype)
+{
+    const int kind = pick(in, 12);
+    if (kind == 11) return NAN;
+    const double complex at[] = {1, 0, -1, 2, 0.5, 1, 0, 1 + I, I, -2, 3};
+    return dtype >> 1 ? at[kind] : creal(at[kind]);
+}
+
+static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
+{
+    product p = {.alpha = scalar(in, dtype), .beta = scalar(in, dtype)};
+    p.a = matrix_of(in, dtype, m, k, 1, 0.0), p.b = matrix_of(in, dtype, k, n, 1, 0.0);
+    p.c = matrix_of(in, dtype, m, n, 0, p.beta == 0 ? NAN : 0.0); /* not read then */
+    p.x = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = start_of(&p.a), .a_row_stride = p.a.row_stride, .a_col_stride = p.a.col_stride,
+                       .b = start_of(&p.b), .b_row_stride = p.b.row_stride, .b_col_stride = p.b.col_stride, .c = start_of(&p.c),
+                       .c_row_stride = p.c.row_stride, .c_col_stride = p.c.col_stride, .alpha = {creal(p.alpha), cimag(p.alpha)},
+                       .beta = {creal(p.beta), cimag(p.beta)}};
+    return p;
+}
+
+static int is_number(double complex x) { return !isnan(creal(x)) && !isnan(cimag(x)); }
+
+/* Real and imaginary parts of all elements, row by row. */
+static double *dense(bytes *in, const matrix *x)
+{
+    double *parts = room(in, (size_t)(2 * x->rows * x->cols) * sizeof *parts), *next = parts;
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->cols; j++) {
+            const double complex value = at(x, i, j);
+            *next++ = creal(value), *next++ = cimag(value);
+        }
+    return parts;
+}
+
+static void check_product(bytes *in, const product *p)
+{
+    const int64_t m = p->x.m, n = p->x.n, k = p->x.k;
+    const double *a = dense(in, &p->a), *b = dense(in, &p->b);
+    double *row = room(in, (size_t)(2 * n) * sizeof *row);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < 2 * n; j++) row[j] = 0.0;
+        for (int64_t l = 0; l < k; l++) {
+            const double re = a[2 * (i * k + l)], im = a[2 * (i * k + l) + 1], *of_b = b + 2 * l * n;
+            for (int64_t j = 0; j < n; j++) {
+                row[2 * j] += re * of_b[2 * j] - im * of_b[2 * j + 1];
+                row[2 * j + 1] += re * of_b[2 * j + 1] + im * of_b[2 * j];
+            }
+        }
+        for (int64_t j = 0; j < n; j++) {
+            double complex wanted = p->beta == 0 ? 0 : p->beta * was_at(&p->c, i, j);
+            if (k > 0 && p->alpha != 0) wanted += p->alpha * (row[2 * j] + row[2 * j + 1] * I);
+            const double complex found = at(&p->c, i, j);
+            HOLDS(is_number(wanted) ? found == wanted : !is_number(found));
+        }
+    }
+    HOLDS(gaps_kept(&p->c) && same_bytes(&p->a) && same_bytes(&p->b));
+}
+
+/* m, n, k around the tiles, or one of them long; their product is limited. */
+static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n, int64_t *k)
+{
+    *m = extent(in, kernel->tile_rows[dtype & 1]), *n = extent(in, kernel->tile_cols[dtype & 1]), *k = extent(in, 16);
+    const int line = pick(in, 8);
+    if (line < 3) *(line == 0 ? m : line == 1 ? n : k) = long_extent(in);
+    if (*m * *n * *k > WORK && line != 2) *k = 1 + *k % 3;
+    if (*m * *n * *k > WORK && line != 1) *n = 1 + *n % 3;
+    if (*m * *n * *k > WORK) *(line == 0 ? n : m) = 1;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    hs_box box[BOXES];
+    int32_t count;
+} boxes;
+
+static int64_t cut(bytes *in, int64_t size) { return size > 0 ? take(in) % (size + 1) : 0; }
+
+/* A box in up to three runs of its depth; layered some of no length, else only the first one begins at depth 0. */
+static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
+{
+    const int64_t end = box.depth + box.length;
+    for (int part = pick(in, 3); list->count < BOXES; part--) {
+        box.length = part > 0 ? cut(in, end - box.depth) : end - box.depth;
+        if (p) box.worker = pick(in, p); /* of a layered run: anybody's */
+        if (p || box.length || part <= 0) list->box[list->count++] = box;
+        if (!p && box.length && box.depth + box.length == end) return;
+        box.depth += box.length;
+        if (part <= 0) return;
+    }
+}
+
+/* C in rectangles, each of one worker. */
+static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int levels)
+{
+    const int way = levels ? pick(in, 3) : 0;
+    if (way == 0) {
+        box.worker = pick(in, p);
+        add_depths(in, list, box, 0);
+        return;
+    }
+    hs_box rest = box;
+    if (way == 1) box.height = cut(in, box.height), rest.row += box.height, rest.height -= box.height;
+    else box.width = cut(in, box.width), rest.col += box.width, rest.width -= box.width;
+    tile_c(in, list, box, p, levels - 1), tile_c(in, list, rest, p, levels - 1);
+}
+
+/* Layers: all of everybody's; or rows of C for all but the last worker, who has the whole from some depth on. */
+static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
+{
+    if (p == 1 || pick(in, 2)) {
+        add_depths(in, list, whole, p);
+        add_depths(in, list, (hs_box){.height = whole.height, .width = whole.width, .depth = whole.length}, p); /* of no length */
+        return;
+    }
+    hs_box last = whole, slab = whole;
+    slab.length = cut(in, whole.length), last.depth = slab.length, last.length -= slab.length, last.worker = p - 1;
+    add_depths(in, list, last, 0);
+    for (int32_t w = 0; w + 1 < p; w++) {
+        slab.worker = w, slab.height = w + 2 < p ? cut(in, whole.height - slab.row) : whole.height - slab.row;
+        add_depths(in, list, slab, 0);
+        slab.row += slab.height;
+    }
+}
+
+static double *transfers(bytes *in, int32_t count)
+{
+    double *times = room(in, 2 * (size_t)count * sizeof *times);
+    for (int32_t k = 0; k < 2 * count; k++) times[k] = k % 2 ? times[k - 1] + pick(in, 2) * 1e-6 : pick(in, 3) * 1e-6;
+    if (take(in) == 255 && count) times[pick(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick(in, 3)];
+    return times;
+}
+
+static void by_boxes(bytes *in)
+{
+    const hs_kernel_info kernel = kernel_of(in);
+    const int dtype = pick(in, 4);
+    const int32_t p = 1 + pick(in, MOST_POOL);
+    int64_t m, n, k;
+    extents(in, &kernel, dtype, &m, &n, &k);
+    product x = product_of(in, dtype, m, n, k);
+    const int how = pick(in, 4), strange = take(in) > 250;
+    boxes list = {.count = 0};
+    const hs_box whole = {.height = m, .width = n, .length = k};
+    hs_run run = {.cooperative = how % 2, .layered = how / 2, .overlap = pick(in, 2)};
+    if (!run.layered) tile_c(in, &list, whole, p, 3);
+    else if (!run.cooperative) tile_layers(in, &list, whole, p);
+    else add_depths(in, &list, whole, p);
+    if (strange && list.count) {
+        hs_box *b = &list.box[pick(in, list.count)];
+        int64_t *const fields[] = {&b->row, &b->col, &b->depth, &b->height, &b->width, &b->length};
+        if (pick(in, 2)) *fields[pick(in, 6)] = extreme(in);
+        else b->worker = (int32_t)extreme(in);
+    }
+    draw_run(in, &run, p);
+    hs_box *exact = room(in, (size_t)list.count * sizeof *exact);
+    memcpy(exact, list.box, (size_t)list.count * sizeof *exact);
+    run.boxes = exact, run.box_count = list.count;
+    const unsigned with = take(in);
+    if (run.cooperative) {
+        if (with & 1) run.speeds = values_or_zeros(in, p, taste_of(in));
+    } else {
+        if (with & 1) run.pace = draw_pace(in, p);
+        if (with % 8 == 6) run.receive = transfers(in, list.count);
+        if (run.layered && with & 16) {
+            int64_t *rows = room(in, ((size_t)p + 1) * sizeof *rows);
+            rows[0] = 0, rows[p] = m;
+            for (int32_t i = 1; i < p; i++) rows[i] = rows[i - 1] + cut(in, m - rows[i - 1]);
+            if (with == 255) rows[pick(in, p + 1)] = extreme(in);
+            run.sum_rows = rows;
+        }
+        if (run.layered && with % 8 == 6) run.sum_receive = transfers(in, p);
+    }
+    const hs_status status = hs_run_product(pool_of(p), &x.x, &run);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
+    if (status) HOLDS(same_bytes(&x.c));
+    else {
+        check_run(&run, p, list.count);
+        HOLDS(gaps_kept(&x.c));
+        if (!strange) check_product(in, &x);
+    }
+}
+
+static void gemm(bytes *in)
+{
+    const hs_kernel_info kernel = kernel_of(in);
+    const int dtype = pick(in, 4);
+    const int32_t p = 1 + pick(in, MOST_POOL);
+    int64_t m, n, k;
+    extents(in, &kernel, dtype, &m, &n, &k);
+    if (pick(in, 16) == 0) { /* in layers: a long inner dimension, and one of C that is long, too, or none that is */
+        k = 256 * p + pick(in, 3) * 255;
+        m = pick(in, 2) ? 1 + pick(in, 8) : long_extent(in) / p, n = 1 + pick(in, m > 8 ? 1 : 4);
+        if (pick(in, 2)) { const int64_t other = m; m = n, n = other; }
+    }
+    product x = product_of(in, dtype, m, n, k);
+    const double *speeds = pick(in, 2) ? values_or_zeros(in, p, taste_of(in)) : NULL;
+    const int32_t count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
+    HOLDS(count >= 0);
+    hs_box *layers = out(in, (size_t)count * sizeof *layers);
+    HOLDS(hs_gemm_boxes(m, n, k, p, speeds, layers, count) == count);
+    int64_t next = 0;
+    for (int32_t i = 0; i < count; i++) {
+        HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 && layers[i].worker < p && layers[i].height == m && layers[i].width == n);
+        next += layers[i].length;
+    }
+    HOLDS(!count || next == k);
+    const hs_status status = hs_gemm(pool_of(p), &x.x, speeds, NULL, NULL);
+    HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && speeds));
+    if (status) HOLDS(same_bytes(&x.c));
+    else check_product(in, &x);
+    hs_gemm_boxes(extreme(in), extreme(in), extreme(in), p, NULL, NULL, 0);
+}
+
+/* ---- star ------------------------------------------------------------------------------------------------------- */
+
+static int cuts(bytes *in, int64_t size, int64_t *places)
+{
+    int count = 1;
+    places[0] = 0;
+    for (int k = 0; k < 2; k++) {
+        const int64_t next = places[count - 1] + 1 + pick(in, 3);
+        if (next < size) places[count++] = next;
+    }
+    places[count] = size;
+    return count;
+}
+
+static void star(bytes *in)
+{
+    const hs_kernel_info kernel = kernel_of(in);
+    const int dtype = pick(in, 4);
+    const int32_t p = 1 + pick(in, MOST_POOL);
+    const int64_t block = pick(in, 4) ? 1 + extent(in, kernel.tile_cols[dtype & 1]) % 20 : long_extent(in);
+    hs_star platform = {.r = 1 + pick(in, 4), .s = 1 + pick(in, 4), .t = 1 + pick(in, 4), .p = p};
+    const int longest = pick(in, 4); /* of a long block's sides one is long: the others are a single element */
+    const int64_t most = block > 20 ? 1 : 0;
+    if (most && longest != 0) platform.r = 1;
+    if (most && longest != 1) platform.s = 1;
+    if (most && longest != 2) platform.t = 1;
+    const int64_t m = most && longest != 0 ? 1 : (platform.r - 1) * block + 1 + cut(in, block - 1);
+    const int64_t n = most && longest != 1 ? 1 : (platform.s - 1) * block + 1 + cut(in, block - 1);
+    const int64_t k = most && longest != 2 ? 1 : (platform.t - 1) * block + 1 + cut(in, block - 1);
+    product x = product_of(in, dtype, m, n, k);
+    double *t = room(in, (size_t)p * sizeof *t), *links = room(in, (size_t)p * sizeof *links);
+    int64_t *memory = room(in, (size_t)p * sizeof *memory), rows[4], cols[4];
+    for (int32_t i = 0; i < p; i++) t[i] = 1e-9 * (1 + pick(in, 3)), links[i] = 1e-9 * pick(in, 3), memory[i] = pick(in, 2) ? 0 : pick(in, 40);
+    const int down = cuts(in, platform.r, rows), across = cuts(in, platform.s, cols);
+    const int64_t count = down * across;
+    hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t i = c / across, j = c % across, h = rows[i + 1] - rows[i], v = cols[j + 1] - cols[j];
+        const int32_t held = pick(in, 3), buffers = 1 + pick(in, 2), w = pick(in, p);
+        chunks[c] = (hs_star_chunk){.worker = w, .held = held, .buffers = buffers, .row = rows[i], .col = cols[j], .height = h, .width = v, .depth = 1 + pick(in, 4)};
+        const int64_t own = held == HS_STAR_HOLD_C ? h * v : held == HS_STAR_HOLD_A ? h * platform.t : v * platform.t;
+        const int64_t layer = held == HS_STAR_HOLD_C ? h + v : held == HS_STAR_HOLD_A ? h + platform.t : v + platform.t;
+        const int64_t length = held == HS_STAR_HOLD_C ? platform.t : held == HS_STAR_HOLD_A ? v : h;
+        const int64_t needs = own + buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
+        if (needs > memory[w] && pick(in, 64)) memory[w] = needs;
+    }
+    platform.cycle_times = t, platform.link_costs = links, platform.memory = memory;
+    hs_star_product how = {.star = &platform, .chunk_count = count, .chunks = chunks, .order = HS_STAR_DEMAND, .block = block};
+    hs_run run = {.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    const int which = pick(in, 8);
+    if (which & 1) run.finish = room(in, (size_t)p * sizeof(double));
+    if (which & 2) run.busy = room(in, (size_t)p * sizeof(double));
+    if (which & 4) how.peak = room(in, (size_t)p * sizeof *how.peak);
+    int64_t messages = 0;
+    double makespan;
+    const hs_status model = hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &messages, &makespan);
+    HOLDS(model == HS_OK || model == HS_ERROR_VALUE);
+    if (!model) {
+        how.messages = room(in, (size_t)messages * sizeof *how.messages);
+        HOLDS(hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, how.messages, &messages, &makespan) == HS_OK);
+        int32_t *served = room(in, (size_t)messages * sizeof *served);
+        for (int64_t e = 0; e < messages; e++) served[e] = how.messages[e].worker;
+        if (take(in) == 255 && messages) served[0] = (int32_t)extreme(in);
+        if (pick(in, 2)) how.order = HS_STAR_LISTED, how.length = messages, how.served = served;
+    }
+    const hs_status status = hs_run_star(pool_of(p), &x.x, &how, &run);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
+    if (status) {
+        HOLDS(same_bytes(&x.c));
+        return;
+    }
+    HOLDS(!model && how.message_count == messages);
+    for (int32_t i = 0; i < p && how.peak; i++) HOLDS(how.peak[i] >= 0 && how.peak[i] <= memory[i]);
+    check_run(&run, p, 0);
+    check_product(in, &x);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const areas[])(bytes *) = {by_boxes, by_boxes, gemm, star};
+    bytes in = bytes_of(data, size);
+    areas[pick(&in, 4)](&in);
+    bytes_end(&in);
+    return 0;
+}

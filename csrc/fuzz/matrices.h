@@ -1,0 +1,165 @@
+/* For the executors' harnesses: pools that are kept, extents around the kernels' tiles, and matrices of every type and stride in buffers
+ * that end where their last element does. */
+#ifndef HETSCHED_FUZZ_MATRICES_H
+#define HETSCHED_FUZZ_MATRICES_H
+
+#include <complex.h>
+
+#include "bytes.h"
+
+enum { MOST_POOL = 3 };
+
+static inline hs_pool *pool_of(int32_t p)
+{
+    static hs_pool *pools[MOST_POOL + 1];
+    if (!pools[p]) HOLDS(hs_pool_create(p, NULL, &pools[p]) == HS_OK);
+    return pools[p];
+}
+
+/* What multiplies from now on, "c" or "blis" where that is built; info: its tiles. */
+static inline hs_kernel_info kernel_of(bytes *in)
+{
+    hs_kernel_info info;
+    const hs_status status = hs_kernel_select(take(in) % 4 == 3 ? "blis" : "c");
+    HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED);
+    HOLDS(hs_kernel_describe(&info) == HS_OK);
+    return info;
+}
+
+/* None, one, some, and a tile more or less. */
+static inline int64_t extent(bytes *in, int32_t tile)
+{
+    const int kind = pick(in, 12);
+    if (kind < 3) return kind;
+    if (kind < 6) return tile - 4 + kind;
+    return kind < 8 ? 2 * tile - 6 + kind : kind == 8 ? 3 * tile + 2 : pick(in, 64);
+}
+
+/* In doubles one line is more than a page, or just one. */
+static inline int64_t long_extent(bytes *in) { return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)]; }
+
+static inline size_t element_of(int dtype) { return (const size_t[]){4, 8, 8, 16}[dtype]; }
+
+static inline double complex get(const void *x, int dtype, ptrdiff_t at)
+{
+    switch (dtype) {
+    case HS_FLOAT32: return ((const float *)x)[at];
+    case HS_FLOAT64: return ((const double *)x)[at];
+    case HS_COMPLEX64: return ((const float complex *)x)[at];
+    default: return ((const double complex *)x)[at];
+    }
+}
+
+static inline void put(void *x, int dtype, ptrdiff_t at, double complex value)
+{
+    switch (dtype) {
+    case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
+    case HS_FLOAT64: ((double *)x)[at] = creal(value); break;
+    case HS_COMPLEX64: ((float complex *)x)[at] = (float complex)value; break;
+    default: ((double complex *)x)[at] = value;
+    }
+}
+
+typedef struct {
+    int dtype;
+    int64_t rows, cols, row_stride, col_stride;
+    char *memory, *before; /* a copy of how it was made */
+    int64_t origin, elements;
+} matrix;
+
+static inline int64_t place(const matrix *x, int64_t i, int64_t j) { return x->origin + i * x->row_stride + j * x->col_stride; }
+static inline void *start_of(const matrix *x) { return x->memory + (ptrdiff_t)element_of(x->dtype) * x->origin; }
+static inline double complex at(const matrix *x, int64_t i, int64_t j) { return get(x->memory, x->dtype, place(x, i, j)); }
+static inline double complex was_at(const matrix *x, int64_t i, int64_t j) { return get(x->before, x->dtype, place(x, i, j)); }
+
+/* A stride of a dimension of one means nothing; one of none neither. */
+static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
+{
+    return size > 1 || pick(in, 2) ? stride : (const int64_t[]){1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick(in, 6)];
+}
+
+/* Small integers, whose sums are exact, or `fill` everywhere. An input may have elements more than once. */
+static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols, int is_input, double fill)
+{
+    const int layout = pick(in, is_input ? 13 : 10);
+    const int64_t gap = layout < 2 ? 0 : pick(in, 3);
+    int64_t r = cols + gap, c = 1;
+    if (layout % 2) r = 1, c = rows + gap;
+    if (layout == 4) r = 2 * cols + gap, c = 2;
+    if (layout == 5) r = 3, c = 3 * rows + gap;
+    if (layout == 6 || layout == 8) r = -r;
+    if (layout == 7 || layout == 8) c = -c;
+    if (layout == 10) r = 0;
+    if (layout == 11) c = 0;
+    if (layout == 12) r = c = 1;
+    matrix x = {.dtype = dtype, .rows = rows, .cols = cols, .row_stride = any_stride(in, rows, r), .col_stride = any_stride(in, cols, c)};
+    int64_t low = 0, high = 0;
+    if (rows > 1) *(x.row_stride < 0 ? &low : &high) += (rows - 1) * x.row_stride;
+    if (cols > 1) *(x.col_stride < 0 ? &low : &high) += (cols - 1) * x.col_stride;
+    x.elements = rows > 0 && cols > 0 ? high - low + 1 : 0;
+    x.origin = x.elements ? -low : 0;
+    const size_t size = (size_t)x.elements * element_of(dtype);
+    x.memory = room(in, size), x.before = room(in, size);
+    uint32_t state = take(in);
+    for (int64_t e = 0; e < x.elements; e++) {
+        state = state * 1664525u + 1013904223u;
+        put(x.memory, dtype, e, fill != 0.0 ? fill : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
+    }
+    if (size) memcpy(x.before, x.memory, size);
+    return x;
+}
+
+/* Whether all that lies between the elements is as it was. */
+static inline int gaps_kept(const matrix *x)
+{
+    if (x->elements == x->rows * x->cols) return 1;
+    const size_t size = element_of(x->dtype);
+    char *own = calloc((size_t)x->elements + 1, 1);
+    int kept = own != NULL;
+    for (int64_t i = 0; i < x->rows && own; i++)
+        for (int64_t j = 0; j < x->cols && own; j++) own[place(x, i, j)] = 1;
+    for (int64_t e = 0; e < x->elements && kept; e++) kept = own[e] || memcmp(x->memory + (size_t)e * size, x->before + (size_t)e * size, size) == 0;
+    free(own);
+    return kept;
+}
+
+static inline int same_bytes(const matrix *x) { return x->elements == 0 || memcmp(x->memory, x->before, (size_t)x->elements * element_of(x->dtype)) == 0; }
+
+/* Outputs and recordings of a run, any of them absent. */
+static inline void draw_run(bytes *in, hs_run *run, int32_t p)
+{
+    const int which = pick(in, 32);
+    const size_t size = (size_t)p * sizeof(double);
+    if (which & 1) run->finish = room(in, size);
+    if (which & 2) run->late = room(in, size);
+    if (which & 4) run->busy = room(in, size);
+    if (which & 8) {
+        run->event_capacity = (const int32_t[]){0, 1, 2, 5, 100}[pick(in, 5)];
+        run->events = room(in, (size_t)run->event_capacity * sizeof *run->events);
+    }
+}
+
+/* Emulated speeds: so fast that nobody waits long. */
+static inline double *draw_pace(bytes *in, int32_t p)
+{
+    double *pace = room(in, (size_t)p * sizeof *pace);
+    for (int32_t i = 0; i < p; i++) pace[i] = take(in) == 255 ? wild(in) : pick(in, 3) * 1e-12;
+    for (int32_t i = 0; i < p; i++)
+        if (pace[i] > 1e-11) pace[i] = INFINITY; /* refused, where years would pass */
+    return pace;
+}
+
+static inline void check_run(const hs_run *run, int32_t p, int64_t boxes)
+{
+    HOLDS(run->event_count >= 0 && run->event_count <= run->event_capacity);
+    for (int32_t k = 0; k < run->event_count; k++) {
+        const hs_event *e = &run->events[k];
+        HOLDS(e->worker >= 0 && e->worker < p && (e->kind == HS_COMPUTE || e->kind == HS_TRANSFER) && e->box >= 0 && e->box <= boxes && e->end >= e->start);
+    }
+    for (int32_t i = 0; i < p; i++) {
+        if (run->finish) HOLDS(run->finish[i] >= 0.0);
+        if (run->busy) HOLDS(run->busy[i] >= 0.0);
+    }
+}
+
+#endif
