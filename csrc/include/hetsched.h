@@ -287,8 +287,8 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  *   cancel           as for partitions */
 
 /* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
- * for p <= 5, which are (p!)^2 programs, and for more workers a search by moves from those given, with random restarts.
- *   work                       programs that may be solved in the search; p <= 5 takes as many as it needs
+ * for p <= 6, which are (p!)^2 programs, of which prices spare most, and for more workers a search by moves from those given, with random restarts.
+ *   work                       programs that may be solved in the search; p <= 6 takes as many as it needs
  *   enough                     a lower bound at which the search ends; 0 for none
  *   send_order, receive_order  [p] in and out, in the order of time; workers may have nothing to do
  *   shares                     [p] out, of a load of 1
