@@ -61,7 +61,7 @@ int hs__walk_next(hs__walk *walk, hs__stretch *next)
     return walk->order == HS_ROW_WISE ? next_skewed_row(walk, next) : next_column(walk, next);
 }
 
-enum { BRIEF = 1 << 14 }; /* stretches, or tiles to be told of, between two looks at cancel */
+enum { BRIEF = 1 << 14 }; /* stretches between two looks at cancel */
 
 /* ---- simulation ----------------------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first,
     double now = *free_at;
     int64_t work = BRIEF; /* a look at each chunk: there can be many short ones */
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
-        if ((work += start ? x.count : 1) >= BRIEF) {
+        if ((work += start ? 64 * x.count : 1) >= BRIEF) { /* each tile can be the first in two pages of memory */
             if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
             work = 0;
         }
