@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,9 +96,17 @@ def reals(message: str, values: Any) -> NDArray[np.float64]:
         array = np.array(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(message) from None
+
+
+def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """The rows of a matrix, some at a time with the index of the first: what is done with each takes little room, and Ctrl-C is
+    seen between them."""
+    step = max(1, 1_000_000 // max(matrix.shape[1], 1))
+    for first in range(0, len(matrix), step):
+        yield first, matrix[first : first + step]
 
 
 def vector(name: str, values: Any, *, stacked: bool = False) -> NDArray[np.float64]:

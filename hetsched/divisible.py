@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .platform import Platform
 
 _METHODS = ("best", "fifo", "lifo")
-_PROVEN = 5  # workers up to which all pairs of orders are tried
-_WORK = 2_000_000_000  # of the search, in numbers of the programs' tables: about a second
+_PROVEN = 6  # workers up to which all pairs of orders are tried
+_WORK = 300_000_000  # of the search, in numbers of the programs' tables: about a second
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -111,12 +111,12 @@ def divisible_load(
     method : {"best", "fifo", "lifo"}
         "fifo": results come back in the order in which the shares went out, the cheapest links first (last, if
         return_ratio > 1). "lifo": in the opposite order, the cheapest links first out. "best": any two orders; all of them for
-        up to 5 workers, else a search that starts from the other two methods.
+        up to 6 workers, else a search that starts from the other two methods.
 
     Returns
     -------
     DivisibleLoad
-        The shares are the best for its orders. "best" is optimal for up to 5 workers and where return_ratio is 0: no orders and
+        The shares are the best for its orders. "best" is optimal for up to 6 workers and where return_ratio is 0: no orders and
         no shares take less than makespan * (1 - 1e-12), proven for each pair of orders; `optimal` says so.
 
     Raises

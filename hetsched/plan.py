@@ -113,7 +113,7 @@ def plain(value: Any) -> Any:
 def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
-    return tuple(map("P{}".format, range(p))) if names is None else names
+    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
 
 
 def proven(value: float, bound: float) -> bool:

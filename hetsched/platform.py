@@ -360,12 +360,11 @@ def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     matrix = _check.reals("links must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
-    off_diagonal = ~np.eye(p, dtype=bool)
-    bad = off_diagonal & ~((matrix >= 0) & np.isfinite(matrix))
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        raise ValueError(f"links[{i}][{j}] must be finite and not negative, got {matrix[i, j]:g}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
+    for first, rows in _check.row_blocks(matrix):
+        if (bad := ~((rows >= 0) & (rows < np.inf))).any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(f"links[{first + i}][{j}] must be finite and not negative, got {rows[i, j]:g}")
     return matrix
 
 

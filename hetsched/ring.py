@@ -467,18 +467,20 @@ def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(f"cycle_times[{i}] must be from 2**-200 to 2**200, got {times[i]:g}")
-    table = links[:1, :1] if links.strides == (0, 0) else links
-    bad = (table != 0.0) & ~((table >= _LEAST) & (table <= _MOST))
-    if bad.any():
-        i, j = (int(k) for k in np.argwhere(bad)[0])
-        raise ValueError(f"links[{i}][{j}] must be 0 or from 2**-200 to 2**200, got {links[i, j]:g}")
+    for first, rows in _check.row_blocks(links[:1, :1] if links.strides == (0, 0) else links):
+        if (bad := (rows != 0.0) & ~((rows >= _LEAST) & (rows <= _MOST))).any():
+            i, j = (int(k) for k in np.argwhere(bad)[0])
+            raise ValueError(f"links[{first + i}][{j}] must be 0 or from 2**-200 to 2**200, got {rows[i, j]:g}")
     return able
 
 
 def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np.float64]:
     if len(members) > _engine.RING_MOST:
         raise InfeasibleError(f"rings are for up to {_engine.RING_MOST} workers with unequal links, got {len(members)}")
-    return np.ascontiguousarray(links[np.ix_(members, members)])
+    inner = np.empty((len(members), len(members)))
+    for first, rows in _check.row_blocks(inner):
+        rows[:] = links[np.ix_(members[first : first + len(rows)], members)]
+    return inner
 
 
 def _common(links: NDArray[np.float64], members: NDArray[np.int64]) -> float | None:
@@ -488,6 +490,7 @@ def _common(links: NDArray[np.float64], members: NDArray[np.int64]) -> float | N
     first = float(links[members[0], members[1]])
     if links.strides == (0, 0):
         return first
-    inner = links[np.ix_(members, members)]
-    np.fill_diagonal(inner, first)
-    return first if (inner == first).all() else None
+    for i in members:
+        if ((links[i, members] != first) & (members != i)).any():
+            return None
+    return first

@@ -80,6 +80,13 @@ def solve(
     return _by_slots(found, bound, times, send, receive, slots, wanted)
 
 
+def exact_links(times: NDArray[np.float64], send: Message, receive: Message) -> bool:
+    """Whether the links differ and `solve` proves the best orders."""
+    p = int(np.isfinite(times).sum())
+    linked = isinstance(send, np.ndarray) or isinstance(receive, np.ndarray)
+    return linked and p <= (_BOTH if np.any(send) and np.any(receive) else _FORWARD)
+
+
 def upper_bound(bound: float, times: NDArray[np.float64], send: Message, receive: Message) -> int:
     """At least the most tasks: as if all messages back (or all messages out) had the best slot. Exact for equal links one way."""
     finite = np.flatnonzero(np.isfinite(times))

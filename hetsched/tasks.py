@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check
 from .allocate import distribute
 from .plan import Plan, Step, names_of
-from .task_orders import Found, Message, nothing, solve, total, upper_bound
+from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -244,7 +244,9 @@ def min_time(
     makespan = bound = 0.0
     found = nothing(p)
     if wanted:
-        bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
+        bound = makespan = low  # where each T is decided anyway, a bound that is cheap does
+        if not exact_links(times, out, back):
+            bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
         if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
             too_short = [0.0]
 

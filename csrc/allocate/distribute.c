@@ -1,11 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 #include "load.h"
 
+enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
+
 /* One distribution; the heap is room for p loads. */
-static void distribute(int64_t n, int32_t p, const double *cycle_times, load *heap, int64_t *counts)
+static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, load *heap, int64_t *counts)
 {
     double fastest = fastest_of(p, cycle_times);
     int unit = unit_of(fastest);
@@ -18,17 +21,22 @@ static void distribute(int64_t n, int32_t p, const double *cycle_times, load *he
     }
     total_speed += carry;
 
-    /* The floor phase, a little low: any start below the optimum leads the greedy phase to the same, optimal, counts.
-     * n * speed / total is off by at most 6 roundings, so few more than p chunks remain. */
+    /* The floor phase: any start below the optimum leads the greedy phase to the same, optimal, counts. In the end a chunk more would
+     * make each worker end no earlier than the last does, and that is no earlier than n / total: no worker has fewer chunks than its
+     * share rounded down, or one less if the share is whole. n * speed / total is off by at most 6 roundings, so with a little taken
+     * away from it at most p chunks remain, or a few more. */
     int64_t left = n;
     for (int32_t i = 0; i < p; i++) {
         double share = (double)n * (fastest / cycle_times[i] / total_speed);
-        share = floor(share - share * 0x1p-49 - 1.0);
-        counts[i] = share > 0.0 ? (int64_t)share : 0;
+        counts[i] = (int64_t)floor(share - share * 0x1p-49);
         left -= counts[i];
     }
     start_heap(heap, p, cycle_times, unit, counts);
-    for (; left > 0; left--) deal_one(heap, p, cycle_times, unit, counts);
+    for (; left > 0; left--) {
+        if (left % BRIEF == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        deal_one(heap, p, cycle_times, unit, counts);
+    }
+    return HS_OK;
 }
 
 static double makespan_of(int32_t p, const double *cycle_times, const int64_t *counts)
@@ -39,13 +47,13 @@ static double makespan_of(int32_t p, const double *cycle_times, const int64_t *c
     return makespan;
 }
 
-hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan)
+hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan)
 {
-    return hs_distribute_batch(1, &n, p, cycle_times, counts, makespan);
+    return hs_distribute_batch(1, &n, p, cycle_times, cancel, counts, makespan);
 }
 
-hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, int64_t *counts,
-                              double *makespans)
+hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
+                              int64_t *counts, double *makespans)
 {
     if (rows < 0 || p < 1) return HS_ERROR_VALUE;
     for (int64_t row = 0; row < rows; row++) {
@@ -54,12 +62,13 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     }
     load *heap = malloc((size_t)p * sizeof *heap);
     if (!heap) return HS_ERROR_MEMORY;
-    for (int64_t row = 0; row < rows; row++) {
-        distribute(n[row], p, cycle_times + row * p, heap, counts + row * p);
-        if (makespans) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
+    hs_status status = HS_OK;
+    for (int64_t row = 0; row < rows && !status; row++) {
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, counts + row * p);
+        if (makespans && !status) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }
     free(heap);
-    return HS_OK;
+    return status;
 }
 
 /* The most of n chunks that a worker ends by the time `limit`, all times rounded: near the quotient, but where the start swallows

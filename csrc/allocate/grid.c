@@ -1,6 +1,7 @@
 /* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be sent for them. */
 #include <stdlib.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 #include "load.h"
 
@@ -102,7 +103,7 @@ static hs_status deal(dealing *d, const box *self, box **pending)
     return HS_OK;
 }
 
-hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, int32_t *owner)
+hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel, int32_t *owner)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !plan || length < 1 || length > 2 * (int64_t)p || !owner) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
@@ -124,14 +125,16 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
             self->next = done, done = self;
             continue;
         }
-        if (!status) status = deal(&d, self, &pending);
+        if (!status) status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : deal(&d, self, &pending);
         free(self);
     }
     while (done) {
         box *self = done;
         done = self->next;
-        for (int32_t i = 0; i < self->height && !status; i++)
+        for (int32_t i = 0; i < self->height && !status; i++) {
+            if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
             for (int32_t j = 0; j < self->width; j++) owner[(int64_t)self->lines[i] * n + self->lines[self->height + j]] = plan[self->node];
+        }
         free(self);
     }
     free(parts), free(indices), free(times);
@@ -142,10 +145,10 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
 
 /* A worker that occurs in row (column) i beyond column (row) k < i needs the panel's block of that row in step k, but for the
  * steps in which it owns it: so a scan of each line from its end is enough. */
-static void add_traffic(int32_t n, const int32_t *owner, int by_rows, int32_t *seen, int64_t *change, int64_t *received)
+static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int *cancel, int32_t *seen, int64_t *change, int64_t *received)
 {
     const int64_t along = by_rows ? 1 : n, across = by_rows ? n : 1;
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < n && !hs__cancelled(cancel); i++)
         for (int32_t k = n - 1; k >= 0; k--) {
             const int32_t w = owner[i * across + k * along];
             if (seen[w] != i + 1) { /* its last block of this line: needed in the steps before k and before i */
@@ -160,14 +163,18 @@ static void add_traffic(int32_t n, const int32_t *owner, int by_rows, int32_t *s
         }
 }
 
-hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, double *loads, int64_t *traffic,
-                              int64_t *received)
+hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel, double *loads,
+                              int64_t *traffic, int64_t *received)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !loads) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
-    for (int64_t b = 0; b < (int64_t)n * n; b++)
-        if (owner[b] < 0 || owner[b] >= p || isinf(cycle_times[owner[b]])) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t *row = owner + (int64_t)i * n;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        for (int32_t j = 0; j < n; j++)
+            if (row[j] < 0 || row[j] >= p || isinf(cycle_times[row[j]])) return HS_ERROR_VALUE;
+    }
     int64_t *counts = calloc((size_t)p, sizeof *counts), *change = calloc((size_t)n + 1, sizeof *change);
     int32_t *seen = calloc((size_t)p, sizeof *seen);
     if (!counts || !change || !seen) {
@@ -176,7 +183,7 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     }
     double most = 0.0;
     loads[n - 1] = 0.0;
-    for (int32_t k = n - 1; k > 0; k--) { /* step k - 1 updates row and column k more than step k */
+    for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) { /* step k - 1 updates row and column k more than step k */
         for (int32_t j = k; j < n; j++) {
             const int32_t in_row = owner[(int64_t)k * n + j], in_column = owner[(int64_t)j * n + k];
             most = fmax(most, (double)++counts[in_row] * cycle_times[in_row]);
@@ -187,12 +194,12 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     if (received)
         for (int32_t i = 0; i < p; i++) received[i] = 0;
     if (traffic || received) {
-        add_traffic(n, owner, 1, seen, change, received);
+        add_traffic(n, owner, 1, cancel, seen, change, received);
         for (int32_t i = 0; i < p; i++) seen[i] = 0;
-        add_traffic(n, owner, 0, seen, change, received);
+        add_traffic(n, owner, 0, cancel, seen, change, received);
         for (int32_t i = 0; i < p; i++) seen[i] = 0;
         int64_t sent = 0;
-        for (int32_t k = 0; k < n; k++) {
+        for (int32_t k = 0; k < n && !hs__cancelled(cancel); k++) {
             sent += change[k];
             if (traffic) traffic[k] = sent;
             seen[owner[(int64_t)k * n + k]] = k + 1;
@@ -207,16 +214,16 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
         }
     }
     free(counts), free(change), free(seen);
-    return HS_OK;
+    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, double *bounds)
+hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !bounds || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *found = malloc((size_t)n * sizeof *found);
     hs_status status = counts && found ? HS_OK : HS_ERROR_MEMORY;
-    for (int64_t k = 0; k < n && !status; k++) status = hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, counts, &found[k]);
+    for (int64_t k = 0; k < n && !status; k++) status = hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, cancel, counts, &found[k]);
     for (int64_t k = 0; k < n && !status; k++) bounds[k] = found[k];
     free(counts), free(found);
     return status;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 
 int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
@@ -118,7 +119,7 @@ static void spread(schedule *s, int32_t k, double ready)
 }
 
 hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                         const hs_lu_costs *costs, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
+                         const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
                          hs_lu_message *messages, int64_t *message_count)
 {
     hs__lu_blocks b;
@@ -136,7 +137,7 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
                   .now = numbers, .ready = numbers + p, .starts = numbers + 2 * (size_t)p, .order = order, .tasks = tasks, .messages = messages};
     int fits = numbers && order;
     if (fits && costs && costs->links) fits = hs__lu_ports_init(&s.ports, &b, p, owner, costs->links);
-    for (int32_t k = -1; fits && k < b.panels; k++) {
+    for (int32_t k = -1; fits && k < b.panels && !hs__cancelled(cancel); k++) {
         const int32_t next = k + 1, panel = next < b.panels;
         double factored = 0.0;
         if (panel && (k < 0 || !late)) { /* look-ahead: the next panel before the rest of the update */
@@ -150,6 +151,7 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
     hs__lu_ports_end(&s.ports);
     free(numbers), free(order);
     if (!fits) return HS_ERROR_MEMORY;
+    if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
     *makespan = s.end;
     if (work) *work = s.work;
     if (task_count) *task_count = s.count;

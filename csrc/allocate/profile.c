@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 
 /* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for larger sums. */
@@ -19,6 +20,7 @@ typedef struct {
     uint64_t *own;       /* the counts of one worker within that limit */
     uint64_t *reach;     /* [p + 1] sets: the sums that the first i workers can have */
     uint64_t *spread;    /* [levels] sets: one set plus 0 .. 2^j - 1 */
+    const int *cancel;   /* once it is set no result means anything */
 } search;
 
 /* One for each power of two up to the longest run, all bits of a set. */
@@ -83,7 +85,7 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
     memcpy(s->spread, a, words * sizeof *a);
     int64_t end = (int64_t)words * WORD;
     size_t known = 0;
-    for (int64_t first = 0, stop; (first = next_bit(b, words, first, true)) < end; first = stop) {
+    for (int64_t first = 0, stop; (first = next_bit(b, words, first, true)) < end && !hs__cancelled(s->cancel); first = stop) {
         stop = next_bit(b, words, first, false);
         size_t level = 0;
         while ((stop - first) >> (level + 1)) level++;
@@ -102,7 +104,7 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
 static bool has_room(search *s, double limit)
 {
     s->most = 0;
-    for (int32_t i = 0; i < s->p; i++) {
+    for (int32_t i = 0; i < s->p && !hs__cancelled(s->cancel); i++) {
         const double *times = times_of(s, i);
         int64_t x = s->top[i];
         while (x > 0 && !(times[x] <= limit)) x--;
@@ -136,7 +138,7 @@ static bool reaches(search *s, double limit, bool all)
     memset(s->reach, 0, s->words * sizeof *s->reach);
     s->reach[0] = 1;
     bool done = false;
-    for (int32_t i = 0; i < s->p && (all || !done); i++) {
+    for (int32_t i = 0; i < s->p && (all || !done) && !hs__cancelled(s->cancel); i++) {
         uint64_t *before = s->reach + (size_t)i * s->words;
         counts_within(s, i, limit);
         add_sets(s, before, s->own, before + s->words);
@@ -158,7 +160,7 @@ static int32_t sample_between(const search *s, double low, double high, double *
 {
     int32_t size = 0;
     uint64_t seen = 0, stride = 1; /* a power of two: it keeps every stride-th */
-    for (int32_t i = 0; i < s->p; i++) {
+    for (int32_t i = 0; i < s->p && !hs__cancelled(s->cancel); i++) {
         const double *times = times_of(s, i);
         for (int64_t x = 1; x <= s->top[i]; x++) {
             if (!(times[x] > low && times[x] < high) || seen++ & (stride - 1)) continue;
@@ -179,7 +181,7 @@ static int32_t sample_between(const search *s, double low, double high, double *
 static double least_time(search *s, double *sample, double low, bool (*test)(search *, double), bool gallop)
 {
     double high = INFINITY;
-    for (bool complete = false; !complete;) {
+    for (bool complete = false; !complete && !hs__cancelled(s->cancel);) {
         int32_t size = sample_between(s, low, high, sample, &complete);
         int32_t first = 0, end = size; /* the first to pass is in [first, end] */
         for (int32_t step = gallop; first < end;) {
@@ -222,14 +224,14 @@ static void choose_counts(const search *s, double makespan, int64_t *counts)
     }
 }
 
-hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64_t *counts, double *makespan)
+hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan)
 {
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
+    for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (int64_t x = 1; x <= n; x++)
             if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;
 
-    search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1};
+    search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1, .cancel = cancel};
     size_t sets = (size_t)p + 2 + levels_of(s.words);
     if (s.words > SIZE_MAX / sizeof *s.own / sets) return HS_ERROR_MEMORY;
     uint64_t *bits = malloc(sets * s.words * sizeof *bits);
@@ -241,10 +243,12 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64
         s.top = limits, s.last = limits + p;
         for (int32_t i = 0; i < p; i++) s.top[i] = n;
         double least = n ? least_makespan(&s, sample) : 0.0;
-        if (isinf(least)) {
+        if (isfinite(least)) reaches(&s, least, true);
+        if (hs__cancelled(cancel)) {
+            status = HS_ERROR_CANCELLED;
+        } else if (isinf(least)) {
             status = HS_ERROR_INFEASIBLE;
         } else {
-            reaches(&s, least, true);
             choose_counts(&s, least, counts);
             if (makespan) *makespan = least;
         }

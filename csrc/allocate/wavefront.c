@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
+
 /* ---- the order of the tiles ----------------------------------------------------------------------------------- */
 
 int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chunk)
@@ -59,6 +61,8 @@ int hs__walk_next(hs__walk *walk, hs__stretch *next)
     return walk->order == HS_ROW_WISE ? next_skewed_row(walk, next) : next_column(walk, next);
 }
 
+enum { BRIEF = 1 << 14 }; /* stretches between two looks at cancel */
+
 /* ---- simulation ----------------------------------------------------------------------------------------------- */
 
 static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach)
@@ -75,9 +79,16 @@ static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cy
 /* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken from the chunk before and
  * left for the next. A row is read before it is written: in step s of the row-wise order the row s + reach or the last is
  * read, and a row not below s is written. */
-static double simulate_chunk(hs__walk walk, double cycle_time, double now, int64_t first, int64_t cols, double *arrival, double *start, double *end)
+static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first, int64_t cols, const int *cancel, double *free_at, double *arrival,
+                                double *start, double *end)
 {
+    double now = *free_at;
+    int64_t work = BRIEF; /* a look at each chunk: there can be many short ones */
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
+        if ((work += start ? 64 * x.count : 1) >= BRIEF) { /* each tile can be the first in two pages of memory */
+            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+            work = 0;
+        }
         if (first && x.needs >= 0) now = fmax(now, arrival[x.needs]);
         if (start)
             for (int64_t k = 0; k < x.count; k++) {
@@ -88,26 +99,31 @@ static double simulate_chunk(hs__walk walk, double cycle_time, double now, int64
         now += (double)x.count * cycle_time;
         if (x.gives >= 0) arrival[x.gives] = now;
     }
-    return now;
+    *free_at = now;
+    return HS_OK;
 }
 
-/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass from the left does. */
-static double simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const hs__chunk *chunk, int32_t chunks, int64_t reach,
-                       int32_t order, double *ready, double *arrival, double *start, double *end)
+/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass from the left does. It ends with some
+ * makespan above `enough` as soon as it is known to be above it. */
+static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const hs__chunk *chunk, int32_t chunks, int64_t reach,
+                          int32_t order, double enough, const int *cancel, double *ready, double *arrival, double *makespan, double *start,
+                          double *end)
 {
-    double makespan = 0.0;
+    double last = 0.0;
     memset(ready, 0, (size_t)p * sizeof *ready);
-    for (int32_t c = 0; c < chunks; c++) {
+    for (int32_t c = 0; c < chunks && last <= enough; c++) {
         const hs__walk walk = {.rows = rows, .width = chunk[c].width, .reach = reach, .order = order};
         double *mine = &ready[chunk[c].worker];
-        *mine = simulate_chunk(walk, cycle_times[chunk[c].worker], *mine, chunk[c].first, cols, arrival, start, end);
-        makespan = fmax(makespan, *mine);
+        const hs_status status = simulate_chunk(walk, cycle_times[chunk[c].worker], chunk[c].first, cols, cancel, mine, arrival, start, end);
+        if (status) return status;
+        last = fmax(last, *mine);
     }
-    return makespan;
+    *makespan = last;
+    return HS_OK;
 }
 
 hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach, int32_t order,
-                                double *makespan, double *start, double *end)
+                                const int *cancel, double *makespan, double *start, double *end)
 {
     if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || !start != !end)
         return HS_ERROR_VALUE;
@@ -119,7 +135,8 @@ hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const dou
     hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         hs__wavefront_chunks(cols, owner, chunk);
-        *makespan = simulate(rows, cols, p, cycle_times, chunk, chunks, smaller(reach, rows - 1), order, ready, arrival, start, end);
+        status = simulate(rows, cols, p, cycle_times, chunk, chunks, smaller(reach, rows - 1), order, INFINITY, cancel, ready, arrival, makespan, start,
+                          end);
     }
     free(chunk), free(ready), free(arrival);
     return status;
@@ -138,7 +155,7 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
     if (!valid_problem(rows, cols, p, cycle_times, reach)) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *sorted = malloc((size_t)p * sizeof *sorted), columns = 0.0;
-    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, counts, &columns) : HS_ERROR_MEMORY;
+    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, NULL, counts, &columns) : HS_ERROR_MEMORY;
     if (!status) {
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
         qsort(sorted, (size_t)p, sizeof *sorted, by_value);
@@ -196,7 +213,7 @@ static int by_time(const void *x, const void *y)
 /* The shares of a panel of `period` columns, the earliest first; workers without columns are left out. */
 static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
 {
-    hs_status status = hs_distribute(period, x->p, x->cycle_times, x->counts, NULL);
+    hs_status status = hs_distribute(period, x->p, x->cycle_times, NULL, x->counts, NULL);
     if (status) return status;
     *shares = 0;
     for (int32_t i = 0; i < x->p; i++)
@@ -226,17 +243,12 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
 }
 
 /* Tiles of a chunk that lie between its first tile and what the chunk to the right needs for its first; as many lie between
- * the last tile of the chunk to the left and its own. */
+ * the last tile of the chunk to the left and its own: reach + 1 + k reach of column k, but no more than there are rows. */
 static double passage(const planner *x, int32_t width)
 {
-    double tiles = 0.0;
     if (x->reach == 0) return width;
-    for (int32_t k = 0; k < width; k++) {
-        const int64_t need = x->reach + 1 + k * x->reach;
-        if (need >= x->rows) return tiles + (double)(width - k) * (double)x->rows;
-        tiles += (double)need;
-    }
-    return tiles;
+    const double reach = (double)x->reach, skewed = (double)smaller(width, (x->rows - 2) / x->reach);
+    return skewed * (reach + 1.0) + reach * (skewed * (skewed - 1.0) / 2.0) + (width - skewed) * (double)x->rows;
 }
 
 /* No order that does chunk after chunk is faster: a worker has its columns to do, after the first rows have passed the chunks
@@ -274,7 +286,7 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, const int *
     int32_t chunks;
     hs_status status = HS_OK;
     for (int64_t i = 0; i < count && !status; i++) {
-        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
         list[i].bound = bound_of_chunks(x, chunks);
     }
@@ -282,9 +294,12 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, const int *
     *makespan = INFINITY;
     *best = list[0];
     for (int64_t i = 0; i < count && list[i].bound * (1.0 - 1e-9) <= *makespan; i++) {
-        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
-        const double time = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach, x->order, x->load, x->arrival, NULL, NULL);
+        double time;
+        status = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach, x->order, *makespan, cancel, x->load, x->arrival, &time, NULL,
+                          NULL);
+        if (status) return status;
         const int longer = list[i].period > best->period || (list[i].period == best->period && list[i].redistributed < best->redistributed);
         if (time < *makespan || (time == *makespan && longer)) *makespan = time, *best = list[i];
     }

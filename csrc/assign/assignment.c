@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
-
-static bool cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
 
 enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 

@@ -81,7 +81,7 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
     int32_t left = 0, *rows = x->free_rows;
     for (int32_t k = 0; k < unassigned;) {
         int32_t i = rows[k++];
-        if (--*effort < 0 || cancelled(x->cancel)) {
+        if (--*effort < 0 || hs__cancelled(x->cancel)) {
             rows[left++] = i;
             continue;
         }
@@ -157,7 +157,7 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
     cost_t base = 0, lowest;
     for (;;) {
         lowest = NAME(relax)(x, i, base);
-        if (lowest == LARGEST || cancelled(x->cancel)) break;
+        if (lowest == LARGEST || hs__cancelled(x->cancel)) break;
         int32_t j = -1;
         for (int32_t start = 0; start < x->cols && end < 0; start += BLOCK) {
             if (x->least[start / BLOCK] != lowest) continue;
@@ -214,13 +214,13 @@ static inline TARGET bool NAME(rounded_up)(const PROBLEM *x, int32_t i)
     return any != 0;
 }
 
-/* Whether all costs are in range; the least of each column goes to v. */
+/* Whether all costs are in range, as far as it comes; the least of each column goes to v. */
 static inline TARGET bool NAME(column_least)(const PROBLEM *x)
 {
     const cost_t limit = LIMIT;
     NAME(indices) good = ~(NAME(indices)){0};
     int32_t whole = x->cols / LANES * LANES;
-    for (int32_t i = 0; i < x->rows; i++) {
+    for (int32_t i = 0; i < x->rows && !hs__cancelled(x->cancel); i++) {
         const cost_t *restrict c = x->costs + i * x->stride;
         cost_t *restrict v = x->v;
         for (int32_t j = 0; j < whole; j += LANES) {
@@ -243,6 +243,7 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
     int32_t rows = x->rows, cols = x->cols;
     for (int32_t j = 0; j < cols; j++) x->v[j] = LARGEST, x->row_of[j] = -1;
     if (!NAME(column_least)(x)) return HS_ERROR_VALUE;
+    if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
     for (int32_t j = 0; j < cols; j++) {
         if (rows < cols) x->v[j] = 0;
         else if (x->v[j] == LARGEST) return HS_ERROR_INFEASIBLE;
@@ -252,10 +253,10 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
     int64_t effort = EFFORT * (int64_t)rows; /* price wars can be long where costs are nearly structured */
     for (int pass = 0; pass < PASSES && left > 0; pass++) left = NAME(reduce_rows)(x, left, &effort);
     for (int32_t k = 0; k < left; k++)
-        if (!NAME(augment)(x, x->free_rows[k])) return cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
-    if (cancelled(x->cancel)) return HS_ERROR_CANCELLED;
+        if (!NAME(augment)(x, x->free_rows[k])) return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
     for (int32_t i = 0; i < rows; i++) {
         cost_t second;
+        if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
         NAME(two_least)(x, i, &x->u[i], &second);
         if (ROUNDS && NAME(rounded_up)(x, i)) x->u[i] = BELOW(x->u[i]);
     }

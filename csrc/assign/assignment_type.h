@@ -53,13 +53,14 @@ static hs_status TYPED(solve)(const PROBLEM *x)
     return TYPED(solve_plain)(x);
 }
 
-/* The costs as the solver wants them: the matrix itself, or a transposed or negated copy. */
+/* The costs as the solver wants them: the matrix itself, or a transposed or negated copy, of which a part is missing if it is
+ * cancelled. */
 static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool negate, bool transpose,
-                                    cost_t *copy)
+                                    const int *cancel, cost_t *copy)
 {
     if (!copy) return costs;
     enum { TILE = 32 };
-    for (int32_t i0 = 0; i0 < rows; i0 += TILE)
+    for (int32_t i0 = 0; i0 < rows && !hs__cancelled(cancel); i0 += TILE)
         for (int32_t j0 = 0; j0 < cols; j0 += transpose ? TILE : cols) {
             int32_t i1 = rows - i0 < TILE ? rows : i0 + TILE, j1 = transpose && cols - j0 >= TILE ? j0 + TILE : cols;
             for (int32_t i = i0; i < i1; i++)
@@ -86,7 +87,7 @@ static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, 
     if (ints && reals && from && (copy || !copied)) {
         PROBLEM x = {
             .rows = n, .cols = m, .stride = copied ? m : stride,
-            .costs = TYPED(oriented)(rows, cols, costs, stride, maximise, transpose, copy),
+            .costs = TYPED(oriented)(rows, cols, costs, stride, maximise, transpose, cancel, copy),
             .row_of = ints, .done = ints + size, .kept_from = ints + 2 * size, .col_of = ints + 3 * size, .free_rows = ints + 3 * size + n,
             .v = reals, .dist = reals + size, .kept = reals + 2 * size, .u = reals + 4 * size, .least = reals + 4 * size + n, .from = from, .cancel = cancel,
         };

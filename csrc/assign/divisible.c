@@ -9,7 +9,7 @@
 #include "../core/random.h"
 #include "hetsched.h"
 
-enum { MOST_PROVEN = 5 };
+enum { MOST_PROVEN = 6 };
 
 static const double NEGLIGIBLE = 1e-14; /* of a load of 1, of a share, of a pivot: all are of the order of 1 */
 
@@ -48,7 +48,7 @@ static hs_status load(int32_t p, const double *cycle_times, const double *sends,
 
 static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
 
-/* A load that counts as the same: the roundings and what is negligible of p workers, less than 1e-12 of it for five. */
+/* A load that counts as the same: the roundings and what is negligible of p workers, less than 1e-12 of it for six. */
 static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
 
 static bool is_order(int32_t p, const int32_t *order, char *seen)

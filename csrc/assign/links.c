@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "../core/random.h"
 #include "hetsched.h"
 
@@ -139,7 +140,7 @@ static void first_ends(const bus *x, const wide *message, const wide *sorted, in
 }
 
 hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                            int32_t depth, int64_t *weights)
+                            int32_t depth, const int *cancel, int64_t *weights)
 {
     bus x;
     if (depth < 1 || depth > p) return HS_ERROR_VALUE;
@@ -154,7 +155,8 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
     qsort(sorted[1], (size_t)p, sizeof *work, ascending);
     int32_t served = 0;
     for (wide sum = 0; served < p && (sum += sorted[0][served] + sorted[1][served]) <= x.bound; served++) {}
-    for (int32_t i = 0; i < p; i++) {
+    for (int32_t i = 0; i < p && !status; i++) {
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         first_ends(&x, x.send, sorted[0], i, least[0]);
         first_ends(&x, x.back, sorted[1], i, least[1]);
         for (int32_t j = 0; j < p; j++)
@@ -163,12 +165,10 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
                     j < served && k < served ? tasks_in(&x, i, least[0][j] + least[1][k]) : 0;
     }
     free(x.cycle), free(work);
-    return HS_OK;
+    return status;
 }
 
 /* ---- search ---- */
-
-static bool cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
 
 /* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the opposite one; the others follow. */
 typedef struct {
@@ -188,7 +188,7 @@ static bool assess(searcher *s, solution *y)
 {
     const bus *x = s->x;
     s->work -= y->q;
-    if (cancelled(s->cancel)) s->work = 0;
+    if (hs__cancelled(s->cancel)) s->work = 0;
     y->tasks = -1, y->real = -INFINITY;
     wide all = answers(x, y->q, y->back, s->ends), sent = 0;
     if (all > x->bound) return false;
@@ -338,7 +338,7 @@ static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide 
     e->most[0] = 0, e->sent[0] = 0;
     int32_t found = 0;
     for (int32_t set = 1; set < 1 << q; set++) {
-        if (set % 4096 == 0 && cancelled(e->cancel)) return e->stopped = true, 0;
+        if (set % 4096 == 0 && hs__cancelled(e->cancel)) return e->stopped = true, 0;
         int32_t low = 0;
         while (!(set >> low & 1)) low++;
         wide sent = e->sent[set & (set - 1)] + x->send[chosen[low]];
@@ -389,7 +389,7 @@ static void extend(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
     int64_t chosen = 0, others = 0;
-    if (e->stopped || cancelled(e->cancel)) {
+    if (e->stopped || hs__cancelled(e->cancel)) {
         e->stopped = true;
         return;
     }
@@ -463,7 +463,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
             descend(&s, &now);
             if (better(&now, &best)) copy(&best, &now, p);
         }
-        status = cancelled(cancel) ? HS_ERROR_CANCELLED : prove(&x, &best, cancel, optimal);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
             for (int32_t d = 0; d < best.q; d++) send_order[d] = best.send[d], receive_order[d] = best.back[best.q - 1 - d];

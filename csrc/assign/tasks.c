@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 
 /* All times with the bound as the unit (a power of two near it), so that products neither overflow nor lose bits. */
@@ -52,13 +53,14 @@ static bool fits(const scale *x, double j, double k, double c, double t)
 }
 
 hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
-                         const int32_t *receive_slots, int64_t *counts)
+                         const int32_t *receive_slots, const int *cancel, int64_t *counts)
 {
     scale x;
     if (slots < 1 || !valid(bound, p, cycle_times, send, receive, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && receive_slots; i++)
         if (receive_slots[i] < 0) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double t = scaled(cycle_times[i], x.exponent), k = receive_slots ? receive_slots[i] : 0;
         for (int32_t j = 0; j < slots; j++) {
             double quotient = (x.bound - (j + 1) * x.send - k * x.receive) / t, c = floor(quotient);

@@ -44,7 +44,7 @@ static void distribute(bytes *in)
     const double *t = values(in, p > 0 ? p : 0, taste_of(in));
     int64_t *counts = out(in, (size_t)(p > 0 ? p : 0) * sizeof *counts);
     double *makespan = out(in, sizeof *makespan);
-    const hs_status status = hs_distribute(n, p, t, counts, makespan);
+    const hs_status status = hs_distribute(n, p, t, NULL, counts, makespan);
     planner_status(in, status, 0);
     HOLDS((status == HS_OK) == (n >= 0 && n <= INT64_C(1) << 53 && p >= 1 && valid_times(p, t)));
     if (!status) best_counts(n, p, t, NULL, counts, *makespan);
@@ -71,7 +71,7 @@ static void distribute_batch(bytes *in)
     for (int32_t row = 0; row < rows; row++) n[row] = chunks(in);
     const double *t = values(in, cells, kind);
     double *makespans = out(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
-    const hs_status status = hs_distribute_batch(rows, n, p, t, counts, makespans);
+    const hs_status status = hs_distribute_batch(rows, n, p, t, NULL, counts, makespans);
     planner_status(in, status, 0);
     for (int32_t row = 0; row < rows && !status; row++) best_counts(n[row], p, t + (int64_t)row * p, NULL, counts + (int64_t)row * p, makespans[row]);
 }
@@ -88,7 +88,7 @@ static void distribute_profile(bytes *in)
         if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
     int64_t *counts = out(in, (size_t)p * sizeof *counts);
     double *makespan = out(in, sizeof *makespan);
-    const hs_status status = hs_distribute_profile(n, p, times, counts, makespan);
+    const hs_status status = hs_distribute_profile(n, p, times, NULL, counts, makespan);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || p < 1) return;
     double best[N], with[N]; /* of the workers so far, by the chunks they have */
@@ -153,7 +153,7 @@ static void lu(bytes *in)
     next_call(in);
     double *makespan = out(in, sizeof *makespan), *work = out(in, sizeof *work);
     int64_t *tasks = out(in, sizeof *tasks), *messages = out(in, sizeof *messages);
-    status = hs_lu_simulate(m, n, block, p, t, owner, given, makespan, work, NULL, tasks, NULL, messages);
+    status = hs_lu_simulate(m, n, block, p, t, owner, given, NULL, makespan, work, NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
@@ -162,7 +162,7 @@ static void lu(bytes *in)
     hs_lu_task *task = out(in, (size_t)*tasks * sizeof *task);
     hs_lu_message *message = out(in, (size_t)*messages * sizeof *message);
     double again = -1.0, sum = 0.0, last = 0.0, ready[64];
-    HOLDS(hs_lu_simulate(m, n, block, p, t, owner, given, &again, NULL, task, tasks, message, messages) == HS_OK);
+    HOLDS(hs_lu_simulate(m, n, block, p, t, owner, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
     HOLDS(again == *makespan);
     char seen[64][64] = {{0}};
     for (int64_t k = 0; k < *tasks; k++) {
@@ -191,7 +191,7 @@ static void grid(bytes *in)
     const int32_t size = n > 0 ? n * n : 0;
     const double *t = values(in, p, taste_of(in));
     double *bounds = out(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
-    const hs_status bounded = hs_lu_grid_bound(n, p, t, bounds);
+    const hs_status bounded = hs_lu_grid_bound(n, p, t, NULL, bounds);
     planner_status(in, bounded, 0);
     const int32_t *owner = indices(in, size, p);
     next_call(in);
@@ -201,7 +201,7 @@ static void grid(bytes *in)
         const int free = pick(in, 4) == 0;
         const int32_t *order = permutation(in, p);
         for (int32_t k = 0; k < length; k++) plan[k] = free ? pick(in, p + 5) - 5 : k % 2 || k == 0 ? order[(k + 1) / 2 % p] : -1 - pick(in, 2);
-        const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, dealt);
+        const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, NULL, dealt);
         planner_status(in, status, 0);
         if (status) return;
         for (int32_t b = 0; b < size; b++) {
@@ -214,7 +214,7 @@ static void grid(bytes *in)
     }
     double *loads = out(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
     int64_t *traffic = out(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic), *received = out(in, (size_t)p * sizeof *received);
-    const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, loads, traffic, received);
+    const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, NULL, loads, traffic, received);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(bounded == HS_OK);
@@ -252,7 +252,7 @@ static void wavefront(bytes *in)
     next_call(in);
     double *makespan = out(in, sizeof *makespan), *start = out(in, tiles * sizeof *start), *end = out(in, tiles * sizeof *end);
     const int32_t *owner = indices(in, (int64_t)width, p);
-    hs_status status = hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, makespan, start, end);
+    hs_status status = hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, makespan, start, end);
     planner_status(in, status, 0);
     if (!status) {
         HOLDS(bounded == HS_OK);
@@ -268,7 +268,7 @@ static void wavefront(bytes *in)
         HOLDS(near(last, *makespan, 1e-12));
         HOLDS(*bound * (1 - 1e-9) <= *makespan);
         double alone = -1.0;
-        HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, &alone, NULL, NULL) == HS_OK && near(alone, *makespan, 1e-12));
+        HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, &alone, NULL, NULL) == HS_OK && near(alone, *makespan, 1e-12));
     }
     next_call(in);
     int32_t *dealt = out(in, width * sizeof *dealt), *chosen = out(in, sizeof *chosen), *anew = out(in, sizeof *anew);
@@ -278,7 +278,7 @@ static void wavefront(bytes *in)
     planner_status(in, status, 0);
     if (status) return;
     HOLDS((*anew == 0 || *anew == 1) && (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
-    HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, &again, NULL, NULL) == HS_OK);
+    HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) == HS_OK);
     HOLDS(near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
 }
 

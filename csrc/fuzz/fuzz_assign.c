@@ -122,7 +122,7 @@ static void tasks(bytes *in)
     if (pick(in, 2)) receive_slots = indices(in, p, 8);
     const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
     int64_t *counts = out(in, size * sizeof *counts);
-    hs_status status = hs_task_counts(bound, p, t, send, receive, slots, receive_slots, counts);
+    hs_status status = hs_task_counts(bound, p, t, send, receive, slots, receive_slots, NULL, counts);
     planner_status(in, status, 0);
     for (size_t e = 0; e < size && !status; e++) {
         HOLDS(counts[e] >= -(INT64_C(1) << 53) && counts[e] <= INT64_C(1) << 53);
@@ -168,7 +168,7 @@ static void links(bytes *in)
     const int32_t depth = 1 + small(in, p);
     next_call(in);
     int64_t *weights = out(in, (size_t)(p * p * depth) * sizeof *weights), *counts = out(in, (size_t)p * sizeof *counts);
-    const hs_status positions = hs_task_positions(bound, p, t, sends, receives, depth, weights);
+    const hs_status positions = hs_task_positions(bound, p, t, sends, receives, depth, NULL, weights);
     HOLDS(positions == HS_OK || positions == HS_ERROR_VALUE);
     for (int32_t e = 0; e < p * p * depth && !positions; e++) HOLDS(weights[e] >= 0 && weights[e] <= INT64_C(1) << 53);
     if (status) {

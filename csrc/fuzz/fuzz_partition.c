@@ -256,7 +256,7 @@ static void cuboids(bytes *in)
     int32_t *tree = out(in, nodes * sizeof *tree), *length = out(in, sizeof *length), *best = out(in, nodes * sizeof *best), *size = out(in, sizeof *size);
     double *cost = out(in, sizeof *cost), *least = out(in, sizeof *least);
     const int32_t tries = small(in, 5) - 1;
-    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in), tree, length, cost);
+    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in), NULL, tree, length, cost);
     planner_status(in, status, 0);
     if (!status) HOLDS(*length == 2 * count - 1), tree_boxes(in, p, volumes, tree, *length, is_tame(kind));
     const hs_status proof = hs_partition_cuboids_exact(p, volumes, faces, axes, best, size, least);

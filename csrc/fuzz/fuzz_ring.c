@@ -19,7 +19,7 @@ static void check_ring(bytes *in, const hs_ring *problem, int32_t size, const in
     HOLDS(size >= 1 && size <= problem->p && all_different(size, ring, problem->p));
     next_call(in);
     double *shares = out(in, (size_t)problem->p * sizeof *shares), again = -1.0, sum = 0.0;
-    HOLDS(hs_ring_shares(problem, size, ring, shares, &again) == HS_OK);
+    HOLDS(hs_ring_shares(problem, size, ring, NULL, shares, &again) == HS_OK);
     HOLDS(near(again, makespan, 1e-9));
     for (int32_t i = 0; i < problem->p; i++) HOLDS(shares[i] >= 0.0 && shares[i] <= 1.0 + 1e-9), sum += shares[i];
     HOLDS(fabs(sum - 1.0) <= 1e-9);
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
         HOLDS(exact <= searched * (1 + 1e-9) && exact <= greedy * (1 + 1e-9));
         const int32_t *other = permutation(in, p), members_of_other = 1 + pick(in, p);
         double shares[MOST_P], time = INFINITY;
-        if (hs_ring_shares(&problem, members_of_other, other, shares, &time) == HS_OK) HOLDS(exact <= time * (1 + 1e-9));
+        if (hs_ring_shares(&problem, members_of_other, other, NULL, shares, &time) == HS_OK) HOLDS(exact <= time * (1 + 1e-9));
     } else if (proof == HS_ERROR_INFEASIBLE) HOLDS(status && search);
 
     double bound = -1.0;
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     next_call(in);
     double *shares = out(in, (size_t)p * sizeof *shares), *time = out(in, sizeof *time);
     const int32_t any = small(in, p);
-    planner_status(in, hs_ring_shares(&problem, any, indices(in, any, p), shares, time), HS_ERROR_INFEASIBLE);
+    planner_status(in, hs_ring_shares(&problem, any, indices(in, any, p), NULL, shares, time), HS_ERROR_INFEASIBLE);
     bytes_end(in);
     return 0;
 }

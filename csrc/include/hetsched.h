@@ -45,10 +45,11 @@ const char *hs_version(void);
  * so the result is optimal, not nearly so. An infinite cycle-time gets nothing.
  *   n            chunks, 0 <= n <= 2^53
  *   cycle_times  [p] time per chunk, > 0, not NaN, at least one finite
+ *   cancel       NULL, or what another thread sets to non-zero to make it end with HS_ERROR_CANCELLED; so in all functions
  *   counts       [p] out
  *   makespan     out, may be NULL
  * Time O(p log p), independent of n; memory O(p). */
-hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, int64_t *counts, double *makespan);
+hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan);
 
 /* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
  * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
@@ -61,8 +62,8 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
  *   cycle_times  [rows * p] row by row; at least one finite in each
  *   counts       [rows * p] out
  *   makespans    [rows] out, may be NULL */
-hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, int64_t *counts,
-                              double *makespans);
+hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
+                              int64_t *counts, double *makespans);
 
 /* Optimal counts where time is not proportional to the number of chunks: minimises max_i times[i][counts[i]] with
  * sum(counts) == n, exactly, for times of any shape (they need not increase).
@@ -75,7 +76,7 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
  * Bisection over the times; the sums that the workers can reach are bitsets. Time O(p n log(p n)) plus, for each of the
  * O(log(p n)) makespans tried and each worker, n / 64 times the number of runs of possible counts; memory O(p n) bits.
  * HS_ERROR_INFEASIBLE if no possible counts sum to n. */
-hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, int64_t *counts, double *makespan);
+hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
 
 /* Deals n chunks one by one, each to the worker that would end it first: the counts of every prefix are those of
  * hs_distribute. 2001 paper, section 2.4.1 (the dynamic programming algorithm). Reversed, the list of owners is the best
@@ -130,7 +131,7 @@ typedef struct hs_lu_message {
  *   message_count  out, may be NULL
  * Time O(blocks^2 + p panels), memory O(blocks + p). */
 hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                         const hs_lu_costs *costs, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
+                         const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
                          hs_lu_message *messages, int64_t *message_count);
 
 /* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
@@ -146,7 +147,8 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
  *   plan   [length] the floorplan; workers that are not in it get nothing
  *   owner  out
  * HS_ERROR_VALUE if plan is no such floorplan. Time O(n^2 depth + (n log p) cuts), memory O(n^2 + p). */
-hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, int32_t *owner);
+hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel,
+                          int32_t *owner);
 
 /* Loads and traffic of any owner map.
  *   loads     [n] out: of step k the largest number of updated blocks times cycle-time
@@ -154,13 +156,13 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
  *             row, (k, j), that it does not own and needs for an update; and the diagonal block, if it owns another one of either
  *   received  [p] out, may be NULL: of each worker in all steps
  * Time O(n^2 + n p), memory O(n + p). */
-hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, double *loads, int64_t *traffic,
-                              int64_t *received);
+hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel, double *loads,
+                              int64_t *traffic, int64_t *received);
 
 /* The least loads of the single steps, each of them as if its (n - 1 - k)^2 blocks could be dealt anew: hs_distribute.
  *   bounds  [n] out
  * Time O(n p log p). */
-hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, double *bounds);
+hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds);
 
 /* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
  * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
@@ -177,7 +179,7 @@ typedef enum hs_wavefront_order { HS_ROW_WISE = 0, HS_COLUMN_WISE = 1 } hs_wavef
  *   start, end  [rows * cols] out, row by row; or both NULL
  * Time O(rows * chunks + cols), with start and end O(rows * cols); memory O(rows + cols + p). */
 hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
-                                int32_t order, double *makespan, double *start, double *end);
+                                int32_t order, const int *cancel, double *makespan, double *start, double *end);
 
 /* A lower bound on the makespan of every way to deal whole columns, in any order of the tiles: the columns divided by
  * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
@@ -191,7 +193,8 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
  *   owner          [cols] out
  *   chosen         out: the period
  *   redistributed  out: 1 if the columns left over are distributed anew
- * For a search, periods are simulated by ascending lower bound until no later one can be better: at worst
+ * For a search, periods are simulated by ascending lower bound until no later one can be better, each up to the best makespan
+ * known: at worst
  * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
 hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
                               int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
@@ -224,7 +227,7 @@ hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrd
  *                  -2^53
  * Time O(p slots). */
 hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
-                         const int32_t *receive_slots, int64_t *counts);
+                         const int32_t *receive_slots, const int *cancel, int64_t *counts);
 
 /* The last send slot of 1 .. slots in which each slave can do counts[i] >= 0 tasks, 0 if none; send > 0. Time O(p).
  *   deadlines  [p] out */
@@ -265,7 +268,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
  *   weights  [p * p * depth] out, slave by slave, then by j
  * Time O(p^2 depth), memory O(p). */
 hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                            int32_t depth, int64_t *weights);
+                            int32_t depth, const int *cancel, int64_t *weights);
 
 /* Gives each of p rows a column and a tube of its own at the largest total weight: the axial assignment problem in three indices,
  * NP-hard in general. Dynamic programming over pairs of sets: time O(4^p p^1.5), memory O(4^p).
@@ -284,8 +287,8 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
  *   cancel           as for partitions */
 
 /* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
- * for p <= 5, which are (p!)^2 programs, and for more workers a search by moves from those given, with random restarts.
- *   work                       programs that may be solved in the search; p <= 5 takes as many as it needs
+ * for p <= 6, which are (p!)^2 programs, of which prices spare most, and for more workers a search by moves from those given, with random restarts.
+ *   work                       programs that may be solved in the search; p <= 6 takes as many as it needs
  *   enough                     a lower bound at which the search ends; 0 for none
  *   send_order, receive_order  [p] in and out, in the order of time; workers may have nothing to do
  *   shares                     [p] out, of a load of 1
@@ -465,7 +468,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
  * Time O(q^2 p D) for each order, q = min(p, 64), with D = 21 ratios for equal faces, up to 91 for unequal ones; memory
  * O(q^2 D + p). */
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
-                               int32_t tries, uint64_t seed, int32_t *tree, int32_t *length, double *cost);
+                               int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost);
 
 /* The cheapest guillotine tiling, by branch and bound over all trees: nothing is pruned that could be better. For at most
  * HS_CUBOIDS_EXACT positive volumes, else HS_ERROR_VALUE. Up to four boxes tile a cube by guillotine cuts only: there it is
@@ -509,7 +512,8 @@ typedef struct hs_ring {
  *   ring    [size] different workers, in order
  *   shares  [p] out: they sum to 1, 0 outside the ring
  * HS_ERROR_INFEASIBLE for a ring that is not allowed. Time O(p^2). */
-hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, double *shares, double *makespan);
+hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares,
+                         double *makespan);
 
 /* The greedy heuristic, section 6.2: from one worker, always the one and the place that lengthen the ring least, up to all
  * workers; the best of these p rings.

@@ -428,7 +428,7 @@ static hs_status apart(int64_t n, int32_t q, const hs__layer_worker *workers, in
     double *hold = malloc((size_t)q * sizeof *hold);
     if (!hold) return HS_ERROR_MEMORY;
     for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
-    const hs_status status = hs_distribute(n, q, hold, counts, NULL);
+    const hs_status status = hs_distribute(n, q, hold, NULL, counts, NULL);
     free(hold);
     return status;
 }

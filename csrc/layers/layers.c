@@ -161,7 +161,7 @@ hs_status hs_layers_bound(const hs_layers *problem, double *bound)
     else {
         const int32_t q = hs__layers_open(problem, NULL, workers);
         for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
-        status = hs_distribute(problem->layers, q, hold, counts, &apart);
+        status = hs_distribute(problem->layers, q, hold, NULL, counts, &apart);
     }
     free(workers), free(hold), free(counts);
     if (!status) *bound = fmax(apart, relaxed * (1.0 - (double)(p + 8) * 0x1p-52)); /* for the rounding of the sum */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "../core/random.h"
 #include "cuboids.h"
 
@@ -121,6 +122,7 @@ typedef struct {
     double sum[LARGEST * (LARGEST + 1) / 2];
     double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
     double (*triple)[3];                   /* [runs * directions] */
+    const int *cancel;                     /* once it is set the table means nothing */
 } table;
 
 static int32_t run_index(int32_t first, int32_t end)
@@ -254,7 +256,7 @@ static double best_cut(const table *s, int32_t first, int32_t end, const double 
     return best;
 }
 
-/* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than two parts. */
+/* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than two parts or if it is cancelled. */
 static double fill(table *s, int32_t size, const double side[3])
 {
     for (int32_t end = 1; end <= size; end++) {
@@ -266,7 +268,10 @@ static double fill(table *s, int32_t size, const double side[3])
         }
         double (*leaf)[3] = s->triple + (size_t)run_index(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
-        for (int32_t first = end - 1; first-- > (end == size);) fill_run(s, first, end); /* but for the whole */
+        for (int32_t first = end - 1; first-- > (end == size);) { /* but for the whole */
+            if (hs__cancelled(s->cancel)) return INFINITY;
+            fill_run(s, first, end);
+        }
     }
     int32_t at;
     int slot;
@@ -278,6 +283,7 @@ static double fill(table *s, int32_t size, const double side[3])
 static void build(const table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker, int32_t *tree)
 {
     int32_t size = end - first;
+    if (hs__cancelled(s->cancel)) return;
     if (size <= EXACT) {
         int32_t parts[2 * EXACT];
         hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, parts);
@@ -333,7 +339,7 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
         equal &= volume[i] == volume[0];
         free_cost += 3.0 * pow(volume[i] * side[0] * side[1] * side[2], 2.0 / 3.0);
     }
-    while (!equal && tries-- > 0 && cost > free_cost * (1.0 + 1e-12)) {
+    while (!equal && tries-- > 0 && cost > free_cost * (1.0 + 1e-12) && !hs__cancelled(s->cancel)) {
         memcpy(trial, order, sizeof order);
         change_order(size, trial, &seed);
         for (int32_t i = 0; i < size; i++) s->volume[i] = volume[trial[i]];
@@ -405,7 +411,7 @@ static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
 }
 
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
-                               int32_t tries, uint64_t seed, int32_t *tree, int32_t *length, double *cost)
+                               int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost)
 {
     if (tries < 0) return HS_ERROR_VALUE;
     hs__cuboid_problem s;
@@ -419,6 +425,7 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
         t = malloc(sizeof *t);
         if (t) {
             fill_directions(t, axes, s.side);
+            t->cancel = cancel;
             t->triple = malloc((size_t)(held * (held + 1) / 2) * (size_t)t->directions * sizeof *t->triple);
         }
         if (!t || !t->triple) status = HS_ERROR_MEMORY;
@@ -430,6 +437,7 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
                 build(t, 0, s.size, side, s.worker, tree);
             } else halve(t, s.size, side, s.worker, s.volume, tree);
             free(t->triple);
+            if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }
     }
     free(t), free(s.worker), free(s.volume);

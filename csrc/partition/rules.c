@@ -194,7 +194,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
     for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i]; /* relative: 1 / area could overflow */
-    if (!status) status = hs_distribute(m * n, p, time, counts, NULL);
+    if (!status) status = hs_distribute(m * n, p, time, NULL, counts, NULL);
     if (!status) {
         int64_t cell = 0;
         *pieces = 0;

@@ -67,7 +67,7 @@ static hs_status share_out(tiler *t, int32_t i, int64_t along, int64_t *size)
     double *time = malloc((size_t)count * sizeof *time);
     if (!time) return HS_ERROR_MEMORY;
     for (int32_t k = 0; k < count; k++) time[k] = t->nodes[i].area / t->nodes[member[k]].area;
-    hs_status status = hs_distribute(along, count, time, size, NULL);
+    hs_status status = hs_distribute(along, count, time, NULL, size, NULL);
     free(time);
     return status;
 }

@@ -17,10 +17,11 @@ typedef struct {
     double time, speed; /* the bound, and the speed of those that take part in it */
 } relaxation;
 
-static void choose(relaxation *r)
+static hs_status choose(relaxation *r, const int *cancel)
 {
     const size_t p = (size_t)r->x->p;
     for (size_t i = 0; i < p; i++) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double least = INFINITY, second = INFINITY;
         int32_t *own = r->cheapest + 2 * i;
         for (size_t j = 0; j < p; j++) {
@@ -31,6 +32,7 @@ static void choose(relaxation *r)
         }
         r->paid[i] = least + second;
     }
+    return HS_OK;
 }
 
 /* The least T with sum max(0, T speed - paid) = 1; infinite if nobody can take part. */
@@ -74,8 +76,7 @@ static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *
 {
     double pace = 1.0;
     for (int32_t round = 0, stale = 0; round <= rounds; round++) {
-        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        choose(r);
+        if (choose(r, cancel)) return HS_ERROR_CANCELLED;
         solve(r);
         if (r->time > *bound * (1.0 + 1e-6)) stale = 0;
         else if (++stale == PATIENCE) stale = 0, pace *= 0.5;
@@ -90,20 +91,20 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
 {
     if (!(makespan > 0.0) || rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     const size_t p = (size_t)x.p;
     double goal = fmin(1.0, makespan / x.unit); /* the fastest alone takes 1 */
-    for (int32_t i = 0; i < x.p; i++)
+    for (int32_t i = 0; i < x.p && !hs__cancelled(cancel); i++)
         for (int32_t j = i + 1; j < x.p; j++) goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));
     bool *gone = calloc(p * p, sizeof *gone);
     relaxation r = {.x = &x, .half = malloc(p * p * sizeof *r.half), .paid = malloc(p * sizeof *r.paid)};
     r.cheapest = calloc(2 * p, sizeof *r.cheapest);
     double least = 0.0;
     if (!gone || !r.half || !r.paid || !r.cheapest) status = HS_ERROR_MEMORY;
-    else {
-        hs__ring_prune(&x, goal, gone);
-        for (size_t i = 0; i < p; i++)
+    else status = hs__ring_prune(&x, goal, cancel, gone);
+    if (!status) {
+        for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
             for (size_t j = 0; j < p; j++)
                 r.half[i * p + j] = i == j || gone[i * p + j] ? INFINITY : x.side[i * p + j] * x.speed[i];
         status = improve(&r, goal, rounds, cancel, &least);

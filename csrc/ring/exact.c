@@ -40,14 +40,17 @@ static hs_status reduce(search *s, const hs__ring *x)
         free(gone);
         return HS_ERROR_MEMORY;
     }
-    if (isfinite(s->value)) hs__ring_prune(x, s->value, gone);
-    for (size_t i = 0; i < p; i++) {
+    hs_status status = isfinite(s->value) ? hs__ring_prune(x, s->value, s->cancel, gone) : HS_OK;
+    for (size_t i = 0; i < p && !status; i++) {
         int32_t edges = 0;
         for (size_t j = 0; j < p; j++) edges += j != i && !gone[i * p + j];
         if (edges >= 2) s->node[s->n++] = (int32_t)i;
     }
-    hs_status status = HS_OK;
     const size_t n = (size_t)s->n;
+    if (status) {
+        free(gone);
+        return status;
+    }
     if (n > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
     else if (n >= 3) {
         const size_t rows = (size_t)1 << (n - 1);
@@ -177,6 +180,7 @@ static hs_status find_rings(search *s)
     int32_t ring[HS_RING_EXACT], last = 0;
     bool more = false;
     for (uint32_t mask = 1; mask < all; mask++) {
+        if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         if (!(mask & (mask - 1)) || 1.0 + ring_length(s, mask, &last) >= s->value * s->total[mask]) continue;
         trace(s, mask, last, ring);
         consider(s, __builtin_popcount(mask) + 1, ring);
@@ -186,6 +190,7 @@ static hs_status find_rings(search *s)
     const double *edge = s->edge + (size_t)s->base * (size_t)s->n + s->base + 1;
     hs_status status = HS_OK;
     for (uint32_t mask = 1; more && mask < all && !status; mask++) {
+        if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         if (!(mask & (mask - 1))) continue;
         for (int32_t j = 0; j < s->m && !status; j++)
             if (1.0 + (s->path[mask * (size_t)s->m + (size_t)j] + edge[j]) < s->value * s->total[mask])
@@ -199,7 +204,7 @@ static void find_small(search *s)
 {
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) consider(s, 1, &(int32_t){i});
-    for (int32_t i = 0; i < p; i++)
+    for (int32_t i = 0; i < p && !hs__cancelled(s->cancel); i++)
         for (int32_t j = i + 1; j < p; j++) consider(s, 2, (int32_t[]){i, j});
 }
 
@@ -207,7 +212,7 @@ static hs_status first_ring(search *s)
 {
     hs_status status = HS_OK;
     for (int32_t i = 0; i < s->x->p && i < HS_RING_EXACT && !status; i++)
-        status = hs__ring_grow(s->x, i, s->best, &s->best_size, &s->value);
+        status = hs__ring_grow(s->x, i, s->cancel, s->best, &s->best_size, &s->value);
     uint64_t state = 0;
     return status ? status : hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size, &s->value);
 }
@@ -215,7 +220,7 @@ static hs_status first_ring(search *s)
 hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
 {
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     search s = {.x = &x, .value = INFINITY, .cancel = cancel, .best = malloc((size_t)x.p * sizeof *s.best)};
     if (!s.best) status = HS_ERROR_MEMORY;
@@ -238,7 +243,7 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
 hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths)
 {
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     search s = {.x = &x, .value = INFINITY, .cancel = cancel};
     const int32_t p = x.p;
@@ -262,7 +267,7 @@ hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *len
 hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring)
 {
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     search s = {.x = &x, .value = INFINITY, .cancel = cancel};
     if (x.p > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;

@@ -49,7 +49,7 @@ static double paid_by(const growth *g, int32_t i)
     return side[g->next[i]] + side[g->before[i]];
 }
 
-hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t *size, double *value)
+hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *value)
 {
     const size_t p = (size_t)x->p;
     int32_t *indices = malloc(5 * p * sizeof *indices);
@@ -67,6 +67,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t
         if (i != first) g.place[i] = first, g.cost[i] = insertion(&g, i, first);
     g.paid[first] = 0.0;
     double length = 0.0, speed = x->speed[first];
+    hs_status status = HS_OK;
     for (;;) {
         double most = 0.0;
         for (int32_t k = 0; k < g.size; k++) most = fmax(most, g.paid[g.members[k]]);
@@ -78,6 +79,10 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t
             if (found < *value) memcpy(ring, g.order, (size_t)g.size * sizeof *ring), *size = g.size, *value = found;
         }
         if (g.size == x->p) break;
+        if (hs__cancelled(cancel)) {
+            status = HS_ERROR_CANCELLED;
+            break;
+        }
         int32_t chosen = -1;
         for (int32_t i = 0; i < x->p; i++)
             if (g.next[i] < 0 && (chosen < 0 || g.cost[i] < g.cost[chosen])) chosen = i;
@@ -87,20 +92,20 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t
         g.paid[a] = paid_by(&g, a), g.paid[b] = paid_by(&g, b), g.paid[chosen] = paid_by(&g, chosen);
     }
     free(indices), free(numbers);
-    return HS_OK;
+    return status;
 }
 
 hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
 {
     if (first < -1 || first >= problem->p) return HS_ERROR_VALUE;
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     int32_t *found = malloc((size_t)x.p * sizeof *found), count = 0;
     double value = INFINITY;
     if (!found) status = HS_ERROR_MEMORY;
     for (int32_t i = first < 0 ? 0 : first; !status && i < (first < 0 ? x.p : first + 1); i++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__ring_grow(&x, i, found, &count, &value);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__ring_grow(&x, i, cancel, found, &count, &value);
     }
     if (!status) {
         memcpy(ring, found, (size_t)count * sizeof *ring);

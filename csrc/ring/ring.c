@@ -9,11 +9,12 @@ static bool in_range(double value, bool zero)
     return (zero && value == 0.0) || (value >= 0x1p-200 && value <= 0x1p200);
 }
 
-static bool valid(const hs_ring *problem)
+/* Of as many rows as it comes to. */
+static bool valid(const hs_ring *problem, const int *cancel)
 {
     const int32_t p = problem->p;
     if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true)) return false;
-    for (int32_t i = 0; i < p; i++) {
+    for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         if (!in_range(problem->cycle_times[i], false)) return false;
         for (int32_t j = 0; j < p; j++)
             if (i != j && !in_range(problem->links[(size_t)i * (size_t)p + (size_t)j], true)) return false;
@@ -21,9 +22,9 @@ static bool valid(const hs_ring *problem)
     return true;
 }
 
-hs_status hs__ring_open(hs__ring *x, const hs_ring *problem)
+hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
 {
-    if (!valid(problem)) return HS_ERROR_VALUE;
+    if (!valid(problem, cancel)) return HS_ERROR_VALUE;
     const size_t p = (size_t)problem->p;
     *x = (hs__ring){.p = problem->p, .relays = problem->relays != 0, .work = 1.0};
     x->speed = malloc(p * sizeof *x->speed);
@@ -37,13 +38,15 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem)
     for (size_t i = 1; i < p; i++) fastest = fmin(fastest, problem->cycle_times[i]);
     const double ratio = problem->volume / problem->work;
     x->unit = problem->work * fastest;
-    for (size_t i = 0; i < p; i++) {
+    for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         x->speed[i] = fastest / problem->cycle_times[i];
         for (size_t j = 0; j < p; j++) x->side[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
     }
-    for (size_t i = 0; i < p; i++)
+    for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (size_t j = 0; j < p; j++) x->edge[i * p + j] = x->side[i * p + j] * x->speed[i] + x->side[j * p + i] * x->speed[j];
-    return HS_OK;
+    if (!hs__cancelled(cancel)) return HS_OK;
+    hs__ring_close(x);
+    return HS_ERROR_CANCELLED;
 }
 
 void hs__ring_close(hs__ring *x)
@@ -107,12 +110,13 @@ hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring)
     return status;
 }
 
-void hs__ring_prune(const hs__ring *x, double value, bool *gone)
+hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, bool *gone)
 {
     const size_t p = (size_t)x->p;
     for (bool again = true; again;) {
         again = false;
         for (size_t i = 0; i < p; i++) {
+            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
             double least = INFINITY, second = INFINITY;
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
@@ -127,16 +131,17 @@ void hs__ring_prune(const hs__ring *x, double value, bool *gone)
             }
         }
     }
+    return HS_OK;
 }
 
 /* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1: the members that pay most drop
  * out. Then the step lasts T, or as long as the dearest member's messages. T is counted from the least that is paid, so that this
  * member cannot drop out, however small the work is beside the messages; and the fastest member's share, whose digits T - paid
  * would lose first, is what the others leave. */
-hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, double *shares, double *makespan)
+hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares, double *makespan)
 {
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     const size_t p = (size_t)x.p;
     bool *member = calloc(p, sizeof *member);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../core/cancel.h"
 #include "hetsched.h"
 
 /* Times in units of all the work on the fastest worker, speeds in units of its speed. A ring of the length D = sum of its edges
@@ -19,7 +20,7 @@ typedef struct hs__ring {
     double *edge;  /* [p * p] side[i][j] speed[i] + side[j][i] speed[j] */
 } hs__ring;
 
-hs_status hs__ring_open(hs__ring *x, const hs_ring *problem);
+hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel);
 void hs__ring_close(hs__ring *x);
 
 /* The time of the members in this order if all shares are balanced, and what the member that pays most pays: the balanced
@@ -36,16 +37,14 @@ void hs__ring_turn(int32_t size, int32_t *ring);
 hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring);
 
 /* Marks, of p * p edges, those in no better ring of three or more: i, with it and with its cheapest other edge, already pays as
- * much as the value. O(p^2) a pass. */
-void hs__ring_prune(const hs__ring *x, double value, bool *gone);
+ * much as the value. O(p^2) a pass, of which there are as many as mark some. */
+hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, bool *gone);
 
 /* Local search from a ring; a ring that is no better is left alone. value: in and out. */
 hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state, int32_t *ring, int32_t *size,
                           double *value);
 
 /* The best ring on the way from one worker to all by cheapest insertion; replaces what is worse. */
-hs_status hs__ring_grow(const hs__ring *x, int32_t first, int32_t *ring, int32_t *size, double *value);
-
-static inline bool hs__cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
+hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *value);
 
 #endif

@@ -335,13 +335,14 @@ static int32_t disturb(search *s, uint64_t *state)
 }
 
 /* What is in no better ring of three or more must not lead the search astray. */
-static void prune(search *s)
+static hs_status prune(search *s)
 {
     const size_t p = (size_t)s->x->p;
-    if (!(s->value < s->pruned)) return;
+    if (!(s->value < s->pruned)) return HS_OK;
     s->pruned = s->value;
-    hs__ring_prune(s->problem, s->value, s->gone);
-    for (size_t k = 0; k < p * p; k++) s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
+    const hs_status status = hs__ring_prune(s->problem, s->value, s->cancel, s->gone);
+    for (size_t k = 0; k < p * p && !status; k++) s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
+    return status;
 }
 
 /* A ring of all in any order, for much work; then for less and less, so that those who are not worth it drop out. */
@@ -353,8 +354,8 @@ static hs_status anew(search *s, uint64_t *state)
         const int32_t j = pick(state, i + 1), kept = s->trial[i];
         s->trial[i] = s->trial[j], s->trial[j] = kept;
     }
-    prune(s);
-    return shrink(s, 1 + pick(state, p), 1 << pick(state, DOUBLINGS));
+    const hs_status status = prune(s);
+    return status ? status : shrink(s, 1 + pick(state, p), 1 << pick(state, DOUBLINGS));
 }
 
 static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_t *old)
@@ -380,10 +381,11 @@ static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_
 }
 
 /* The `nearby` cheapest edges of each worker, ascending. */
-static void find_near(search *s)
+static hs_status find_near(search *s)
 {
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         int32_t *own = s->near + (size_t)i * (size_t)s->nearby, count = 0;
         for (int32_t j = 0; j < p; j++) {
             if (j == i || (count == s->nearby && edge(s, i, j) >= edge(s, i, own[count - 1]))) continue;
@@ -392,6 +394,7 @@ static void find_near(search *s)
             own[k] = j;
         }
     }
+    return HS_OK;
 }
 
 hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state, int32_t *ring, int32_t *size,
@@ -411,10 +414,14 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
         s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count;
         s.best = numbers + 4 * count, s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
         memcpy(s.best, ring, (size_t)*size * sizeof *ring);
-        for (int32_t i = 0; i < p; i++)
+        for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
-        prune(&s);
-        find_near(&s);
+        status = prune(&s);
+        if (!status) status = find_near(&s);
+        if (status) {
+            free(numbers), free(varied.edge), free(s.queued), free(s.gone);
+            return status;
+        }
         for (int32_t i = 0; i < p; i++) s.place[i] = -1;
         int32_t left = s.best_size;
         memcpy(s.trial, s.best, (size_t)left * sizeof *ring);
@@ -437,7 +444,7 @@ hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *canc
 {
     if (rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem);
+    hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     int32_t *found = malloc((size_t)x.p * sizeof *found), count = *size;
     uint64_t random = *state;

@@ -37,10 +37,10 @@ static void known_costs(void)
     double cost;
     for (int exact = 0; exact < 2; exact++) {
         CHECK((exact ? hs_partition_cuboids_exact(8, equal, ones, 7, tree, &length, &cost)
-                     : hs_partition_cuboids(8, equal, ones, 7, NULL, 0, 0, tree, &length, &cost)) == HS_OK);
+                     : hs_partition_cuboids(8, equal, ones, 7, NULL, 0, 0, NULL, tree, &length, &cost)) == HS_OK);
         CHECK(length == 15 && near(cost, 6) && is_tree(8, equal, 7, tree, length));
         CHECK((exact ? hs_partition_cuboids_exact(1, equal, faces, 7, tree, &length, &cost)
-                     : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, tree, &length, &cost)) == HS_OK);
+                     : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
         CHECK(length == 1 && tree[0] == 0 && cost == 10);
         for (int32_t axes = 1; axes < 8; axes++) { /* two workers: one cut, across the cheapest face allowed */
             const double across[] = {3, 2, 5};
@@ -48,18 +48,18 @@ static void known_costs(void)
             for (int q = 0; q < 3; q++)
                 if (axes >> q & 1) least = fmin(least, across[q]);
             CHECK((exact ? hs_partition_cuboids_exact(2, equal, faces, axes, tree, &length, &cost)
-                         : hs_partition_cuboids(2, equal, faces, axes, NULL, 3, 0, tree, &length, &cost)) == HS_OK);
+                         : hs_partition_cuboids(2, equal, faces, axes, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
         }
         for (int32_t q = 0; q < 3; q++) { /* one axis: slices; a face that costs nothing: slices too, as many as you like */
             const double across[] = {3, 2, 5};
             CHECK((exact ? hs_partition_cuboids_exact(8, equal, faces, 1 << q, tree, &length, &cost)
-                         : hs_partition_cuboids(8, equal, faces, 1 << q, NULL, 3, 0, tree, &length, &cost)) == HS_OK);
+                         : hs_partition_cuboids(8, equal, faces, 1 << q, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 + 7 * across[q]) && is_tree(8, equal, 1 << q, tree, length));
             double without[] = {2, 3, 5};
             without[q == 2 ? 2 : 1 - q] = 0;
             CHECK((exact ? hs_partition_cuboids_exact(8, equal, without, 7, tree, &length, &cost)
-                         : hs_partition_cuboids(8, equal, without, 7, NULL, 3, 0, tree, &length, &cost)) == HS_OK);
+                         : hs_partition_cuboids(8, equal, without, 7, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 - across[q]) && is_tree(8, equal, 1 << q, tree, length));
         }
     }
@@ -95,7 +95,7 @@ static void every_tree(void)
         double least = least_cost(volumes, faces, axes, (1u << p) - 1, ones);
         CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &cost) == HS_OK);
         CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
-        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, tree, &length, &cost) == HS_OK);
+        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, NULL, tree, &length, &cost) == HS_OK);
         CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
     }
 }
@@ -118,7 +118,7 @@ static void close_to_the_bound(void)
                 if (round % 2) total += volumes[j] * volumes[j] - volumes[j], volumes[j] *= volumes[j];
             }
             for (int32_t j = 0; j < cases[i].p; j++) bound += 3 * pow(volumes[j] / total, 2. / 3);
-            CHECK(hs_partition_cuboids(cases[i].p, volumes, faces, 7, NULL, cases[i].tries, 3, tree, &length, &cost) == HS_OK);
+            CHECK(hs_partition_cuboids(cases[i].p, volumes, faces, 7, NULL, cases[i].tries, 3, NULL, tree, &length, &cost) == HS_OK);
             CHECK(is_tree(cases[i].p, volumes, 7, tree, length));
             ratio += cost / (bound * cbrt(cases[i].gamma)) / 6;
         }
@@ -137,9 +137,9 @@ static void random_volumes(void)
         volumes[check_random((unsigned)p)] = 1;
         CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &exact) == HS_OK);
         CHECK(is_tree(p, volumes, axes, tree, length));
-        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, tree, &length, &found) == HS_OK);
+        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, NULL, tree, &length, &found) == HS_OK);
         CHECK(is_tree(p, volumes, axes, tree, length));
-        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 30, 1, tree, &length, &searched) == HS_OK);
+        CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 30, 1, NULL, tree, &length, &searched) == HS_OK);
         CHECK(is_tree(p, volumes, axes, tree, length));
         CHECK(exact <= found * (1 + 1e-12) && exact <= searched * (1 + 1e-12));
         CHECK(found <= exact * 1.1 && searched <= exact * 1.05 && searched <= found * (1 + 1e-3));
@@ -152,9 +152,9 @@ static void many_and_far_apart(void)
     int32_t tree[2 * MAX], again[2 * MAX], length;
     for (int32_t i = 0; i < MAX; i++) total += volumes[i] = 1 + check_random(100);
     for (int32_t i = 0; i < MAX; i++) bound += 3 * pow(volumes[i] / total, 2.0 / 3);
-    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 50, 0, tree, &length, &cost) == HS_OK);
+    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 50, 0, NULL, tree, &length, &cost) == HS_OK);
     CHECK(is_tree(MAX, volumes, 7, tree, length) && cost >= bound && cost < 1.02 * bound);
-    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 50, 0, again, &length, &cost) == HS_OK);
+    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 50, 0, NULL, again, &length, &cost) == HS_OK);
     CHECK(memcmp(tree, again, (size_t)length * sizeof *tree) == 0);
 
     const double extremes[] = {DBL_MAX / 200, 1, DBL_MIN, DBL_TRUE_MIN, 1e-200, 1e200};
@@ -163,7 +163,7 @@ static void many_and_far_apart(void)
         double faces[3];
         for (int q = 0; q < 3; q++) faces[q] = extremes[1 + check_random(5)];
         int32_t p = round % 2 ? MAX : 12;
-        CHECK(hs_partition_cuboids(p, volumes, faces, 7, NULL, 2, 0, tree, &length, &cost) == HS_OK);
+        CHECK(hs_partition_cuboids(p, volumes, faces, 7, NULL, 2, 0, NULL, tree, &length, &cost) == HS_OK);
         CHECK(is_tree(p, volumes, 7, tree, length) && !isnan(cost));
         CHECK(hs_partition_cuboids_exact(6, volumes, faces, 7, tree, &length, &cost) == HS_OK);
         CHECK(is_tree(6, volumes, 7, tree, length) && !isnan(cost));
@@ -177,11 +177,11 @@ static void orders(void)
     const int32_t order[] = {3, 0, 2}, wanted[] = {3, 0, -3, 2, -3};
     int32_t tree[7], length;
     double cost;
-    CHECK(hs_partition_cuboids(4, volumes, ones, 4, order, 0, 0, tree, &length, &cost) == HS_OK);
+    CHECK(hs_partition_cuboids(4, volumes, ones, 4, order, 0, 0, NULL, tree, &length, &cost) == HS_OK);
     CHECK(length == 5 && memcmp(tree, wanted, sizeof wanted) == 0);
     const int32_t bad[][3] = {{3, 0, 0}, {3, 0, 1}, {3, 0, 4}, {-1, 0, 2}};
     for (int i = 0; i < 4; i++)
-        CHECK(hs_partition_cuboids(4, volumes, ones, 7, bad[i], 0, 0, tree, &length, &cost) == HS_ERROR_VALUE);
+        CHECK(hs_partition_cuboids(4, volumes, ones, 7, bad[i], 0, 0, NULL, tree, &length, &cost) == HS_ERROR_VALUE);
     CHECK(length == 5 && memcmp(tree, wanted, sizeof wanted) == 0);
 }
 
@@ -192,8 +192,8 @@ static void halves_are_unequal(void)
     int32_t order[MAX], tree[2 * MAX], length;
     for (int32_t i = 0; i < MAX; i++) volumes[i] = 1 + i % 7, order[i] = i;
     volumes[0] = 4000;
-    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 0, 0, tree, &length, &ascending) == HS_OK);
-    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, order, 0, 0, tree, &length, &cost) == HS_OK);
+    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, NULL, 0, 0, NULL, tree, &length, &ascending) == HS_OK);
+    CHECK(hs_partition_cuboids(MAX, volumes, ones, 7, order, 0, 0, NULL, tree, &length, &cost) == HS_OK);
     CHECK(is_tree(MAX, volumes, 7, tree, length) && cost < ascending * 1.03);
 }
 
@@ -202,7 +202,7 @@ static void refused(int32_t p, const double *volumes, const double *faces, int32
     int32_t tree[2 * MAX], length = -7;
     double cost = -7;
     tree[0] = -7;
-    hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, 0, tree, &length, &cost);
+    hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, 0, NULL, tree, &length, &cost);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     if (tries >= 0) {
         status = hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &cost);
@@ -243,9 +243,9 @@ static void scarce(void)
     double volumes[80], cost = -7;
     int32_t tree[160], length = -7;
     for (int i = 0; i < 80; i++) volumes[i] = 1 + i % 5;
-    CHECK_SCARCE(hs_partition_cuboids(5, volumes, ones, 7, NULL, 2, 0, tree, &length, &cost), length == -7 && cost == -7);
+    CHECK_SCARCE(hs_partition_cuboids(5, volumes, ones, 7, NULL, 2, 0, NULL, tree, &length, &cost), length == -7 && cost == -7);
     length = -7, cost = -7;
-    CHECK_SCARCE(hs_partition_cuboids(80, volumes, ones, 7, NULL, 0, 0, tree, &length, &cost), length == -7 && cost == -7); /* in halves */
+    CHECK_SCARCE(hs_partition_cuboids(80, volumes, ones, 7, NULL, 0, 0, NULL, tree, &length, &cost), length == -7 && cost == -7); /* in halves */
     length = -7, cost = -7;
     CHECK_SCARCE(hs_partition_cuboids_exact(4, volumes, ones, 7, tree, &length, &cost), length == -7 && cost == -7);
 }

@@ -15,8 +15,8 @@ static int gives(int64_t n, int32_t p, const double *times, const int64_t *wante
 {
     int64_t counts[8], again[8];
     double makespan = -1.0;
-    if (hs_distribute(n, p, times, counts, &makespan) != HS_OK) return 0;
-    if (hs_distribute(n, p, times, again, NULL) != HS_OK) return 0;
+    if (hs_distribute(n, p, times, NULL, counts, &makespan) != HS_OK) return 0;
+    if (hs_distribute(n, p, times, NULL, again, NULL) != HS_OK) return 0;
     for (int32_t i = 0; i < p; i++)
         if (counts[i] != wanted[i] || again[i] != wanted[i]) return 0;
     return makespan == wanted_makespan;
@@ -106,7 +106,7 @@ static void random_integers(void)
         int64_t n = check_random(2) ? check_random(300) : LARGEST - check_random(1000);
         if (check_random(3) == 0) n = (int64_t)check_random(1u << 30) << check_random(20);
         double makespan, longest = 0;
-        if (!CHECK(hs_distribute(n, p, times, counts, &makespan) == HS_OK)) return;
+        if (!CHECK(hs_distribute(n, p, times, NULL, counts, &makespan) == HS_OK)) return;
         CHECK(is_greedy_optimum(n, p, integers, counts));
         for (int32_t i = 0; i < p; i++) longest = fmax(longest, (double)counts[i] * times[i]);
         CHECK(makespan == longest);
@@ -117,7 +117,7 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 {
     int64_t counts[4] = {-7, -7, -7, -7};
     double makespan = -7;
-    hs_status status = hs_distribute(n, p, times, counts, &makespan);
+    hs_status status = hs_distribute(n, p, times, NULL, counts, &makespan);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     for (int i = 0; i < 4; i++) check_that(counts[i] == -7, "counts untouched", __FILE__, line);
     check_that(makespan == -7, "makespan untouched", __FILE__, line);
@@ -149,28 +149,28 @@ static void batches(void)
     int64_t n[ROWS], counts[ROWS * P], wanted[P];
     for (int k = 0; k < ROWS * P; k++) times[k] = k % P && check_random(6) == 0 ? INFINITY : 1 + check_random(9);
     for (int row = 0; row < ROWS; row++) n[row] = row % 2 ? check_random(40) : LARGEST - check_random(40);
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, makespans) == HS_OK);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, makespans) == HS_OK);
     for (int row = 0; row < ROWS; row++) {
-        CHECK(hs_distribute(n[row], P, times + row * P, wanted, &makespan) == HS_OK);
+        CHECK(hs_distribute(n[row], P, times + row * P, NULL, wanted, &makespan) == HS_OK);
         CHECK(memcmp(counts + row * P, wanted, sizeof wanted) == 0 && makespans[row] == makespan);
     }
     memset(counts, -1, sizeof counts);
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_OK && counts[ROWS * P - P] >= 0);
-    CHECK(hs_distribute_batch(0, NULL, P, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_OK && counts[ROWS * P - P] >= 0);
+    CHECK(hs_distribute_batch(0, NULL, P, NULL, NULL, NULL, NULL) == HS_OK);
 
     /* one bad row: nothing is written */
     memset(counts, -1, sizeof counts);
-    CHECK(hs_distribute_batch(-1, n, P, times, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_batch(ROWS, n, 0, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(-1, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, 0, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     times[ROWS * P - 1] = NAN;
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     times[ROWS * P - 1] = 1, n[ROWS - 1] = LARGEST + 1;
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     n[ROWS - 1] = -1;
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     n[ROWS - 1] = 1;
     for (int i = 0; i < P; i++) times[ROWS * P - 1 - i] = INFINITY;
-    CHECK(hs_distribute_batch(ROWS, n, P, times, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     for (int k = 0; k < ROWS * P; k++) CHECK(counts[k] == -1);
 }
 
@@ -211,7 +211,7 @@ static void after_others(void)
     const double times[] = {3, 5, 8}, none[] = {0, 0, 0}, late[] = {0, 1e300, 0}, equal[] = {1, 1}, both[] = {7, 7}, apart[] = {1e300, 1e-300};
     int64_t counts[3], usual[3];
     double makespan, wanted;
-    CHECK(hs_distribute_after(LARGEST, 3, times, none, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, usual, &wanted) == HS_OK);
+    CHECK(hs_distribute_after(LARGEST, 3, times, none, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, NULL, usual, &wanted) == HS_OK);
     CHECK(makespan == wanted && counts[0] + counts[1] + counts[2] == LARGEST);
     CHECK(hs_distribute_after(12, 3, times, late, counts, NULL) == HS_OK && counts[0] == 9 && counts[1] == 0 && counts[2] == 3);
     CHECK(hs_distribute_after(LARGEST, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
@@ -243,9 +243,9 @@ static void scarce(void)
     int64_t counts[] = {-7, -7, -7, -7, -7, -7};
     const int64_t n[] = {10, 20};
     double makespans[] = {-7, -7};
-    CHECK_SCARCE(hs_distribute(10, 3, times, counts, makespans), counts[0] == -7 && makespans[0] == -7);
+    CHECK_SCARCE(hs_distribute(10, 3, times, NULL, counts, makespans), counts[0] == -7 && makespans[0] == -7);
     counts[0] = -7, makespans[0] = -7;
-    CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
+    CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, NULL, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
 }
 
 int main(void)

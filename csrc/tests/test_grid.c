@@ -40,16 +40,16 @@ static void any_map(void)
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
         for (int32_t b = 0; b < n * n; b++) owner[b] = (int32_t)check_random((unsigned)p);
         recount(n, p, times, owner, wanted_loads, wanted_traffic, wanted_received);
-        if (!CHECK(hs_lu_grid_evaluate(n, p, times, owner, loads, traffic, received) == HS_OK)) return;
+        if (!CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, received) == HS_OK)) return;
         CHECK(memcmp(loads, wanted_loads, (size_t)n * sizeof *loads) == 0);
         CHECK(memcmp(traffic, wanted_traffic, (size_t)n * sizeof *traffic) == 0);
         CHECK(memcmp(received, wanted_received, (size_t)p * sizeof *received) == 0);
         memset(loads, 0, sizeof loads), memset(traffic, 0, sizeof traffic), memset(received, 0, sizeof received);
-        CHECK(hs_lu_grid_evaluate(n, p, times, owner, loads, NULL, received) == HS_OK);
+        CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, NULL, received) == HS_OK);
         CHECK(memcmp(received, wanted_received, (size_t)p * sizeof *received) == 0);
-        CHECK(hs_lu_grid_evaluate(n, p, times, owner, loads, traffic, NULL) == HS_OK);
+        CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, NULL) == HS_OK);
         CHECK(memcmp(traffic, wanted_traffic, (size_t)n * sizeof *traffic) == 0);
-        CHECK(hs_lu_grid_evaluate(n, p, times, owner, loads, NULL, NULL) == HS_OK);
+        CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, NULL, NULL) == HS_OK);
         CHECK(memcmp(loads, wanted_loads, (size_t)n * sizeof *loads) == 0);
     }
 }
@@ -68,7 +68,7 @@ static void one_direction(void)
             if (i && round % 5) plan[length++] = cut;
         }
         for (int32_t i = 1; i < p && round % 5 == 0; i++) plan[length++] = cut; /* the same cuts, nested the other way */
-        CHECK(hs_lu_grid_deal(n, p, times, plan, length, owner) == HS_OK);
+        CHECK(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_OK);
         CHECK(hs_distribute_prefix(n, p, times, dealt, NULL) == HS_OK);
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j < n; j++) CHECK(owner[i * n + j] == dealt[n - 1 - (cut == HS_BESIDE ? j : i)]);
@@ -82,10 +82,10 @@ static void two_by_two(void)
     const double times[] = {2, 2, 2, 2};
     int32_t owner[49];
     double loads[7];
-    CHECK(hs_lu_grid_deal(7, 4, times, plan, 7, owner) == HS_OK);
+    CHECK(hs_lu_grid_deal(7, 4, times, plan, 7, NULL, owner) == HS_OK);
     for (int i = 0; i < 7; i++)
         for (int j = 0; j < 7; j++) CHECK(owner[7 * i + j] == 2 * ((6 - j) % 2) + (6 - i) % 2);
-    CHECK(hs_lu_grid_evaluate(7, 4, times, owner, loads, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_grid_evaluate(7, 4, times, owner, NULL, loads, NULL, NULL) == HS_OK);
     for (int k = 0; k < 7; k++) CHECK(loads[k] == 2.0 * ((6 - k + 1) / 2) * ((6 - k + 1) / 2));
 }
 
@@ -95,7 +95,7 @@ static void speeds_add_up(void)
     const int32_t plan[] = {0, 1, HS_ABOVE, 2, HS_BESIDE};
     const double times[] = {1, 3, 1.5};
     int32_t owner[81], counts[3] = {0};
-    CHECK(hs_lu_grid_deal(9, 3, times, plan, 5, owner) == HS_OK);
+    CHECK(hs_lu_grid_deal(9, 3, times, plan, 5, NULL, owner) == HS_OK);
     for (int b = 0; b < 81; b++) counts[owner[b]]++;
     CHECK(counts[0] == 42 && counts[1] == 12 && counts[2] == 27); /* 6 of 9 columns; 7 and 2 rows of these */
 }
@@ -114,7 +114,7 @@ static void deep(void)
         if (i) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
     }
     memset(owner, 0xff, N * N * sizeof *owner);
-    CHECK(hs_lu_grid_deal(N, WORKERS, times, plan, length, owner) == HS_OK);
+    CHECK(hs_lu_grid_deal(N, WORKERS, times, plan, length, NULL, owner) == HS_OK);
     for (int32_t b = 0; b < N * N; b++) CHECK(owner[b] >= 0 && owner[b] < WORKERS);
     free(plan), free(owner), free(times);
 }
@@ -124,15 +124,15 @@ static void bounds(void)
     const double times[] = {3, 5, INFINITY, 8};
     double found[10], makespan;
     int64_t counts[4];
-    CHECK(hs_lu_grid_bound(10, 4, times, found) == HS_OK);
-    for (int64_t k = 0; k < 10; k++) CHECK(hs_distribute((9 - k) * (9 - k), 4, times, counts, &makespan) == HS_OK && found[k] == makespan);
+    CHECK(hs_lu_grid_bound(10, 4, times, NULL, found) == HS_OK);
+    for (int64_t k = 0; k < 10; k++) CHECK(hs_distribute((9 - k) * (9 - k), 4, times, NULL, counts, &makespan) == HS_OK && found[k] == makespan);
 }
 
 static void refused_plan(int32_t n, int32_t p, const double *times, const int32_t *plan, int32_t length, int line)
 {
     int32_t owner[16];
     memset(owner, 0x55, sizeof owner);
-    check_that(hs_lu_grid_deal(n, p, times, plan, length, owner) == HS_ERROR_VALUE, "refused", __FILE__, line);
+    check_that(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_ERROR_VALUE, "refused", __FILE__, line);
     for (int i = 0; i < 16; i++) check_that(owner[i] == 0x55555555, "untouched", __FILE__, line);
 }
 
@@ -157,23 +157,23 @@ static void refusals(void)
     refused_plan(4, 3, times, early, 3, __LINE__);
     refused_plan(4, 3, times, wheel, 3, __LINE__);
     refused_plan(4, 3, times, idle, 1, __LINE__);
-    CHECK(hs_lu_grid_deal(4, 3, times, good, 3, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(0, 3, times, owner, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(46341, 3, times, owner, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 0, times, owner, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, zero, owner, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, nan, owner, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, times, wrong, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, times, negative, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, times, nobody, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, times, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_evaluate(2, 3, times, owner, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(0, 3, times, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(46341, 3, times, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 0, times, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 3, nan, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 3, times, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 1, times + 2, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_deal(4, 3, times, good, 3, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(0, 3, times, owner, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(46341, 3, times, owner, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 0, times, owner, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, zero, owner, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, nan, owner, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, times, wrong, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, times, negative, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, times, nobody, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, times, NULL, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_evaluate(2, 3, times, owner, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(0, 3, times, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(46341, 3, times, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 0, times, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 3, nan, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 3, times, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 1, times + 2, NULL, loads) == HS_ERROR_VALUE);
     CHECK(loads[0] == -7 && loads[1] == -7);
 }
 
@@ -192,10 +192,10 @@ static void no_memory(void)
     double loads[5] = {-7, -7, -7, -7, -7};
     int64_t traffic[5];
     memset(owner, 0xff, sizeof owner);
-    CHECK_SCARCE(hs_lu_grid_deal(5, 4, times, plan, 7, owner), all_are(25, owner));
-    CHECK_SCARCE(hs_lu_grid_bound(5, 4, times, loads), loads[0] == -7 && loads[4] == -7);
+    CHECK_SCARCE(hs_lu_grid_deal(5, 4, times, plan, 7, NULL, owner), all_are(25, owner));
+    CHECK_SCARCE(hs_lu_grid_bound(5, 4, times, NULL, loads), loads[0] == -7 && loads[4] == -7);
     loads[0] = -7;
-    CHECK_SCARCE(hs_lu_grid_evaluate(5, 4, times, owner, loads, traffic, NULL), loads[0] == -7);
+    CHECK_SCARCE(hs_lu_grid_evaluate(5, 4, times, owner, NULL, loads, traffic, NULL), loads[0] == -7);
 }
 
 int main(void)

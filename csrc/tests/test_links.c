@@ -79,10 +79,10 @@ static void random_instances(void)
         for (int i = 0; i < P; i++) sum += counts[i];
         int64_t most = most_tasks(&x);
         CHECK(sum == most && tasks_of(&x, q, out, in) == most);
-        CHECK(hs_task_positions(bound, P, times, sends, back, back ? P : 1, weights) == HS_OK);
+        CHECK(hs_task_positions(bound, P, times, sends, back, back ? P : 1, NULL, weights) == HS_OK);
         if (back) CHECK(hs_assign_axial(P, weights, out, in, &total) == HS_OK && total >= most);
         for (int i = 1; i < P; i++) sends[i] = sends[0], receives[i] = receives[0], x.send[i] = x.send[0], x.back[i] = x.back[0];
-        CHECK(hs_task_positions(bound, P, times, sends, receives, P, weights) == HS_OK);
+        CHECK(hs_task_positions(bound, P, times, sends, receives, P, NULL, weights) == HS_OK);
         CHECK(hs_assign_axial(P, weights, out, in, &total) == HS_OK && total == most_tasks(&x));
     }
 }
@@ -93,12 +93,12 @@ static void positions(void)
     const double times[3] = {1, 1, 1}, sends[3] = {5, 1, 3}, receives[3] = {2, 7, 4}, equal[3] = {20, 20, 20};
     const int64_t first[3][3] = {{5, 6, 9}, {1, 4, 9}, {3, 4, 9}}, last[3][3] = {{2, 6, 13}, {7, 9, 13}, {4, 6, 13}};
     int64_t weights[27];
-    CHECK(hs_task_positions(100, 3, times, sends, receives, 3, weights) == HS_OK);
+    CHECK(hs_task_positions(100, 3, times, sends, receives, 3, NULL, weights) == HS_OK);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) CHECK(weights[(i * 3 + j) * 3 + k] == 100 - first[i][j] - last[i][k]);
     /* a task fits into 119 - 3 * 20 - 20, but three slaves' messages last 120 */
-    CHECK(hs_task_positions(119, 3, (const double[]){39, 39, 39}, equal, equal, 3, weights) == HS_OK);
+    CHECK(hs_task_positions(119, 3, (const double[]){39, 39, 39}, equal, equal, 3, NULL, weights) == HS_OK);
     CHECK(weights[2 * 3] == 0 && weights[2] == 0 && weights[1 * 3] == 1);
 }
 
@@ -155,7 +155,7 @@ static void refusals(void)
     }
     CHECK(hs_task_links(1, 2, tiny, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
     CHECK(hs_task_links(1, 0, one, one, one, 0, 1, NULL, &q, out, in, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_task_positions(1, 2, one, one, one, 0, weights) == HS_ERROR_VALUE && hs_task_positions(1, 2, one, one, one, 3, weights) == HS_ERROR_VALUE);
+    CHECK(hs_task_positions(1, 2, one, one, one, 0, NULL, weights) == HS_ERROR_VALUE && hs_task_positions(1, 2, one, one, one, 3, NULL, weights) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 3, order, order, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 2, twice, order, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 2, order, outside, counts) == HS_ERROR_VALUE);
@@ -182,7 +182,7 @@ static void scarce(void)
     CHECK_SCARCE(hs_task_links(9, 2, one, one, one, 0, 1, NULL, &q, out, in, &optimal), q == -7 && out[0] == -7);
     CHECK_SCARCE(hs_task_orders(9, 2, one, one, one, 2, order, order, counts), counts[0] == -7);
     counts[0] = -7;
-    CHECK_SCARCE(hs_task_positions(9, 2, one, one, one, 2, counts), counts[0] == -7);
+    CHECK_SCARCE(hs_task_positions(9, 2, one, one, one, 2, NULL, counts), counts[0] == -7);
     CHECK_SCARCE(hs_assign_axial(2, weights, out, in, &total), total == -7);
 #endif
 }

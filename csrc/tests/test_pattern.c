@@ -37,7 +37,7 @@ static void every_prefix_is_a_distribution(void)
         for (int k = 0; k < N; k++) {
             if (!CHECK(owner[k] >= 0 && owner[k] < p)) return;
             counts[owner[k]]++;
-            CHECK(hs_distribute(k + 1, p, times, wanted, &makespan) == HS_OK);
+            CHECK(hs_distribute(k + 1, p, times, NULL, wanted, &makespan) == HS_OK);
             CHECK(memcmp(counts, wanted, (size_t)p * sizeof *counts) == 0);
             CHECK(makespans[k] == makespan);
         }

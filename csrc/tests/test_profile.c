@@ -25,7 +25,7 @@ static void agrees(int64_t n, int32_t p, const double *times)
 {
     int64_t counts[MAX_P] = {-7, -7, -7, -7}, again[MAX_P], sum = 0;
     double makespan = -7, longest = 0, best = enumerated(times, n, 0, p, n);
-    hs_status status = hs_distribute_profile(n, p, times, counts, &makespan);
+    hs_status status = hs_distribute_profile(n, p, times, NULL, counts, &makespan);
     if (isinf(best)) {
         CHECK(status == HS_ERROR_INFEASIBLE && makespan == -7 && counts[0] == -7 && counts[p - 1] == -7);
         return;
@@ -37,7 +37,7 @@ static void agrees(int64_t n, int32_t p, const double *times)
         longest = fmax(longest, time_of(times, n, i, counts[i]));
     }
     CHECK(sum == n && makespan == best && longest == best);
-    CHECK(hs_distribute_profile(n, p, times, again, NULL) == HS_OK);
+    CHECK(hs_distribute_profile(n, p, times, NULL, again, NULL) == HS_OK);
     CHECK(memcmp(counts, again, (size_t)p * sizeof *counts) == 0);
 }
 
@@ -68,10 +68,10 @@ static void word_boundaries(void)
             times[first] = 3, times[n + 1 + n - first] = 5;
             int64_t counts[2];
             double makespan;
-            CHECK(hs_distribute_profile(n, 2, times, counts, &makespan) == HS_OK);
+            CHECK(hs_distribute_profile(n, 2, times, NULL, counts, &makespan) == HS_OK);
             CHECK(counts[0] == first && counts[1] == n - first && makespan == 5);
             times[first] = INFINITY;
-            CHECK(hs_distribute_profile(n, 2, times, counts, &makespan) == HS_ERROR_INFEASIBLE);
+            CHECK(hs_distribute_profile(n, 2, times, NULL, counts, &makespan) == HS_ERROR_INFEASIBLE);
         }
 }
 
@@ -87,8 +87,8 @@ static void constant_times(void)
             cycle_times[i] = 1 + check_random(round < 10 ? 3 : 1000);
             for (int64_t x = 0; x <= N; x++) times[i * (N + 1) + x] = (double)x * cycle_times[i];
         }
-        CHECK(hs_distribute(N, P, cycle_times, wanted, &makespans[0]) == HS_OK);
-        CHECK(hs_distribute_profile(N, P, times, counts, &makespans[1]) == HS_OK);
+        CHECK(hs_distribute(N, P, cycle_times, NULL, wanted, &makespans[0]) == HS_OK);
+        CHECK(hs_distribute_profile(N, P, times, NULL, counts, &makespans[1]) == HS_OK);
         CHECK(memcmp(counts, wanted, sizeof counts) == 0 && makespans[0] == makespans[1]);
     }
     free(times);
@@ -102,13 +102,13 @@ static void many_times(void)
     if (!CHECK(times)) return;
     int64_t count;
     for (int64_t x = 0; x <= N; x++) times[x] = (double)x;
-    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == N);
+    CHECK(hs_distribute_profile(N, 1, times, NULL, &count, &makespan) == HS_OK && count == N && makespan == N);
     for (int64_t x = 0; x <= N; x++) times[x] = (double)(N + 1 - x);
-    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == 1);
+    CHECK(hs_distribute_profile(N, 1, times, NULL, &count, &makespan) == HS_OK && count == N && makespan == 1);
     for (int64_t x = 0; x <= N; x++) times[x] = x < N ? 1 + x % 2 : 2;
-    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_OK && count == N && makespan == 2);
+    CHECK(hs_distribute_profile(N, 1, times, NULL, &count, &makespan) == HS_OK && count == N && makespan == 2);
     times[N] = INFINITY;
-    CHECK(hs_distribute_profile(N, 1, times, &count, &makespan) == HS_ERROR_INFEASIBLE);
+    CHECK(hs_distribute_profile(N, 1, times, NULL, &count, &makespan) == HS_ERROR_INFEASIBLE);
     free(times);
 }
 
@@ -116,7 +116,7 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 {
     int64_t counts[2] = {-7, -7};
     double makespan = -7;
-    hs_status status = hs_distribute_profile(n, p, times, counts, &makespan);
+    hs_status status = hs_distribute_profile(n, p, times, NULL, counts, &makespan);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     check_that(counts[0] == -7 && counts[1] == -7 && makespan == -7, "outputs untouched", __FILE__, line);
 }
@@ -133,9 +133,9 @@ static void refusals(void)
         refused(1, 2, (const double[]){0, 1, 0, bad[i]}, __LINE__);
         int64_t counts[2];
         double makespan; /* the first entry of a row is not read */
-        CHECK(hs_distribute_profile(1, 2, (const double[]){bad[i], 2, bad[i], 1}, counts, &makespan) == HS_OK);
+        CHECK(hs_distribute_profile(1, 2, (const double[]){bad[i], 2, bad[i], 1}, NULL, counts, &makespan) == HS_OK);
         CHECK(counts[0] == 0 && counts[1] == 1 && makespan == 1);
-        CHECK(hs_distribute_profile(0, 2, (const double[]){bad[i], bad[i]}, counts, &makespan) == HS_OK);
+        CHECK(hs_distribute_profile(0, 2, (const double[]){bad[i], bad[i]}, NULL, counts, &makespan) == HS_OK);
         CHECK(counts[0] == 0 && counts[1] == 0 && makespan == 0);
     }
 }
@@ -144,7 +144,7 @@ static void scarce(void)
 {
     int64_t counts[] = {-7, -7};
     double makespan = -7;
-    CHECK_SCARCE(hs_distribute_profile(2, 2, (const double[]){0, 1, 3, 0, 2, 2.5}, counts, &makespan), counts[0] == -7 && makespan == -7);
+    CHECK_SCARCE(hs_distribute_profile(2, 2, (const double[]){0, 1, 3, 0, 2, 2.5}, NULL, counts, &makespan), counts[0] == -7 && makespan == -7);
 }
 
 int main(void)

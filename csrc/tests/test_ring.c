@@ -86,7 +86,7 @@ static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, doub
     for (int32_t k = 0; fine && k < size; k++) fine = ring[k] >= 0 && ring[k] < r->p && !seen[ring[k]]++ && ring[k] >= ring[0];
     if (!check_that(fine && (size < 3 || ring[1] < ring[size - 1]), "a ring", __FILE__, line)) return;
     check_that(near(makespan_of(r, size, ring, &length), makespan), "the makespan", __FILE__, line);
-    if (!check_that(hs_ring_shares(r, size, ring, shares, &again) == HS_OK && near(again, makespan), "shares", __FILE__, line)) return;
+    if (!check_that(hs_ring_shares(r, size, ring, NULL, shares, &again) == HS_OK && near(again, makespan), "shares", __FILE__, line)) return;
     for (int32_t i = 0; i < r->p; i++) sum += shares[i], check_that(seen[i] ? shares[i] >= 0 : shares[i] == 0, "a share", __FILE__, line);
     for (int32_t k = 0; k < size; k++) {
         const int32_t i = ring[k];
@@ -265,7 +265,7 @@ static void refused(hs_ring r, int line)
     check_that(hs_ring_search(&r, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE, "search", __FILE__, line);
     check_that(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_VALUE, "shortest", __FILE__, line);
     check_that(hs_ring_lengths(&r, NULL, lengths) == HS_ERROR_VALUE, "lengths", __FILE__, line);
-    check_that(hs_ring_shares(&r, 1, ring, shares, &makespan) == HS_ERROR_VALUE, "shares", __FILE__, line);
+    check_that(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan) == HS_ERROR_VALUE, "shares", __FILE__, line);
     check_that(hs_ring_bound(&r, 1, 1, NULL, &makespan) == HS_ERROR_VALUE, "bound", __FILE__, line);
     check_that(ring[0] == 0 && ring[1] == -7 && size == 1 && makespan == -7 && shares[0] == -7 && lengths[0] == -7 && state == 9, "untouched", __FILE__, line);
 }
@@ -289,13 +289,13 @@ static void refusals(void)
     int32_t ring[2] = {0, 0}, size = 2;
     uint64_t state = 0;
     double shares[2], makespan = -7;
-    CHECK(hs_ring_shares(&good, 2, ring, shares, &makespan) == HS_ERROR_VALUE); /* twice the same */
+    CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE); /* twice the same */
     CHECK(hs_ring_search(&good, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_ring_shares(&good, 0, ring, shares, &makespan) == HS_ERROR_VALUE && hs_ring_shares(&good, 3, ring, shares, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_ring_shares(&good, 0, ring, NULL, shares, &makespan) == HS_ERROR_VALUE && hs_ring_shares(&good, 3, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     ring[1] = 2;
-    CHECK(hs_ring_shares(&good, 2, ring, shares, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     ring[1] = -1;
-    CHECK(hs_ring_shares(&good, 2, ring, shares, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_ring_greedy(&good, 2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE && hs_ring_greedy(&good, -2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE);
     size = 1, ring[0] = 0;
     CHECK(hs_ring_search(&good, -1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE);
@@ -304,10 +304,10 @@ static void refusals(void)
     /* P1 would have to pay more than the step lasts */
     const double dear[] = {0, 0.1, 50, 0};
     const hs_ring tight = {2, (double[]){1, 100}, dear, 1, 1, 0};
-    CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, shares, &makespan) == HS_ERROR_INFEASIBLE && makespan == -7);
+    CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_ERROR_INFEASIBLE && makespan == -7);
     hs_ring loose = tight;
     loose.relays = 1;
-    CHECK(hs_ring_shares(&loose, 2, (int32_t[]){0, 1}, shares, &makespan) == HS_OK && makespan == 100 && shares[0] == 1 && shares[1] == 0);
+    CHECK(hs_ring_shares(&loose, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_OK && makespan == 100 && shares[0] == 1 && shares[1] == 0);
 }
 
 /* Numbers from end to end of the range overflow nowhere. */
@@ -324,7 +324,7 @@ static void extremes(void)
         uint64_t state = 0;
         double makespan, best, bound, shares[SMALL];
         CHECK(hs_ring_exact(&r, NULL, ring, &size, &best) == HS_OK && best > 0 && best < INFINITY);
-        CHECK(hs_ring_shares(&r, size, ring, shares, &makespan) == HS_OK && near(makespan, best));
+        CHECK(hs_ring_shares(&r, size, ring, NULL, shares, &makespan) == HS_OK && near(makespan, best));
         CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK && makespan >= best * (1 - 1e-12));
         CHECK(hs_ring_search(&r, 20, NULL, ring, &size, &state, &makespan) == HS_OK && makespan >= best * (1 - 1e-12));
         CHECK(hs_ring_bound(&r, makespan, 20, NULL, &bound) == HS_OK && bound <= best && bound > 0);
@@ -337,11 +337,11 @@ static void swamped(void)
     const double own[] = {1, 1, 2}, even[9] = {0, 1, 1, 1, 0, 1, 1, 1, 0}, uneven[9] = {0, 1, 1, 2, 0, 2, 1, 1, 0};
     double shares[3], makespan = -1;
     hs_ring r = {.p = 3, .cycle_times = own, .links = even, .work = 0x1p-60, .volume = 1, .relays = 1};
-    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, shares, &makespan) == HS_OK && near(makespan, 2));
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 2));
     CHECK(near(shares[0], 0.4) && near(shares[1], 0.4) && near(shares[2], 0.2));
-    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, shares, &makespan) == HS_OK && near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK && near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
     r.links = uneven; /* the second member pays more: it goes without */
-    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, shares, &makespan) == HS_OK && near(makespan, 4));
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 4));
     CHECK(near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
 }
 
@@ -375,7 +375,7 @@ static void no_memory(void)
     ring[0] = 2, size = 1, makespan = -7;
     CHECK_SCARCE(hs_ring_search(&r, 5, NULL, ring, &size, &state, &makespan), ring[0] == 2 && size == 1 && state == 5 && makespan == -7);
     ring[0] = 2, makespan = -7;
-    CHECK_SCARCE(hs_ring_shares(&r, 1, ring, shares, &makespan), shares[0] == -7 && makespan == -7);
+    CHECK_SCARCE(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan), shares[0] == -7 && makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_ring_bound(&r, 1, 5, NULL, &makespan), makespan == -7);
     CHECK_SCARCE(hs_ring_shortest(&r, NULL, ring), ring[0] == 2);

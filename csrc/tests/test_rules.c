@@ -278,7 +278,7 @@ static void contiguous(void)
         long double total = 0; /* a rounding more may turn a tie */
         for (int32_t i = 0; i < p; i++) total += areas[i];
         for (int32_t i = 0; i < p; i++) times[i] = (double)total / areas[i];
-        CHECK(hs_distribute(m * n, p, times, counts, NULL) == HS_OK);
+        CHECK(hs_distribute(m * n, p, times, NULL, counts, NULL) == HS_OK);
         for (int64_t cell = 0, i = 0; cell < m * n; cell++) {
             while (counts[i] == 0) i++;
             counts[i]--;

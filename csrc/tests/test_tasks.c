@@ -19,7 +19,7 @@ static void random_integers(void)
         double times[P], factor = ldexp(1.0, (int)check_random(1200) - 600);
         int32_t slots[P], deadlines[P];
         for (int i = 0; i < P; i++) times[i] = (1 + check_random(30)) * factor, slots[i] = (int32_t)check_random(9);
-        CHECK(hs_task_counts((double)bound * factor, P, times, (double)send * factor, (double)receive * factor, SLOTS, slots, counts) == HS_OK);
+        CHECK(hs_task_counts((double)bound * factor, P, times, (double)send * factor, (double)receive * factor, SLOTS, slots, NULL, counts) == HS_OK);
         int64_t now[P];
         for (int i = 0; i < P; i++) {
             int64_t t = (int64_t)(times[i] / factor);
@@ -41,16 +41,16 @@ static void doubles_are_what_they_are(void)
 {
     int64_t count;
     const double tenth = 0.1, half = 0.5, most = 0x1p-53, least = 5e-324;
-    CHECK(hs_task_counts(0.3, 1, &tenth, 0, 0, 1, NULL, &count) == HS_OK && count == 2);
-    CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, &count) == HS_OK && count == 1);
-    CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, &count) == HS_OK && count == 1);
+    CHECK(hs_task_counts(0.3, 1, &tenth, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == 2);
+    CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
+    CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, NULL, &count) == HS_OK && count == 1);
     /* 15 tasks fit, although (bound - send) / t is rounded to less than 15 */
     const double near = 0.2404936039137613;
     CHECK((4.307404058706419 - 0.7) / near < 15);
-    CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, &count) == HS_OK && count == 15);
-    CHECK(hs_task_counts(1, 1, &most, 0, 0, 1, NULL, &count) == HS_OK && count == INT64_C(1) << 53);
-    CHECK(hs_task_counts(least, 1, &least, 0, 0, 1, NULL, &count) == HS_OK && count == 1);
-    CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, &count) == HS_OK && count == 0);
+    CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, NULL, &count) == HS_OK && count == 15);
+    CHECK(hs_task_counts(1, 1, &most, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == INT64_C(1) << 53);
+    CHECK(hs_task_counts(least, 1, &least, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
+    CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, NULL, &count) == HS_OK && count == 0);
 }
 
 /* Further below than 2^53 tasks is 2^53 below, also where a hair decides. */
@@ -58,7 +58,7 @@ static void least_counts(void)
 {
     int64_t counts[3];
     const double tiny = 5e-324, most = 0x1p-53;
-    CHECK(hs_task_counts(1, 1, &most, 1, tiny, 3, (const int32_t[]){1}, counts) == HS_OK);
+    CHECK(hs_task_counts(1, 1, &most, 1, tiny, 3, (const int32_t[]){1}, NULL, counts) == HS_OK);
     CHECK(counts[0] == -1 && counts[1] == -(INT64_C(1) << 53) && counts[2] == -(INT64_C(1) << 53));
 }
 
@@ -68,14 +68,14 @@ static void refusals(void)
     int32_t deadline = -7;
     const double one = 1, bad[] = {0, -1, NAN, INFINITY, 0x1p-54};
     for (int k = 0; k < 5; k++) {
-        CHECK(hs_task_counts(1, 1, &bad[k], 0, 0, 1, NULL, &count) == HS_ERROR_VALUE);
-        if (k < 4) CHECK(hs_task_counts(bad[k], 1, &one, 0, 0, 1, NULL, &count) == HS_ERROR_VALUE);
-        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, bad[k], 0, 1, NULL, &count) == HS_ERROR_VALUE);
-        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, 0, bad[k], 1, NULL, &count) == HS_ERROR_VALUE);
+        CHECK(hs_task_counts(1, 1, &bad[k], 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k < 4) CHECK(hs_task_counts(bad[k], 1, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, bad[k], 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, 0, bad[k], 1, NULL, NULL, &count) == HS_ERROR_VALUE);
     }
-    CHECK(hs_task_counts(1, 0, &one, 0, 0, 1, NULL, &count) == HS_ERROR_VALUE);
-    CHECK(hs_task_counts(1, 1, &one, 0, 0, 0, NULL, &count) == HS_ERROR_VALUE);
-    CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, &count) == HS_ERROR_VALUE);
+    CHECK(hs_task_counts(1, 0, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+    CHECK(hs_task_counts(1, 1, &one, 0, 0, 0, NULL, NULL, &count) == HS_ERROR_VALUE);
+    CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, &deadline) == HS_ERROR_VALUE);
     CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, &deadline) == HS_ERROR_VALUE);
     CHECK(count == -7 && deadline == -7);

@@ -55,10 +55,10 @@ static double slow_makespan(int64_t rows, int32_t cols, const double *times, con
 static int same_as_slow(int64_t rows, int32_t cols, int32_t p, const double *times, const int32_t *owner, int64_t reach, int order)
 {
     double makespan, start[MAX * MAX], end[MAX * MAX], wanted_start[MAX * MAX];
-    if (hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, &makespan, start, end)) return 0;
+    if (hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &makespan, start, end)) return 0;
     int64_t used = reach < rows ? reach : rows - 1;
     double wanted = slow_makespan(rows, cols, times, owner, used, order, wanted_start), again;
-    int same = makespan == wanted && hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, &again, NULL, NULL) == HS_OK && again == wanted;
+    int same = makespan == wanted && hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again, NULL, NULL) == HS_OK && again == wanted;
     for (int64_t i = 0; i < rows * cols; i++) same &= start[i] == wanted_start[i] && end[i] == start[i] + times[owner[i % cols]];
     return same;
 }
@@ -95,7 +95,7 @@ static void search(void)
         if (p > 1 && round % 9 == 0) times[check_random((unsigned)p)] = INFINITY;
         for (int32_t b = 1; b <= cols; b++) {
             CHECK(hs_wavefront_panels(rows, cols, p, times, b, reach, order, NULL, owner, &chosen, &anew, &makespan) == HS_OK && chosen == b);
-            CHECK(hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, &again, NULL, NULL) == HS_OK && again == makespan);
+            CHECK(hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again, NULL, NULL) == HS_OK && again == makespan);
             best = fmin(best, makespan);
         }
         CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period, &redistributed, &makespan) == HS_OK && makespan == best);
@@ -110,21 +110,21 @@ static void refusals(void)
     const int32_t owner[] = {0, 1, 1}, wrong[] = {0, 2, 1}, negative[] = {0, -1, 1};
     int32_t out[3], chosen, anew;
     double makespan = -1, start[6];
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_OK);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_OK);
     makespan = -1;
-    CHECK(hs_wavefront_makespan(0, 3, 2, good, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 0, 2, good, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(INT64_C(1) << 52, 3, 2, good, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 0, good, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, -1, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, 2, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, &makespan, start, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, wrong, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, negative, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, half, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(0, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 0, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(INT64_C(1) << 52, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 0, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, -1, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, 2, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, start, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, wrong, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, negative, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, half, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
     const double *bad[] = {zero, nan, infinite};
     for (int i = 0; i < 3; i++) {
-        CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+        CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_bound(2, 3, 2, bad[i], 0, &makespan) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
     }
@@ -376,7 +376,7 @@ static void scarce(void)
     makespan = -7;
     CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan), makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL), makespan == -7);
+    CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL), makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_wavefront_bound(10, 10, 3, times, 0, &makespan), makespan == -7);
 }

@@ -58,7 +58,8 @@ def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int
     """Counts and makespan of hs_distribute."""
     counts = np.empty(len(cycle_times), np.int64)
     makespan = ffi.new("double *")
-    check_status(lib.hs_distribute(n, len(counts), _doubles(cycle_times), _int64s(counts), makespan))
+    given, found = (n, len(counts), _doubles(cycle_times)), (_int64s(counts), makespan)
+    _cancellable(lambda cancel: lib.hs_distribute(*given, cancel, *found), len(counts) > _LONG)
     return counts, makespan[0]
 
 
@@ -219,7 +220,8 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
     rows, p = cycle_times.shape
     counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
     times = _doubles(cycle_times.reshape(-1))
-    check_status(lib.hs_distribute_batch(rows, _int64s(n), p, times, _int64s(counts.reshape(-1)), _doubles(makespans)))
+    given, found = (rows, _int64s(n), p, times), (_int64s(counts.reshape(-1)), _doubles(makespans))
+    _cancellable(lambda cancel: lib.hs_distribute_batch(*given, cancel, *found), rows * p > _LONG)
     return counts, makespans
 
 
@@ -234,7 +236,8 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
     """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
     counts = np.empty(len(times), np.int64)
     makespan = ffi.new("double *")
-    check_status(lib.hs_distribute_profile(n, len(times), _doubles(times.reshape(-1)), _int64s(counts), makespan))
+    given, found = (n, len(times), _doubles(times.reshape(-1))), (_int64s(counts), makespan)
+    _cancellable(lambda cancel: lib.hs_distribute_profile(*given, cancel, *found), times.size > _LONG)
     return counts, makespan[0]
 
 
@@ -271,7 +274,9 @@ def wavefront_makespan(length: int, owner: NDArray[np.int32], times: NDArray[np.
     """Makespan of hs_wavefront_makespan."""
     makespan = ffi.new("double *")
     problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
-    check_status(lib.hs_wavefront_makespan(*problem, makespan, ffi.NULL, ffi.NULL))
+    _cancellable(
+        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL), length * len(owner) > _LONG
+    )
     return makespan[0]  # type: ignore[no-any-return]
 
 
@@ -282,7 +287,8 @@ def wavefront_times(
     makespan = ffi.new("double *")
     start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
     problem = (length, len(owner), len(times), _doubles(times), _int32s(owner), reach, order)
-    check_status(lib.hs_wavefront_makespan(*problem, makespan, _doubles(start), _doubles(end)))
+    found = makespan, _doubles(start), _doubles(end)
+    _cancellable(lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > _LONG)
     return start, end
 
 
@@ -314,10 +320,8 @@ def partition_cuboids(
     """tree and cost of hs_partition_cuboids."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = ffi.NULL if order is None else _int32s(order)
-    check_status(
-        lib.hs_partition_cuboids(p, _doubles(volumes), _doubles(faces), axes, given, tries, seed, _int32s(tree), length, cost)
-    )
+    given = p, _doubles(volumes), _doubles(faces), axes, _or_null(order, _int32s), tries, seed
+    _cancellable(lambda cancel: lib.hs_partition_cuboids(*given, cancel, _int32s(tree), length, cost), p > 16)
     return tree[: length[0]].copy(), cost[0]
 
 
@@ -469,8 +473,8 @@ def task_counts(
 ) -> NDArray[np.int64]:
     """(p, slots) counts of hs_task_counts."""
     counts = np.empty((len(times), slots), np.int64)
-    given = _or_null(receive_slots, _int32s)
-    check_status(lib.hs_task_counts(bound, len(times), _doubles(times), send, receive, slots, given, _int64s(counts.reshape(-1))))
+    given = bound, len(times), _doubles(times), send, receive, slots, _or_null(receive_slots, _int32s)
+    _cancellable(lambda cancel: lib.hs_task_counts(*given, cancel, _int64s(counts.reshape(-1))), counts.size > _LONG)
     return counts
 
 
@@ -533,7 +537,8 @@ class Ring:
     def shares(self, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
         """Shares and makespan of hs_ring_shares."""
         shares, makespan = np.empty(self.p), ffi.new("double *")
-        check_status(lib.hs_ring_shares(self.handle, len(ring), _int32s(ring), _doubles(shares), makespan))
+        given, found = (self.handle, len(ring), _int32s(ring)), (_doubles(shares), makespan)
+        _cancellable(lambda cancel: lib.hs_ring_shares(*given, cancel, *found), self.p > 1000)
         return shares, makespan[0]
 
     def bound(self, makespan: float, rounds: int) -> float:
@@ -557,11 +562,15 @@ def lu_simulate(
     """Makespan, multiply-adds, tasks and messages of hs_lu_simulate; times are per multiply-add, links per element."""
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
     costs, alive = _lu_costs(panel_times, links, late_panel)
-    given = m, n, block, len(times), _doubles(times), _int32s(owner), costs, makespan, work
-    check_status(lib.hs_lu_simulate(*given, ffi.NULL, counts, ffi.NULL, counts + 1))
+    given = m, n, block, len(times), _doubles(times), _int32s(owner), costs
+
+    def call(tasks: Any, messages: Any) -> None:
+        found = makespan, work, tasks, counts, messages, counts + 1
+        _cancellable(lambda cancel: lib.hs_lu_simulate(*given, cancel, *found), len(owner) ** 2 > _LONG)
+
+    call(ffi.NULL, ffi.NULL)
     tasks, messages = np.empty(counts[0], LU_TASK), np.empty(counts[1], LU_MESSAGE)
-    views = ffi.from_buffer("hs_lu_task[]", tasks), ffi.from_buffer("hs_lu_message[]", messages)
-    check_status(lib.hs_lu_simulate(*given, views[0], counts, views[1], counts + 1))
+    call(ffi.from_buffer("hs_lu_task[]", tasks), ffi.from_buffer("hs_lu_message[]", messages))
     del alive
     return makespan[0], work[0], tasks, messages
 
@@ -584,7 +593,8 @@ LU_MESSAGE = np.dtype(
 def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:
     """(n, n) owners of hs_lu_grid_deal."""
     owner = np.empty((n, n), np.int32)
-    check_status(lib.hs_lu_grid_deal(n, len(times), _doubles(times), _int32s(plan), len(plan), _int32s(owner.reshape(-1))))
+    given = n, len(times), _doubles(times), _int32s(plan), len(plan)
+    _cancellable(lambda cancel: lib.hs_lu_grid_deal(*given, cancel, _int32s(owner.reshape(-1))), owner.size > _LONG)
     return owner
 
 
@@ -595,14 +605,16 @@ def lu_grid_evaluate(
     n, p = len(owner), len(times)
     loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
     given = n, p, _doubles(times), _int32s(owner.reshape(-1))
-    check_status(lib.hs_lu_grid_evaluate(*given, _doubles(loads), _int64s(traffic), _int64s(received)))
+    found = _doubles(loads), _int64s(traffic), _int64s(received)
+    _cancellable(lambda cancel: lib.hs_lu_grid_evaluate(*given, cancel, *found), owner.size > _LONG)
     return loads, traffic, received
 
 
 def lu_grid_bound(n: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n,) bounds of hs_lu_grid_bound."""
     bounds = np.empty(n)
-    check_status(lib.hs_lu_grid_bound(n, len(times), _doubles(times), _doubles(bounds)))
+    given = n, len(times), _doubles(times)
+    _cancellable(lambda cancel: lib.hs_lu_grid_bound(*given, cancel, _doubles(bounds)), n * len(times) > _LONG // 10)
     return bounds
 
 
@@ -640,7 +652,8 @@ def task_positions(
     """(p, p, depth) weights of hs_task_positions."""
     p = len(times)
     weights = np.empty((p, p, depth), np.int64)
-    check_status(lib.hs_task_positions(bound, p, _doubles(times), *_links(sends, receives), depth, _int64s(weights.reshape(-1))))
+    given = bound, p, _doubles(times), *_links(sends, receives), depth
+    _cancellable(lambda cancel: lib.hs_task_positions(*given, cancel, _int64s(weights.reshape(-1))), weights.size > _LONG)
     return weights
 
 
