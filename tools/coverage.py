@@ -1,7 +1,9 @@
-"""Writes docs/coverage.md: what the tests reach of csrc, those in C and those in Python together (make coverage; --page: from the counts there are).
+"""Writes docs/coverage.md: what the tests reach of csrc, those in C and those in Python together (make coverage).
 
-Whether they pass is for make test to say: here a test that fails has run what it has run. Lines of csrc/exec that nothing reaches have
-their reasons in tools/unreached.toml; the page is written and the exit status is 1 where one has none, or a reason has no line."""
+With --page from the counts of the last run. Whether tests pass is for make test to say: here one that fails counts too.
+Lines of csrc/exec that nothing reaches have their reasons in tools/unreached.toml; the page is written in any case, and the exit
+status is 1 where a line has no reason, or a reason no line.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -22,11 +25,11 @@ BUILDS = {  # of their own folders: counters of two builds do not mix
     "coverage-ext": ["-DSKBUILD=ON", f"-DPython_EXECUTABLE={sys.executable}"],
 }
 # Not run: tests of the Python around the engine, in programs of their own that have the usual engine, or of what is beside it.
-LEFT_OUT = (
-    "blis cli docs export files fuzz hwloc import interrupted_planners notebooks peers platform plot reproduce reproduce_layers"
-    " reproduce_mesh reproduce_static simgrid"
-).split()
-LEFT_OUT_NAMES = "interrupt ctrl_c process killed fork docs peak plot".split()
+LEFT_OUT = [
+    "cli", "docs", "export", "files", "fuzz", "hwloc", "import", "interrupted_planners", "notebooks", "peers", "platform", "plot",
+    "relations", "reproduce", "reproduce_layers", "reproduce_mesh", "reproduce_static", "scarce", "simgrid", "topology",
+]  # fmt: skip
+LEFT_OUT_NAMES = ["interrupt", "ctrl_c", "process", "killed", "fork", "docs", "peak", "plot"]
 
 Line = dict  # of gcovr's report
 
@@ -59,7 +62,8 @@ def run() -> None:
 
 def measured() -> dict[str, list[Line]]:
     """Lines of each file, with their branches, by gcovr."""
-    words = "--root . --filter csrc/(?!tests/|fuzz/) --json - --gcov-ignore-parse-errors=all --merge-mode-functions=merge-use-line-min"
+    words = "--root . --filter csrc/(?!tests/|fuzz/) --json - --gcov-ignore-parse-errors=all"
+    words += " --merge-mode-functions=merge-use-line-min"
     folders = [f"build/{name}" for name in BUILDS]
     report = subprocess.run(
         [sys.executable, "-m", "gcovr", *words.split(), *folders], cwd=ROOT, check=True, capture_output=True, text=True
@@ -111,8 +115,8 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
 
 
 def reasons() -> list[dict]:
-    """Each with its file, the texts of its lines (one that occurs twice is there twice), why they are not reached, and whether some may
-    be: on another machine, or where the turns of threads fall otherwise."""
+    """Each with its file, the texts of its lines (one that occurs twice is there twice), why they are not reached, and whether
+    some may be: on another machine, or where the turns of threads fall otherwise."""
     return tomllib.loads(REASONS.read_text())["unreached"]
 
 
@@ -152,11 +156,16 @@ def main() -> None:
         run()
     files = measured()
     rows, wrong = judged(unreached(files))
+    from_ = f"""Written by `make coverage` (gcc -Og, gcovr) from a run of all tests in C and of these in Python together:
+{", ".join(sorted(ran()))}. The others run the engine from programs of their own, or test what is beside it; left out are also
+tests with one of these words in their names: {", ".join(LEFT_OUT_NAMES)}."""
     head = f"""# What the tests reach
 
-Written by `make coverage` (gcc -Og, gcovr): all tests in C, and those in Python of {", ".join(sorted(ran()))}, together, without
-BLIS, with the instruction sets of one machine. The tests left out run the engine from programs of their own, or test what is beside it.
-A branch is one of gcc's: conditions joined in one line have several each.
+{textwrap.fill(from_, 130)}
+
+The build is without BLIS, on one machine, with its instruction sets: code that is not compiled there is not counted. A branch is
+one of gcc's: a line with several conditions has two for each, and code that is compiled once for each type or instruction set
+(csrc/assign, csrc/exec) has them once for each. Counts that two threads spoil may hide a branch that was reached.
 """
     exec_ = """## Lines of csrc/exec that no test reaches
 
