@@ -1,6 +1,7 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
+# make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
 # make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
 # make lint   checks style and types;  make wheel  builds a wheel
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.

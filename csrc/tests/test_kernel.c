@@ -70,6 +70,48 @@ static void test_kernel(const hs__blocking *kernel, int type)
     free(x.a), free(x.b), free(x.c), free(x.before);
 }
 
+/* A foreign gemm("N", "T", ...), by the loops of its definition, with integers of either size. */
+#define GEMM(NAME, REAL, INTEGER)                                                                                                      \
+    static void NAME(const char *ta, const char *tb, const INTEGER *m, const INTEGER *n, const INTEGER *k, const REAL *alpha,          \
+                     const REAL *a, const INTEGER *lda, const REAL *b, const INTEGER *ldb, const REAL *beta, REAL *c, const INTEGER *ldc) \
+    {                                                                                                                                  \
+        CHECK(*ta == 'N' && *tb == 'T' && *lda >= *m && *ldb >= *n && *ldc >= *m);                                                     \
+        for (INTEGER j = 0; j < *n; j++)                                                                                               \
+            for (INTEGER i = 0; i < *m; i++) {                                                                                         \
+                REAL sum = *beta == 0 ? 0 : *beta * c[i + j * *ldc];                                                                   \
+                for (INTEGER l = 0; l < *k; l++) sum += *alpha * a[i + l * *lda] * b[j + l * *ldb];                                    \
+                c[i + j * *ldc] = sum;                                                                                                 \
+            }                                                                                                                          \
+    }
+GEMM(sgemm_32, float, int32_t)
+GEMM(dgemm_32, double, int32_t)
+GEMM(sgemm_64, float, int64_t)
+GEMM(dgemm_64, double, int64_t)
+
+/* The gemm of another library as a micro-kernel: C as it wants it, and C that has to go by a strip on the stack, some or many. */
+static void foreign(void)
+{
+    enum { TILE = 384, M = 45, N = 5 };
+    void *const gemms[][2] = {{(void *)sgemm_32, (void *)dgemm_32}, {(void *)sgemm_64, (void *)dgemm_64}};
+    for (int wide = 0; wide < 2; wide++)
+        for (int type = 0; type < 2; type++) {
+            hs__kernel kernel;
+            if (!CHECK(hs__kernel_fortran(&kernel, gemms[wide][0], gemms[wide][1], wide ? 8 : 4) == HS_OK)) continue;
+            const hs__blocking *real = &kernel.real[type];
+            if (!CHECK(real->tile_rows == TILE && real->tile_cols == TILE)) continue;
+            bench x = {.kernel = real, .type = type, .a = aligned_alloc(64, sizeof(double) * DEPTH * TILE), .b = aligned_alloc(64, sizeof(double) * DEPTH * TILE),
+                       .c = malloc(sizeof(double) * (ROOM + 2 * GUARD)), .before = malloc(sizeof(double) * (ROOM + 2 * GUARD))};
+            const double betas[] = {0.0, 1.0, -2.0};
+            for (int t = 0; t < 3 && CHECK(x.a && x.b && x.c && x.before); t++) {
+                CHECK(one_call(&x, M, N, DEPTH, -2.0, betas[t], 1, M + 3));
+                CHECK(one_call(&x, M, 1, DEPTH, 1.0, betas[t], 1, M - 1));
+                CHECK(one_call(&x, N, M, DEPTH, 1.0, betas[t], M + 2, 1));
+                CHECK(one_call(&x, N, M, 1, -2.0, betas[t], 2, 2 * N + 1));
+            }
+            free(x.a), free(x.b), free(x.c), free(x.before);
+        }
+}
+
 /* What cannot say that there is no memory does not ask for any. */
 static void scarce(void)
 {
@@ -83,6 +125,7 @@ static void scarce(void)
 int main(void)
 {
     scarce();
+    foreign();
     const struct instruction_set *end = sets + sizeof sets / sizeof *sets;
     for (const struct instruction_set *s = best_set(); s < end; s++)
         for (int type = 0; type < 2; type++) test_kernel(&s->real[type], type);

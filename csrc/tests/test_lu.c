@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../exec/kernel.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
@@ -492,8 +493,86 @@ static void scarce(void)
     CHECK_SCARCE(hs_lu_simulate(60, 60, 6, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
 }
 
+#ifdef HS_TEST_SCARCE
+static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+double __real_hs_clock(void);
+double __wrap_hs_clock(void)
+{
+    if (__atomic_load_n(&leaps, __ATOMIC_RELAXED) < 0) return __real_hs_clock();
+    return __real_hs_clock() + (double)__atomic_add_fetch(&leaps, 1, __ATOMIC_RELAXED);
+}
+
+static int stop_at_the_third(void *context, double fraction) { return (void)fraction, ++*(int *)context == 3; }
+
+/* Factors and solutions of small integers, 1 on the diagonals: what is computed is exact in every type and order. */
+static double complex plain_factor(int64_t i, int64_t j, int complex_)
+{
+    if (i == j) return 1;
+    const int value = (int)((7 * i + 3 * j + i * j) % 5) - 2;
+    return value == 2 ? (complex_ ? I : 1) : value == -2 ? -1 : 0;
+}
+
+static double complex plain_solution(int64_t i, int64_t j, int complex_) { return (double)((i + 2 * j) % 3 + 1) + (complex_ ? (double)((i + j) % 2) * I : 0); }
+
+static void plain_set(int32_t dtype, void *x, int64_t at, double complex value)
+{
+    if (dtype == HS_FLOAT32) ((float *)x)[at] = (float)creal(value);
+    if (dtype == HS_FLOAT64) ((double *)x)[at] = creal(value);
+    if (dtype == HS_COMPLEX64) ((float complex *)x)[at] = (float complex)value;
+    if (dtype == HS_COMPLEX128) ((double complex *)x)[at] = value;
+}
+
+/* Without any memory to pack operands: the solution all the same, in every type; and a poll function may stop it. */
+static void solve_without_memory(void)
+{
+    enum { N = 110, COLS = 7 };
+    static double complex factors[N * N], sides[N * COLS], expected[N * COLS], middle[N * COLS];
+    static int32_t pivots[N];
+    for (int32_t i = 0; i < N; i++) pivots[i] = i;
+    for (int32_t at = 0; at < 16; at++) {
+        const int32_t dtype = at % 4, transposed = at / 4 % 2, stopped = at / 8, complex_ = dtype >= HS_COMPLEX64;
+        static const size_t bytes[] = {4, 8, 8, 16};
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j < N; j++) plain_set(dtype, factors, j * N + i, plain_factor(i, j, complex_));
+        for (int64_t half = 0; half < 2; half++) /* U x and L of that; or of the transposed */
+            for (int64_t j = 0; j < COLS; j++)
+                for (int64_t i = 0; i < N; i++) {
+                    double complex sum = 0;
+                    for (int64_t k = half ? 0 : i; k < (half ? i + 1 : N); k++)
+                        sum += (transposed ? k == i ? 1 : plain_factor(k, i, complex_) : plain_factor(i, k, complex_)) * (half ? middle[j * N + k] : plain_solution(k, j, complex_));
+                    if (half) plain_set(dtype, sides, j * N + i, sum);
+                    else middle[j * N + i] = sum, plain_set(dtype, expected, j * N + i, plain_solution(i, j, complex_));
+                }
+        const hs_lu lu = {.dtype = dtype, .m = N, .n = N, .lu = factors, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+        hs_pool *pool = NULL;
+        if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+        int polls = 0;
+        scarce_lasts = 1, scarce_left = 0;
+        if (stopped) __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
+        const hs_status status = hs_lu_solve(pool, &lu, transposed, COLS, sides, 1, N, stopped ? stop_at_the_third : NULL, &polls);
+        scarce_left = -1, __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
+        if (stopped) CHECK(status == HS_ERROR_CANCELLED && polls == 3);
+        else CHECK(status == HS_OK && !memcmp(sides, expected, N * COLS * bytes[dtype]));
+        hs_pool_destroy(pool);
+    }
+}
+#endif
+
+#ifdef HS_TEST_SCARCE
+static int sets = 2; /* of instructions that the arithmetic of panels sees: kernels are chosen once: 0 none of those it knows, 1 AVX2, 2 all of this processor */
+hs__cpu __real_hs__cpu_detect(void);
+hs__cpu __wrap_hs__cpu_detect(void)
+{
+    const hs__cpu cpu = __real_hs__cpu_detect();
+    return (hs__cpu){.avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+}
+#endif
+
 int main(void)
 {
+#ifdef HS_TEST_SCARCE
+    solve_without_memory();
+#endif
     simulation();
     costs();
     ports();
@@ -503,6 +582,9 @@ int main(void)
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
         factors(pool, p, 80);
         large(pool);
+#ifdef HS_TEST_SCARCE
+        for (sets = 0; sets < 2; sets++) factors(pool, p, 40), large(pool);
+#endif
         if (p == 3) {
             systems(pool);
             ties_and_tiny(pool);

@@ -114,8 +114,48 @@ static void destroyed_with_threads_queued(void)
     }
 }
 
+#ifdef HS_TEST_SCARCE
+static int32_t threads_left = -1; /* that the system still starts; -1: all */
+static int32_t threads_joined;    /* atomic */
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __real_pthread_join(pthread_t, void **);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *), void *argument)
+{
+    if (threads_left == 0) return EAGAIN;
+    if (threads_left > 0) threads_left--;
+    return __real_pthread_create(thread, attributes, begin, argument);
+}
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+    __atomic_add_fetch(&threads_joined, 1, __ATOMIC_RELAXED);
+    return __real_pthread_join(thread, result);
+}
+
+/* The system refuses a thread: the pool ends those it has, and the caller's signals are as they were. */
+static void threads_refused(void)
+{
+    enum { P = 4 };
+    const int32_t cores[P] = {0};
+    for (int32_t some = 0; some < P; some++)
+        for (int pinned = 0; pinned < 2; pinned++) {
+            hs_pool *pool = NULL;
+            sigset_t before, after;
+            pthread_sigmask(SIG_SETMASK, NULL, &before);
+            threads_left = some, threads_joined = 0;
+            CHECK(hs_pool_create(P, pinned ? cores : NULL, &pool) == HS_ERROR_THREAD);
+            threads_left = -1;
+            CHECK(pool == NULL && threads_joined == some);
+            pthread_sigmask(SIG_SETMASK, NULL, &after);
+            for (int signal = 1; signal < 32; signal++) CHECK(sigismember(&before, signal) == sigismember(&after, signal));
+        }
+}
+#endif
+
 int main(void)
 {
+#ifdef HS_TEST_SCARCE
+    threads_refused();
+#endif
     crowded();
     a_fresh_pool_has_no_caller();
     for (int round = 0; round < 10; round++) destroyed_with_threads_queued();

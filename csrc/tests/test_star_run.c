@@ -276,6 +276,61 @@ static void demand(hs_pool *pool)
     CHECK(log[4].kind == HS_STAR_RESULT && log[4].worker == 1 && y.c[0] == 1 && y.c[1] == 2);
 }
 
+#ifdef HS_TEST_SCARCE
+static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+double __real_hs_clock(void);
+double __wrap_hs_clock(void)
+{
+    if (__atomic_load_n(&leaps, __ATOMIC_RELAXED) < 0) return __real_hs_clock();
+    return __real_hs_clock() + (double)__atomic_add_fetch(&leaps, 1, __ATOMIC_RELAXED);
+}
+
+typedef struct {
+    int calls, last;
+} patience;
+
+static int lose_patience(void *context, double fraction)
+{
+    patience *x = context;
+    return (void)fraction, ++x->calls == x->last;
+}
+
+/* At every look at the time, those within a message of more than a megabyte too: with none cancelled nothing is missing. */
+static void cancelling_at_any_time(hs_pool *pool)
+{
+    enum { SIDE = 400 };
+    static double x[SIDE * SIDE], c[SIDE * SIDE];
+    const double times[] = {1, 1, 1}, costs[] = {0, 0, 0};
+    const int64_t memory[] = {3, 0, 0};
+    const hs_star star = {1, 1, 1, 3, times, costs, memory};
+    const hs_star_chunk chunk = {.buffers = 1, .height = 1, .width = 1, .depth = 1};
+    for (int i = 0; i < SIDE * SIDE; i++) x[i] = 1;
+    const hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = SIDE, .a = x, .a_row_stride = SIDE, .a_col_stride = 1, .b = x, .b_row_stride = SIDE,
+                                .b_col_stride = 1, .c = c, .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}, .beta = {1}};
+    patience kept = {.last = 0};
+    for (int last = 1; last <= 8; last++) { /* the copies of the messages, four of them, are among the first looks */
+        hs_star_message log[3];
+        hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
+        patience lost = {.last = last};
+        hs_run run = {.poll = lose_patience, .poll_context = &lost};
+        memset(c, 0, sizeof c);
+        __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
+        const hs_status status = hs_run_star(pool, &product, &task, &run);
+        __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
+        CHECK(lost.calls >= last ? status == HS_ERROR_CANCELLED && lost.calls == last && task.message_count < 3 : status == HS_OK);
+    }
+    hs_star_message log[3];
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
+    hs_run run = {.poll = lose_patience, .poll_context = &kept};
+    memset(c, 0, sizeof c);
+    __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
+    CHECK(hs_run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 3 && kept.calls > 0);
+    __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        if (!CHECK(c[i] == SIDE)) break;
+}
+#endif
+
 static int run_again(void *context, double fraction)
 {
     (void)fraction;
@@ -392,6 +447,9 @@ int main(void)
     results_in_time(pool);
     demand(pool);
     cancelling(pool);
+#ifdef HS_TEST_SCARCE
+    cancelling_at_any_time(pool);
+#endif
     refusals(pool);
     hs_pool_destroy(pool);
     return check_result();
