@@ -30,6 +30,21 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__" and ufunc is not np.matmul:
+            usual = []
+            for x in inputs:
+                kind = type(x)
+                if kind is Array:
+                    usual.append(x.view(np.ndarray))
+                elif kind in _WITHOUT_PROTOCOL:
+                    usual.append(x)
+                else:
+                    break
+            else:
+                result = ufunc(*usual)
+                if type(result) is np.ndarray:
+                    return result.view(type(self))
+                return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else result
         plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
         if not kwargs and method == "__call__":
             result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
@@ -68,6 +83,10 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
         return np.dot(self, b, out=out)
 
 
+#: Usual arguments that need not be asked what a ufunc is to do with them.
+_WITHOUT_PROTOCOL = frozenset({np.ndarray, bool, int, float, complex, np.float64})
+
+
 def _statistic(name: str) -> Callable[..., Any]:
     own: Callable[..., Any] = getattr(np.ndarray, name)
 
@@ -92,9 +111,10 @@ def _operator(name: str) -> Callable[[Array, Any], Any]:
     plain: Callable[[Any, Any], Any] = divmod if name == "divmod" else getattr(operator, f"__{name}__")
 
     def method(self: Array, other: Any) -> Any:
-        if isinstance(other, np.ndarray) and type(other) is not np.ndarray and type(other) is not Array:
-            return plain(self.view(np.ndarray), other)
-        return own(self, other)
+        kind = type(other)
+        if kind is np.ndarray or kind is Array or not isinstance(other, np.ndarray):
+            return own(self, other)
+        return plain(self.view(np.ndarray), other)
 
     return method
 

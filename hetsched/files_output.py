@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .files import Array, Matrix, Raw, need, split_name
+from .operands import require_unmasked
 
 _SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
 _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
@@ -161,6 +162,7 @@ class OutputArray:
 
     def __init__(self, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.name = "out"
+        require_unmasked(self.name, given)
         if tuple(given.shape) != shape:
             raise ValueError(f"out has shape {tuple(given.shape)}, the product has {shape}")
         if given.dtype != dtype:

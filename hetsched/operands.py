@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """numpy.asarray, but for what would lose its meaning without a word: masks, and matrices that NumPy takes for one object."""
+    if type(value) is np.ndarray and dtype is None:
+        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or {name}.data")
     sparse = sys.modules.get("scipy.sparse")
@@ -27,8 +29,9 @@ def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Arr
         raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
     try:
         return np.asarray(value, dtype)
-    except ValueError as error:
-        raise ValueError(f"{name} is not an array: {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:  # the last: numbers that the dtype has not
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} is not an array{'' if dtype is None else f' of dtype {dtype!r}'}: {error}") from None
 
 
 def operand(name: str, value: ArrayLike) -> Array:
@@ -155,10 +158,14 @@ def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(int(value))
 
 
+def require_unmasked(name: str, out: Any) -> None:
+    if isinstance(out, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.data")
+
+
 def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
     """An array that a result can be written to, which is to have the shape and dtype of `what`."""
-    if isinstance(out, np.ma.MaskedArray):
-        raise TypeError("out is a masked array, and its mask would be ignored; give out.data")
+    require_unmasked(name, out)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{name} must be an array, got {type(out).__name__}")
     if out.shape != shape:

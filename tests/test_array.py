@@ -488,6 +488,23 @@ class TestForms:
         with pytest.raises(TypeError, match="A is a masked array"):
             hs.asarray(np.ma.masked_array([1.0, 2.0], [True, False]))
 
+    @pytest.mark.parametrize(
+        ("value", "dtype", "error", "words"),
+        [
+            ([10**400, 1], "float32", ValueError, "A is not an array of dtype 'float32': .*too large"),
+            ([300], np.int8(100), ValueError, r"A is not an array of dtype np.int8\(100\): .*300 out of bounds"),
+            ([-1], np.uint64, ValueError, "A is not an array of dtype .*uint64.*: .*-1 out of bounds"),
+            (["x"], float, ValueError, "A is not an array of dtype .*float.*: could not convert"),
+            ([1j], float, TypeError, "A is not an array of dtype .*float.*: .*complex"),
+            ([1.0], "foo", TypeError, "A is not an array of dtype 'foo': data type 'foo' not understood"),
+            (np.ones(2), 7, TypeError, "A is not an array of dtype 7: Cannot interpret"),
+            ([[1.0], [1.0, 2.0]], None, ValueError, "A is not an array: .*inhomogeneous"),
+        ],
+    )
+    def test_what_is_no_array(self, value, dtype, error, words):
+        with pytest.raises(error, match=rf"^{words}"):
+            hs.asarray(value, dtype)
+
     def test_printed(self):
         assert repr(hs.asarray([1.0, 2.0])) == "Array([1., 2.])"
         assert str(hs.asarray([1.0, 2.0])) == "[1. 2.]"
