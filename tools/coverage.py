@@ -53,7 +53,7 @@ def measured(folders: list[Path]) -> dict[str, list[dict]]:
         "--root",
         ".",
         "--filter",
-        "csrc/(?!tests/)",
+        "csrc/(?!tests/|fuzz/)",
         "--json",
         "-",
         "--gcov-ignore-parse-errors=all",
