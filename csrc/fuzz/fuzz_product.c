@@ -20,12 +20,14 @@ static double complex scalar(bytes *in, int dtype)
 static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
     product p = {.alpha = scalar(in, dtype), .beta = scalar(in, dtype)};
-    p.a = matrix_of(in, dtype, m, k, 1, 0.0), p.b = matrix_of(in, dtype, k, n, 1, 0.0);
-    p.c = matrix_of(in, dtype, m, n, 0, p.beta == 0 ? NAN : 0.0); /* not read then */
+    const double unread = p.alpha == 0 ? NAN : 0.0; /* A and B then, and C with beta == 0 */
+    p.a = matrix_of(in, dtype, m, k, 1, unread), p.b = matrix_of(in, dtype, k, n, 1, unread);
+    p.c = matrix_of(in, dtype, m, n, 0, p.beta == 0 ? NAN : 0.0);
     p.x = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = start_of(&p.a), .a_row_stride = p.a.row_stride, .a_col_stride = p.a.col_stride,
                        .b = start_of(&p.b), .b_row_stride = p.b.row_stride, .b_col_stride = p.b.col_stride, .c = start_of(&p.c),
                        .c_row_stride = p.c.row_stride, .c_col_stride = p.c.col_stride, .alpha = {creal(p.alpha), cimag(p.alpha)},
                        .beta = {creal(p.beta), cimag(p.beta)}};
+    if (dtype < 2 && pick(in, 4) == 0) p.x.alpha[1] = 7.0, p.x.beta[1] = NAN; /* ignored */
     return p;
 }
 
