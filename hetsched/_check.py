@@ -152,6 +152,19 @@ def cycle_times(
     return array
 
 
+def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
+    """(count,) finite numbers >= 0: one for all, or one for each worker (or what they are called)."""
+    if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
+        return np.full(count, number(name, given[()] if isinstance(given, np.ndarray) else given, low=0.0))
+    values = vector(name, given)
+    if len(values) != count:
+        raise ValueError(f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}")
+    if (bad := ~((values >= 0) & np.isfinite(values))).any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {values[i]:g}")
+    return values
+
+
 def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[np.int64]:
     """An int64 array of any shape with entries in [low, high]; floats with integral values will do."""
     if _is_real(values):

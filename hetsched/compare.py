@@ -69,7 +69,9 @@ def compare_partitions(
     """
     if methods is None:
         size = int(np.count_nonzero(_check.shares("areas", areas)[0]))
-        methods = quick_methods(size, shape is not None, options.get("groups") is not None, options.get("objective") == "max")
+        objective = options.get("objective")
+        largest = isinstance(objective, str) and objective == "max"
+        methods = quick_methods(size, shape is not None, options.get("groups") is not None, largest)
     else:
         wanted = f"some of {', '.join(METHODS)}"
         given = () if isinstance(methods, str) else _check.entries("methods", methods, wanted)

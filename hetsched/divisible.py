@@ -145,15 +145,9 @@ def divisible_load(
     times = _check.cycle_times(cycle_times, None)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
-    costs = np.full(p, _check.number("link_costs", given, low=0.0)) if np.ndim(given) == 0 else _check.vector("link_costs", given)
-    if len(costs) != p:
-        raise ValueError(f"link_costs must be a number or have {p} entries, one for each worker, got {len(costs)}")
-    if (bad := ~((costs >= 0) & np.isfinite(costs))).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"link_costs[{i}] must be finite and not negative, got {costs[i]:g}")
+    costs = _check.each("link_costs", given, p)
     ratio = _check.number("return_ratio", return_ratio, low=0.0)
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    _check.choice("method", method, _METHODS)
     active = np.flatnonzero(np.isfinite(times))
     t, c = np.ascontiguousarray(times[active]), np.ascontiguousarray(costs[active])
     with np.errstate(over="ignore", under="ignore"):

@@ -166,12 +166,7 @@ def layers_star(
     times = _check.cycle_times(cycle_times, speeds)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
-    costs = np.full(p, _check.number("link_costs", given, low=0.0)) if np.ndim(given) == 0 else _check.vector("link_costs", given)
-    if len(costs) != p:
-        raise ValueError(f"link_costs must be a number or have {p} entries, one for each worker, got {len(costs)}")
-    if (bad := ~((costs >= 0) & np.isfinite(costs))).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"link_costs[{i}] must be finite and not negative, got {costs[i]:g}")
+    costs = _check.each("link_costs", given, p)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         _check.choice(name, value, choices)
     factor = max(side, 1)  # nothing to do takes no time anyway

@@ -142,7 +142,10 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     if dtype not in DTYPES:
         with np.errstate(all="ignore"):
             return dtype.type(value)
-    return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
+    try:
+        return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise ValueError(f"{name} is beyond the range of {dtype}") from None
 
 
 def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:

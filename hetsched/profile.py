@@ -189,7 +189,7 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     if callable(profile):
         return _positive(name, _called(name, profile, end))
     sized = isinstance(profile, list | tuple) or (isinstance(profile, np.ndarray) and profile.ndim > 0)
-    if sized and len(profile) == 2 and all(np.ndim(part) == 1 for part in profile):
+    if sized and len(profile) == 2 and all(map(_is_row, profile)):
         sizes, times = (_check.vector(f"{name}[{k}]", part) for k, part in enumerate(profile))
         return _interpolated(name, sizes, times, end)
     array = _check.reals(f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}", profile)
@@ -199,6 +199,12 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape {array.shape}")
     return _positive(name, array[1 : end + 1])
+
+
+def _is_row(part: Any) -> bool:
+    if isinstance(part, np.ndarray):
+        return part.ndim == 1
+    return isinstance(part, list | tuple) and not any(isinstance(x, list | tuple) or getattr(x, "ndim", 0) for x in part)
 
 
 def _called(name: str, time: Callable[[Any], Any], end: int) -> NDArray[np.float64]:

@@ -373,5 +373,8 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
 
 
 def total(message: Message, p: int) -> float:
-    """Of the messages to, or from, p slaves."""
-    return math.fsum(message.tolist()) if isinstance(message, np.ndarray) else p * message
+    """Of the messages to, or from, p slaves; infinite where it overflows."""
+    try:
+        return math.fsum(message.tolist()) if isinstance(message, np.ndarray) else p * message
+    except OverflowError:
+        return math.inf

@@ -277,14 +277,7 @@ def min_time(
 
 def _message(name: str, given: float | ArrayLike, p: int) -> Message:
     """A time, or one for each of p slaves that are not all equal."""
-    if np.ndim(given) == 0:
-        return _check.number(name, given, low=0.0)
-    values = _check.vector(name, given)
-    if len(values) != p:
-        raise ValueError(f"{name} must be a number or have {p} entries, one for each slave, got {len(values)}")
-    if (bad := ~((values >= 0) & np.isfinite(values))).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"{name}[{i}] must be finite and not negative, got {values[i]:g}")
+    values = _check.each(name, given, p, "slave")
     return float(values[0]) if (values == values[0]).all() else _check.frozen(values)
 
 

@@ -315,3 +315,20 @@ def test_limits_in_half_precision():
 def test_a_profile_without_dimensions():
     """An entry of a masked array is an array, but has no length."""
     assert hs.distribute_profile(4, [np.array(3.0), 5]).counts.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda ragged: hs.distribute_profile(5, [ragged, [1, 2]]), "profiles"),
+        (lambda ragged: hs.distribute_profile(5, np.array([ragged, 2], object)), "profiles"),
+        (lambda ragged: hs.divisible_load(1, [1, 2], ragged), "link_costs"),
+        (lambda ragged: hs.layers_star(5, [1, 2], ragged), "link_costs"),
+        (lambda ragged: hs.max_tasks(10, [1, 2], ragged), "send"),
+        (lambda ragged: hs.min_time(10, [1, 2], 0, ragged), "receive"),
+    ],
+)
+def test_ragged_lists_are_named(function, name):
+    for ragged in ([[1], [1, 2]], [1, [2]], [[1], [2, [3]]]):
+        with pytest.raises((TypeError, ValueError), match=f"^{name}"):
+            function(ragged)

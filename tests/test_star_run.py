@@ -276,7 +276,7 @@ class TestArguments:
             ({"A": np.ones((2, 4, 3))}, ValueError, "A and B must be matrices"),
             ({"C": np.ones((4, 7))}, ValueError, "C has shape"),
             ({"beta": 1.0}, ValueError, "beta needs C"),
-            ({"A": np.ones((4, 3), int)}, TypeError, "A has dtype int64"),
+            ({"A": np.ones((4, 3), np.longdouble)}, TypeError, "A and B have dtypes"),
             ({"order": "plans"}, ValueError, "order must be one of plan, demand, got 'plans'"),
             ({"plan": hs.distribute(8, [1, 2])}, TypeError, "plan must be a plan of a product"),
             ({"plan": hs.partition([1, 1], shape=(4, 8)), "order": "demand"}, ValueError, "order is for a plan of plan_product"),

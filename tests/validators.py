@@ -706,7 +706,8 @@ def _star(plan: hs.StarPlan) -> None:
     for name in ("work", "traffic", "transfer"):
         assert plan.bounds[name] <= plan.makespan * (1 + EXACT), f"the bound {name} {plan.bounds[name]} is above the makespan"
     _same("lower_bound", plan.lower_bound, min(plan.makespan, max(plan.bounds[x] for x in ("work", "traffic", "transfer"))))
-    speed = sum(1 / Fraction(x) for x in plan.cycle_times.tolist())
+    able = [1 / Fraction(x) for x, room in zip(plan.cycle_times.tolist(), plan.memory.tolist(), strict=True) if room >= 3]
+    speed = sum(able)  # of those that can hold a block of each operand
     assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), "the bound of the work is above the work"
     if len(messages) <= 100 * TILES and r * s <= 10 * TILES:
         _same("makespan", plan.makespan, _port(plan, chunks, messages), EXACT)

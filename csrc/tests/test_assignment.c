@@ -120,10 +120,10 @@ static void scarce(void)
             int32_t col_of_row[] = {-7, -7, -7};
             double prices[2][3] = {{-7}, {-7}};
             int64_t whole_prices[2][3] = {{-7}, {-7}};
-            CHECK_SCARCE(hs_assign(rows, cols, given, cols, maximise, col_of_row, prices[0], prices[1]),
+            CHECK_SCARCE(hs_assign(rows, cols, given, cols, maximise, NULL, col_of_row, prices[0], prices[1]),
                          col_of_row[0] == -7 && prices[0][0] == -7 && prices[1][0] == -7);
             col_of_row[0] = -7;
-            CHECK_SCARCE(hs_assign_int64(rows, cols, integers, cols, maximise, col_of_row, whole_prices[0], whole_prices[1]),
+            CHECK_SCARCE(hs_assign_int64(rows, cols, integers, cols, maximise, NULL, col_of_row, whole_prices[0], whole_prices[1]),
                          col_of_row[0] == -7 && whole_prices[0][0] == -7 && whole_prices[1][0] == -7);
         }
 }

@@ -245,8 +245,6 @@ static void scarce(void)
     double makespans[] = {-7, -7};
     CHECK_SCARCE(hs_distribute(10, 3, times, counts, makespans), counts[0] == -7 && makespans[0] == -7);
     counts[0] = -7, makespans[0] = -7;
-    CHECK_SCARCE(hs_distribute_after(10, 3, times, starts, counts, makespans), counts[0] == -7 && makespans[0] == -7);
-    counts[0] = -7, makespans[0] = -7;
     CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
 }
 

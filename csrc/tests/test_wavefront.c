@@ -371,10 +371,10 @@ static void scarce(void)
     for (int32_t j = 0; j < 10; j++) owner[j] = -7;
     CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);
     CHECK_SCARCE(scarce_life(3, run_scanty, pace), 1);
-    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 0, 0, HS_ROW_WISE, owner, &chosen, &anew, &makespan),
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 0, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan),
                  owner[0] == -7 && owner[9] == -7 && chosen == -7 && anew == -7 && makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, owner, &chosen, &anew, &makespan), makespan == -7);
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan), makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, &makespan, NULL, NULL), makespan == -7);
     makespan = -7;
