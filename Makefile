@@ -2,6 +2,7 @@
 # make test   builds and runs every test
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
+# make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
 # make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
 # make lint   checks style and types;  make wheel  builds a wheel
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
@@ -13,7 +14,7 @@ CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage fuzz bench peers lint wheel clean system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers lint wheel clean system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -60,6 +61,19 @@ SECONDS ?= 60
 SEED    ?= 1
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+
+# What is found is in build/fuzz/found; "build/fuzz/csrc/fuzz/fuzz_x FILE" shows it again. The corpora are kept: the next run goes on.
+cfuzz: $(BIN)/cmake
+	@sh tools/system-packages.sh $(PYTHON) clang
+	@mkdir -p build/fuzz/found
+	@{ $(BIN)/cmake -S . -B build/fuzz -DHETSCHED_FUZZ=ON -DHETSCHED_BLIS=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	  $(BIN)/cmake --build build/fuzz -j2; } >build/fuzz.log 2>&1 || { tail -40 build/fuzz.log; exit 1; }
+	@cd build/fuzz && for harness in csrc/fuzz/fuzz_*; do \
+	  name=$$(basename $$harness); mkdir -p corpus/$$name; \
+	  $$harness corpus/$$name -max_len=256 -timeout=20 -rss_limit_mb=4096 -max_total_time=$(SECONDS) -artifact_prefix=found/$$name- >$$name.log 2>&1 || \
+	    { grep -v '^#' $$name.log | tail -40; exit 1; }; \
+	  echo "$$name: $$(grep '^Done' $$name.log)"; \
+	done
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, if this is Debian and we are root (or have sudo); says in words what to do if not.
+# system-packages.sh PYTHON, and after it "clang" for what "make cfuzz" needs.
 set -u
 python=$1
 missing=""
@@ -7,6 +8,9 @@ command -v "$python" >/dev/null || { echo "hetsched: $python is not installed (3
 command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 "$python" -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || missing="$missing python3-dev"
+if [ "${2:-}" = clang ]; then
+    clang=$(clang -print-runtime-dir 2>/dev/null) && [ -n "$(find "$clang" -name 'libclang_rt.fuzzer*' 2>/dev/null)" ] || missing="$missing clang libclang-rt-dev"
+fi
 required=$missing
 has_blis() {
     [ -n "$(find /usr/include /usr/local/include -maxdepth 3 \( -name blis.h -o -name blis64.h \) 2>/dev/null)" ] ||

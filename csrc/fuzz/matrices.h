@@ -101,10 +101,12 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     const size_t size = (size_t)x.elements * element_of(dtype);
     x.memory = room(in, size), x.before = room(in, size);
     uint32_t state = take(in);
-    for (int64_t e = 0; e < x.elements; e++) {
+    const int64_t period = x.elements < 1021 ? x.elements : 1021; /* a prime: lines differ */
+    for (int64_t e = 0; e < period; e++) {
         state = state * 1664525u + 1013904223u;
         put(x.memory, dtype, e, fill != 0.0 ? fill : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
     }
+    for (size_t done = (size_t)period * element_of(dtype); done < size; done *= 2) memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
     if (size) memcpy(x.before, x.memory, size);
     return x;
 }

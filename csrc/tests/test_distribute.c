@@ -239,7 +239,7 @@ static void after_others(void)
 
 static void scarce(void)
 {
-    const double times[] = {3, 5, 8, 3, 5, 8}, starts[] = {1, 2, 3};
+    const double times[] = {3, 5, 8, 3, 5, 8};
     int64_t counts[] = {-7, -7, -7, -7, -7, -7};
     const int64_t n[] = {10, 20};
     double makespans[] = {-7, -7};
