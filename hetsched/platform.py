@@ -358,7 +358,7 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
 
 def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
-        matrix = np.empty(links.shape)
+        matrix: NDArray[np.float64] = np.empty(links.shape)
         for first, rows in _check.row_blocks(matrix):  # new memory takes longest
             rows[:] = links[first : first + len(rows)]
     else:
