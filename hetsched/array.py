@@ -16,6 +16,7 @@ from .operands import as_array, element_strides
 #: Systems and determinants of fewer rows go to NumPy's LAPACK.
 _FEW_ROWS = 256
 _MATRICES = [(-2, -1)] * 3
+_SLOGDET_RESULT: Callable[..., Any] = type(np.linalg.slogdet(np.eye(1)))
 
 
 class Array(np.ndarray[Any, np.dtype[Any]]):
@@ -50,6 +51,8 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
             if result is None:
                 result = super().__array_ufunc__(ufunc, method, *plain)
+            if result is NotImplemented:
+                return _asked(ufunc, method, plain, kwargs)
             return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
         out: tuple[Any, ...] | None = kwargs.get("out")
         in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
@@ -61,8 +64,8 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
         if "where" in kwargs:
             kwargs["where"] = _plain(kwargs["where"])
         result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
-        if result is NotImplemented:  # for another one of the arguments, inputs or outputs, to answer
-            return result
+        if result is NotImplemented:
+            return _asked(ufunc, method, plain, kwargs)
         kind = type(self) if kwargs.get("subok", True) else np.ndarray
         if not isinstance(result, tuple):
             return _back(result, kind) if out is None else out[0]
@@ -167,6 +170,15 @@ def _back(result: Any, kind: type[np.ndarray[Any, Any]]) -> Any:
     return result.view(kind) if type(result) is np.ndarray else result
 
 
+def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any]) -> Any:
+    """For another one of the arguments, inputs or outputs, to answer: other subclasses of ndarray as beside a plain array, since
+    they ask their base, which knows of no Array; all else as NumPy goes on."""
+    others = (*plain, *kwargs.get("out", ()), kwargs.get("where"))
+    if any(isinstance(x, np.ndarray) and type(x) is not np.ndarray for x in others):
+        return getattr(ufunc, method)(*plain, **kwargs)
+    return NotImplemented
+
+
 def _takes(*arrays: Any) -> bool:
     return all(type(x) is np.ndarray and x.dtype in _engine.DTYPES for x in arrays)
 
@@ -237,7 +249,7 @@ def _slogdet(a: Any) -> Any:
         return None
     sign, log = sign_and_log(factors.lu, factors.piv)
     kind = factors.lu.dtype.type
-    return type(np.linalg.slogdet(np.eye(1)))(kind(sign), kind(0).real.dtype.type(log))
+    return _SLOGDET_RESULT(kind(sign), kind(0).real.dtype.type(log))
 
 
 def _square_factors(a: Any) -> Factors | None:

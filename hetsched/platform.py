@@ -357,7 +357,12 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
 
 
 def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
-    matrix = _check.reals("links must be a matrix of real numbers", links)
+    if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
+        matrix: NDArray[np.float64] = np.empty(links.shape)
+        for first, rows in _check.row_blocks(matrix):  # new memory takes longest
+            rows[:] = links[first : first + len(rows)]
+    else:
+        matrix = _check.reals("links must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself

@@ -591,6 +591,19 @@ class Dispatched:
         return func.__name__
 
 
+class Asking(np.ndarray):
+    """Another subclass, as the example in NumPy's documentation: strips itself and asks its base."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
+        def plain(x):
+            return x.view(np.ndarray) if isinstance(x, Asking) else x
+
+        if out:
+            kwargs["out"] = tuple(map(plain, out))
+        result = super().__array_ufunc__(ufunc, method, *map(plain, inputs), **kwargs)
+        return result if result is NotImplemented else out[0] if out else np.asarray(result).view(Asking)
+
+
 class Silent:
     """Takes part in no ufunc."""
 
@@ -639,6 +652,17 @@ class TestUfuncs:
             call(numbers((3, 3)))
         with pytest.raises(TypeError, match="all returned NotImplemented"):
             np.add(hs.asarray(numbers(3)), 1, out=Silent())
+
+    @pytest.mark.parametrize("wrap", [np.asarray, hs.asarray, lambda a: a.view(Derived)])
+    def test_subclasses_that_ask_their_base(self, wrap):
+        a, b = numbers((4, 4)), numbers((4, 4), seed=1)
+        other = b.copy().view(Asking)
+        for function in (np.add, np.matmul, lambda x, y: x - y):
+            for pair, want in (((wrap(a), other), function(a, b)), ((other, wrap(a)), function(b, a))):
+                assert type(function(*pair)) is Asking
+                assert_same(np.asarray(function(*pair)), want)
+        assert np.add(wrap(a), 1, out=other) is other
+        assert_same(np.asarray(other), a + 1)
 
     def test_not_implemented_is_returned(self):
         """To those who ask it of the method itself: the answer is NumPy's."""

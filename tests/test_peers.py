@@ -66,6 +66,23 @@ def test_new_failures(peers):
     assert "| 1 | 1 | 1 | 2 |" in page
 
 
+def test_rows_of_other_suites_stay(peers, tmp_path):
+    """While they are of the same versions."""
+    path, version = tmp_path / "run.py", pytest.__version__
+    two = '("a_suite",)), "other": Suite("pytest", "something", ("nowhere",))}'
+    path.write_text(path.read_text(encoding="utf-8").replace('("a_suite",))}', two), encoding="utf-8")
+    code = (
+        "import sys; sys.path.insert(0, '.'); import run; a, b = run.Counts(1, 0, 0, 0, ()), run.Counts(2, 0, 0, 0, ())\n"
+        "old = run.table({'plugin': a, 'other': a}); print(run.table({'plugin': b}, old))\n"
+        "print(run.table({'plugin': b}, old.replace('Python ', 'Python 1')))\n"
+        f"print(run.table({{'plugin': b}}, old.replace('{version}', '0')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    rows = [line for line in done.stdout.splitlines() if line.startswith("| pytest")]
+    new, kept = f"| pytest {version} | nothing | 2 | 0 | 0 | 0 |", f"| pytest {version} | something | 1 | 0 | 0 | 0 |"
+    assert rows == [new, kept, new, new]
+
+
 def test_a_suite_that_does_not_start(peers):
     done, _ = peers("(", "")
     assert done.returncode not in (0, None)

@@ -3,7 +3,7 @@
 python tests/peers/run.py [--jobs N] [--write FILE] [suite ...]
 
 Prints one line for each suite and those of its failures that known.txt does not name; exits with 1 if there are any. --write puts
-the counts into the table of a page.
+the counts into the table of a page, where those of other suites stay as long as the versions are the same.
 """
 
 from __future__ import annotations
@@ -134,27 +134,33 @@ def counted(report: Path, known: int) -> Counts:
     return Counts(passed, len(failures), skipped, known, tuple(failures))
 
 
-def table(counts: dict[str, Counts]) -> str:
-    lines = [
+def table(counts: dict[str, Counts], before: str = "") -> str:
+    """Of the suites that have been run, and what the table before has of others, if it is of the same versions."""
+    head = [
         f"Python {platform.python_version()}, hetsched {importlib.metadata.version('hetsched')}, {platform.machine()}:",
         "",
         "| suite | in place | passed | failed | skipped | known differences |",
         "|---|---|---|---|---|---|",
     ]
-    for name, found in counts.items():
-        suite = SUITES[name]
-        peer = f"{suite.peer} {importlib.metadata.version(suite.peer)}"
-        lines.append(f"| {peer} | {suite.what} | {found.passed} | {found.failed} | {found.skipped} | {found.known} |")
-    return "\n".join(lines)
+    old = before.splitlines() if before.startswith(head[0] + "\n") else []
+    lines = []
+    for name, suite in SUITES.items():
+        start = f"| {suite.peer} {importlib.metadata.version(suite.peer)} | {suite.what} |"
+        if found := counts.get(name):
+            lines.append(f"{start} {found.passed} | {found.failed} | {found.skipped} | {found.known} |")
+        else:
+            lines += [line for line in old if line.startswith(start)]
+    return "\n".join(head + lines)
 
 
 def write(page: Path, counts: dict[str, Counts]) -> None:
     start, end = MARKS
     text = page.read_text(encoding="utf-8")
-    pattern = re.compile(re.escape(start) + ".*?" + re.escape(end), re.S)
-    if not pattern.search(text):
+    pattern = re.compile(re.escape(start) + "\n(.*?)" + re.escape(end), re.S)
+    found = pattern.search(text)
+    if found is None:
         raise SystemExit(f"{page} has no {start}")
-    page.write_text(pattern.sub(lambda _: f"{start}\n{table(counts)}\n{end}", text), encoding="utf-8")
+    page.write_text(pattern.sub(lambda _: f"{start}\n{table(counts, found[1])}\n{end}", text), encoding="utf-8")
 
 
 def main() -> int:
