@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -32,7 +32,14 @@ def stacks(draw):
 def test_each_is_the_distribution_of_its_own(case):
     n, times = case
     before = n.copy(), times.copy()
-    stack = hs.distribute(n if n.ndim else int(n), times)
+    try:
+        stack = hs.distribute(n if n.ndim else int(n), times)
+    except ValueError as error:
+        with np.errstate(over="ignore"):
+            alone = n * times.min(axis=-1)
+        if "makespan overflows" not in str(error) or np.isfinite(alone).all():  # the fastest alone would do
+            raise
+        reject()
     shape = np.broadcast_shapes(n.shape, times.shape[:-1])
     p = times.shape[-1]
     assert isinstance(stack, hs.DistributionStack)
