@@ -515,7 +515,7 @@ def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float6
     if array.ndim != ndim or array.size == 0:
         kind = "a mesh has rows and columns" if ndim == 2 else "one for each node"
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)} ({kind}), got shape {array.shape}")
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         times = array if speeds is None else 1.0 / array
     bad = ~((times >= _LEAST) & ((times <= _MOST) | np.isposinf(times)))
     if bad.any():

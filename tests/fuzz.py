@@ -17,6 +17,7 @@ import inspect
 import json
 import linecache
 import math
+import numbers
 import os
 import re
 import resource
@@ -227,7 +228,7 @@ def attempt(target: Target, call: Call) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _overwritten(values: dict[str, Any]) -> list[str]:
-    return [name for name in values if name.startswith("overwrite_") and isinstance(values[name], bool | np.bool_ | int | float)]
+    return [name for name in values if name.startswith("overwrite_") and isinstance(values[name], numbers.Real | np.bool_)]
 
 
 # ---- what is returned ----

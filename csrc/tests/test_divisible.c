@@ -50,7 +50,7 @@ static void random_orders(void)
         for (int32_t i = 0; i < p; i++) CHECK(shares[i] >= 0), sum += shares[i];
         CHECK(near(sum, 1));
         CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, NULL, best[0], best[1], shares, &found, &optimal) == HS_OK);
-        CHECK(optimal == (p < 6) && bound <= found * (1 + 1e-12) && found <= makespan * (1 + 1e-12));
+        CHECK(optimal == (p <= 6) && bound <= found * (1 + 1e-12) && found <= makespan * (1 + 1e-12));
         CHECK(bound > 0.5 * found);
         for (int k = 0; k < 3 && optimal; k++) { /* no other orders are better */
             for (int32_t i = 0; i < p; i++) {
