@@ -157,7 +157,8 @@ def main() -> None:
     files = measured()
     rows, wrong = judged(unreached(files))
     from_ = f"""Written by `make coverage` (gcc -Og, gcovr) from a run of all tests in C and of these in Python together:
-{", ".join(sorted(ran()))}. The others run the engine from programs of their own, or test what is beside it; left out are also
+{", ".join(sorted(ran()))}. The others run the engine from programs of their own,
+test what is beside it, or repeat what these reach; left out are also
 tests with one of these words in their names: {", ".join(LEFT_OUT_NAMES)}."""
     head = f"""# What the tests reach
 
