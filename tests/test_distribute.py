@@ -118,7 +118,7 @@ def test_ties_go_to_the_lowest_index(n, times):
 @given(n=chunks, times=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12), exponent=st.integers(-1000, 1000))
 def test_unit_of_time_does_not_matter(n, times, exponent):
     scaled = [math.ldexp(t, exponent) for t in times]
-    assert hs.distribute(n, scaled).counts.tolist() == hs.distribute(n, times).counts.tolist()
+    assert distributed(n, scaled).counts.tolist() == distributed(n, times).counts.tolist()
 
 
 @settings(deadline=None)
@@ -152,7 +152,7 @@ def test_certificate(n, times):
 @settings(deadline=None)
 @given(n=chunks, times=times_lists)
 def test_simulated_makespan_is_the_plans(n, times):
-    plan = hs.distribute(n, times)
+    plan = distributed(n, times)
     trace = hs.simulate(plan)
     loads = [c * t if c else 0.0 for c, t in zip(plan.counts.tolist(), times, strict=True)]
     assert trace.makespan == trace.predicted == plan.makespan
@@ -182,7 +182,7 @@ def test_simulated_trace_of_the_papers_example():
     ],
 )
 def test_simulated_efficiency_is_a_share(n, times):
-    assert 0.0 <= hs.simulate(hs.distribute(n, times)).efficiency <= 1.0 + 1e-12
+    assert 0.0 <= hs.simulate(distributed(n, times)).efficiency <= 1.0 + 1e-12
 
 
 @settings(deadline=None)
@@ -190,7 +190,7 @@ def test_simulated_efficiency_is_a_share(n, times):
 def test_speeds_instead_of_cycle_times(n, exponents):
     speeds, times = [2.0**e for e in exponents], [2.0**-e for e in exponents]
     by_speed = hs.distribute(n, speeds=speeds)
-    assert by_speed.counts.tolist() == hs.distribute(n, times).counts.tolist()
+    assert by_speed.counts.tolist() == distributed(n, times).counts.tolist()
     assert by_speed.cycle_times.tolist() == times
 
 
