@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/cancel.h"
 #include "../core/random.h"
 #include "hetsched.h"
 
@@ -22,8 +23,6 @@ typedef struct {
     double *cycle, *send, *back; /* [p] each, in one block that starts at cycle: per own unit of load */
     double *gain;                /* [p] an own unit in units of load, <= 1 */
 } star;
-
-static bool is_cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
 
 static hs_status load(int32_t p, const double *cycle_times, const double *sends, const double *receives, star *x)
 {
@@ -114,7 +113,7 @@ static void refresh(const star *x, const int32_t *send_order, const int32_t *rec
     memset(t->is_basic, 0, 2 * (size_t)p + 1);
     for (int32_t r = 0; r <= p; r++) t->is_basic[t->basic[r]] = 1, pivots += t->basic[r] < p;
     fill(x, send_order, receive_order, t);
-    for (; pivots > 0 && !is_cancelled(t->cancel); pivots--) {
+    for (; pivots > 0 && !hs__cancelled(t->cancel); pivots--) {
         int32_t row = -1, column = -1;
         double largest = 0.0;
         for (int32_t r = 0; r <= p; r++)
@@ -133,7 +132,7 @@ static void improve(tableau *t)
 {
     int32_t p = t->p, width = p + 1;
     const double *gain = t->rows + (size_t)(p + 1) * (size_t)width;
-    for (int32_t round = 0; round < 100 + 50 * p && !is_cancelled(t->cancel); round++) {
+    for (int32_t round = 0; round < 100 + 50 * p && !hs__cancelled(t->cancel); round++) {
         int32_t column = -1, row = -1;
         for (int32_t c = 0; c < p; c++) {
             if (gain[c] <= NEGLIGIBLE) continue;
@@ -224,7 +223,7 @@ static double solve(const star *x, const int32_t *send_order, const int32_t *rec
     double best = 0.0, *tried = t->ends + x->p, *worth = tried + x->p;
     *most = INFINITY;
     fill(x, send_order, receive_order, t);
-    for (int32_t attempt = 0; attempt < 4 && !is_cancelled(t->cancel); attempt++) {
+    for (int32_t attempt = 0; attempt < 4 && !hs__cancelled(t->cancel); attempt++) {
         if (attempt > 0) refresh(x, send_order, receive_order, t);
         improve(t);
         double found = done(x, send_order, receive_order, t, tried);
@@ -281,7 +280,7 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
             for (int32_t a = 0; a < p; a++)
                 for (int32_t b = 0; b < p; b++) {
                     if (a == b || a == b + 1) continue; /* the exchange of neighbours is tried from the left one */
-                    if (s->work <= 0 || is_cancelled(s->t->cancel)) return most;
+                    if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
                     shift(order, a, b);
                     double found = loaded(s, out, in, most);
                     if (found > most * (1 + 1e-12)) most = found, improved = true;
@@ -314,7 +313,7 @@ static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, doubl
     do {
         for (int32_t i = 0; i < p; i++) b[i] = i;
         do {
-            if (is_cancelled(s->t->cancel)) return false;
+            if (hs__cancelled(s->t->cancel)) return false;
             double here = most_at_prices(s->x, a, b, s->t, worth);
             if (here > equal(p, most)) {
                 double found = loaded(s, a, b, most);
@@ -351,7 +350,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
         double most = loaded(&s, out, in, 0.0), goal = enough > 0.0 ? ldexp(1 / enough, x.unit) * (1 - 1e-13) : INFINITY;
         bool proves = work > 0 && p <= MOST_PROVEN, proven = proves && enumerate(&s, out, in, most, goal);
         if (work > 0 && !proves) most = descend(&s, out, in, most, goal);
-        while (!proves && s.work > 0 && most < goal && p > 1 && !is_cancelled(cancel)) {
+        while (!proves && s.work > 0 && most < goal && p > 1 && !hs__cancelled(cancel)) {
             memcpy(now[0], out, 2 * (size_t)p * sizeof *out);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t from = (int32_t)hs__random_below(&seed, p);
@@ -361,7 +360,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
             if (found > most * (1 + 1e-12)) most = found, memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
         }
         most = loaded(&s, out, in, 0.0);
-        if (is_cancelled(cancel)) status = HS_ERROR_CANCELLED;
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         else {
             double sum = 0.0;
             for (int32_t i = 0; i < p; i++) sum += own[i] * x.gain[i];
@@ -430,16 +429,16 @@ static double least_product(const star *x, const int *cancel, double *share, dou
     double best = 0.0, sum = 0.0, error = (p + 10) * 0x1p-51;
     for (int32_t i = 0; i < p; i++) sum += 1 / alone(x, i);
     for (int32_t i = 0; i < p; i++) share[i] = 1 / alone(x, i) / sum;
-    for (int32_t left = 100 + 20 * p, before = left + 1; left < before && !is_cancelled(cancel);) {
+    for (int32_t left = 100 + 20 * p, before = left + 1; left < before && !hs__cancelled(cancel);) {
         double value = 0.0, least = INFINITY;
-        for (int32_t i = 0; i < p && !is_cancelled(cancel); i++) {
+        for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
             slope[i] = 0.0;
             for (int32_t j = 0; j < p; j++) slope[i] += share[j] * product(x, i, j);
             value += share[i] * slope[i] / 2, least = fmin(least, slope[i]);
         }
         best = fmax(best, least * (1 - error) - value * (1 + error));
         before = left;
-        for (int32_t move = 0; move < 20 + p / 2 && left > 0 && !is_cancelled(cancel); move++, left--) {
+        for (int32_t move = 0; move < 20 + p / 2 && left > 0 && !hs__cancelled(cancel); move++, left--) {
             int32_t low = 0, high = -1;
             for (int32_t i = 0; i < p; i++) {
                 if (slope[i] < slope[low]) low = i;
@@ -466,7 +465,7 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
     in_one_unit(&x);
     double best = least_product(&x, cancel, work, work + p);
     for (int way = 0; way < 3; way++) best = fmax(best, (1 - 1e-15 * (p + 1)) / most_relaxed(&x, way, work));
-    if (is_cancelled(cancel)) status = HS_ERROR_CANCELLED;
+    if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
     else {
         *bound = ldexp(best, x.unit);
         if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0); /* the only scaling that rounds */

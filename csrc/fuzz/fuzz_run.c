@@ -3,7 +3,7 @@
 
 /* ---- LU --------------------------------------------------------------------------------------------------------- */
 
-static double size_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
+static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
@@ -25,10 +25,10 @@ static void check_factors(bytes *in, const hs_lu *lu, const matrix *f, const mat
             double complex sum = -was_at(a, order[i], j);
             for (int64_t k = 0; k <= i && k <= j && k < rank; k++) {
                 const double complex l = k == i ? 1 : at(f, i, k);
-                HOLDS(size_of(l) < 2.01);
+                HOLDS(magnitude_of(l) < 2.01);
                 sum += l * at(f, k, j);
             }
-            worst = fmax(worst, size_of(sum)), largest = fmax(largest, size_of(at(f, i < rank ? i : 0, j)));
+            worst = fmax(worst, magnitude_of(sum)), largest = fmax(largest, magnitude_of(at(f, i < rank ? i : 0, j)));
         }
     HOLDS(worst <= 40.0 * rounding_of(lu->dtype) * (double)(m + n) * fmax(largest, 6.0));
     for (int64_t i = 0; i < rank; i++) {
@@ -50,10 +50,10 @@ static void solve(bytes *in, hs_pool *pool, const hs_lu *lu, const matrix *a, in
         for (int64_t i = 0; i < n; i++) {
             double complex sum = -was_at(&b, i, c);
             for (int64_t k = 0; k < n; k++) sum += (transposed ? was_at(a, k, i) : was_at(a, i, k)) * at(&b, k, c);
-            worst = fmax(worst, size_of(sum)), weight = fmax(weight, size_of(at(&b, i, c)));
+            worst = fmax(worst, magnitude_of(sum)), weight = fmax(weight, magnitude_of(at(&b, i, c)));
         }
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = i; j < n; j++) top = fmax(top, size_of(get(lu->lu, dtype, i * lu->lu_row_stride + j * lu->lu_col_stride)));
+            for (int64_t j = i; j < n; j++) top = fmax(top, magnitude_of(get(lu->lu, dtype, i * lu->lu_row_stride + j * lu->lu_col_stride)));
         if (isfinite(weight)) HOLDS(worst <= 40.0 * rounding_of(dtype) * (double)(n * n) * (weight * fmax(top, 6.0) + 6.0));
     }
 }

@@ -3,8 +3,8 @@
 #ifndef HETSCHED_FUZZ_MATRICES_H
 #define HETSCHED_FUZZ_MATRICES_H
 
-#include <complex.h>
 
+#include "../tests/elements.h"
 #include "bytes.h"
 
 enum { MOST_POOL = 3 };
@@ -38,28 +38,6 @@ static inline int64_t extent(bytes *in, int32_t tile)
 /* In doubles one line is more than a page, or just one. */
 static inline int64_t long_extent(bytes *in) { return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)]; }
 
-static inline size_t element_of(int dtype) { return (const size_t[]){4, 8, 8, 16}[dtype]; }
-
-static inline double complex get(const void *x, int dtype, ptrdiff_t at)
-{
-    switch (dtype) {
-    case HS_FLOAT32: return ((const float *)x)[at];
-    case HS_FLOAT64: return ((const double *)x)[at];
-    case HS_COMPLEX64: return ((const float complex *)x)[at];
-    default: return ((const double complex *)x)[at];
-    }
-}
-
-static inline void put(void *x, int dtype, ptrdiff_t at, double complex value)
-{
-    switch (dtype) {
-    case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
-    case HS_FLOAT64: ((double *)x)[at] = creal(value); break;
-    case HS_COMPLEX64: ((float complex *)x)[at] = (float complex)value; break;
-    default: ((double complex *)x)[at] = value;
-    }
-}
-
 typedef struct {
     int dtype;
     int64_t rows, cols, row_stride, col_stride;
@@ -68,7 +46,7 @@ typedef struct {
 } matrix;
 
 static inline int64_t place(const matrix *x, int64_t i, int64_t j) { return x->origin + i * x->row_stride + j * x->col_stride; }
-static inline void *start_of(const matrix *x) { return x->memory + (ptrdiff_t)element_of(x->dtype) * x->origin; }
+static inline void *start_of(const matrix *x) { return x->memory + (ptrdiff_t)size_of[x->dtype] * x->origin; }
 static inline double complex at(const matrix *x, int64_t i, int64_t j) { return get(x->memory, x->dtype, place(x, i, j)); }
 static inline double complex was_at(const matrix *x, int64_t i, int64_t j) { return get(x->before, x->dtype, place(x, i, j)); }
 
@@ -98,15 +76,15 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     if (cols > 1) *(x.col_stride < 0 ? &low : &high) += (cols - 1) * x.col_stride;
     x.elements = rows > 0 && cols > 0 ? high - low + 1 : 0;
     x.origin = x.elements ? -low : 0;
-    const size_t size = (size_t)x.elements * element_of(dtype);
+    const size_t size = (size_t)x.elements * size_of[dtype];
     x.memory = room(in, size), x.before = room(in, size);
     uint32_t state = take(in);
     const int64_t period = x.elements < 1021 ? x.elements : 1021; /* a prime: lines differ */
     for (int64_t e = 0; e < period; e++) {
         state = state * 1664525u + 1013904223u;
-        put(x.memory, dtype, e, fill != 0.0 ? fill : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
+        set(x.memory, dtype, e, fill != 0.0 ? fill : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
     }
-    for (size_t done = (size_t)period * element_of(dtype); done < size; done *= 2) memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
+    for (size_t done = (size_t)period * size_of[dtype]; done < size; done *= 2) memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
     if (size) memcpy(x.before, x.memory, size);
     return x;
 }
@@ -115,7 +93,7 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
 static inline int gaps_kept(const matrix *x)
 {
     if (x->elements == x->rows * x->cols) return 1;
-    const size_t size = element_of(x->dtype);
+    const size_t size = size_of[x->dtype];
     char *own = calloc((size_t)x->elements + 1, 1);
     int kept = own != NULL;
     for (int64_t i = 0; i < x->rows && own; i++)
@@ -125,7 +103,7 @@ static inline int gaps_kept(const matrix *x)
     return kept;
 }
 
-static inline int same_bytes(const matrix *x) { return x->elements == 0 || memcmp(x->memory, x->before, (size_t)x->elements * element_of(x->dtype)) == 0; }
+static inline int same_bytes(const matrix *x) { return x->elements == 0 || memcmp(x->memory, x->before, (size_t)x->elements * size_of[x->dtype]) == 0; }
 
 /* Outputs and recordings of a run, any of them absent. */
 static inline void draw_run(bytes *in, hs_run *run, int32_t p)

@@ -8,6 +8,7 @@
 #include "../exec/kernel.h"
 #include "check.h"
 #include "hetsched.h"
+#include "leaping.h"
 #include "scarce.h"
 
 enum { MAX = 70 };
@@ -494,13 +495,6 @@ static void scarce(void)
 }
 
 #ifdef HS_TEST_SCARCE
-static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
-double __real_hs_clock(void);
-double __wrap_hs_clock(void)
-{
-    if (__atomic_load_n(&leaps, __ATOMIC_RELAXED) < 0) return __real_hs_clock();
-    return __real_hs_clock() + (double)__atomic_add_fetch(&leaps, 1, __ATOMIC_RELAXED);
-}
 
 static int stop_at_the_third(void *context, double fraction) { return (void)fraction, ++*(int *)context == 3; }
 

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "leaping.h"
 #include "matrices.h"
 #include "scarce.h"
 
@@ -277,13 +278,6 @@ static void demand(hs_pool *pool)
 }
 
 #ifdef HS_TEST_SCARCE
-static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
-double __real_hs_clock(void);
-double __wrap_hs_clock(void)
-{
-    if (__atomic_load_n(&leaps, __ATOMIC_RELAXED) < 0) return __real_hs_clock();
-    return __real_hs_clock() + (double)__atomic_add_fetch(&leaps, 1, __ATOMIC_RELAXED);
-}
 
 typedef struct {
     int calls, last;

@@ -1,0 +1,17 @@
+/* A clock that leaps on demand: the linker's --wrap sends hs_clock here. */
+#ifndef HETSCHED_TESTS_LEAPING_H
+#define HETSCHED_TESTS_LEAPING_H
+
+#include "hetsched.h"
+
+#ifdef HS_TEST_SCARCE
+static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+double __real_hs_clock(void);
+double __wrap_hs_clock(void)
+{
+    if (__atomic_load_n(&leaps, __ATOMIC_RELAXED) < 0) return __real_hs_clock();
+    return __real_hs_clock() + (double)__atomic_add_fetch(&leaps, 1, __ATOMIC_RELAXED);
+}
+#endif
+
+#endif
