@@ -200,7 +200,7 @@ def test_no_library_from_elsewhere(find, tmp_path):
 
 
 MAIN = """
-#include "exec/kernel.h"
+#include "kernel/kernel.h"
 #include <stdio.h>
 hs__cpu hs__cpu_detect(void) { return (hs__cpu){.avx2_fma = 1, .avx512 = 1}; }
 int main(void)
@@ -217,7 +217,7 @@ def build_engine(path, version, *flags):
     """The engine's choice of kernels, linked to path/libblis.so as on a machine with AVX-512."""
     write_header(path / "blis64.h", version)
     write_library(path / "libblis.so", version)
-    sources = [ROOT / "csrc" / "exec" / f"{name}.c" for name in ("kernel", "kernel_blis", "kernel_c", "kernel_fortran")]
+    sources = [ROOT / "csrc" / "kernel" / f"{name}.c" for name in ("kernel", "kernel_blis", "kernel_c", "kernel_fortran")]
     includes = (f"-I{ROOT / 'csrc' / 'include'}", f"-I{ROOT / 'csrc'}", f"-isystem{path}", '-DHS_BLIS_HEADER="blis64.h"')
     linked = ("-x", "none", path / "libblis.so", f"-Wl,-rpath,{path}", "-lpthread", "-lm", "-o", path / "main")
     run(CC, "-O0", "-Wall", "-Werror", *includes, *flags, *sources, "-x", "c", "-", *linked, input=MAIN)

@@ -106,7 +106,7 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
     """Where each line of the executors is that nothing reaches."""
     found: dict[Key, list[int]] = defaultdict(list)
     for name, lines in sorted(files.items()):
-        if name.startswith("csrc/exec/"):
+        if name.startswith(("csrc/kernel/", "csrc/threads/", "csrc/run/")):
             text = (ROOT / name).read_text().splitlines()
             for number, (reached, _) in sorted(merged(lines).items()):
                 if not reached:
@@ -166,9 +166,9 @@ tests with one of these words in their names: {", ".join(LEFT_OUT_NAMES)}."""
 
 The build is without BLIS, on one machine, with its instruction sets: code that is not compiled there is not counted. A branch is
 one of gcc's: a line with several conditions has two for each, and code that is compiled once for each type or instruction set
-(csrc/assign, csrc/exec) has them once for each. Counts that two threads spoil may hide a branch that was reached.
+(csrc/assign, csrc/kernel) has them once for each. Counts that two threads spoil may hide a branch that was reached.
 """
-    exec_ = """## Lines of csrc/exec that no test reaches
+    exec_ = """## Lines of the executors (csrc/kernel, csrc/threads, csrc/run) that no test reaches
 
 Each with its reason (tools/unreached.toml, by the text of the line); `make coverage` fails where a line has none.
 """

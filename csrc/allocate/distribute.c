@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
-#include "load.h"
+#include "allocate/load.h"
 
 enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
 

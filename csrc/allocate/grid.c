@@ -1,9 +1,9 @@
 /* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be sent for them. */
 #include <stdlib.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
-#include "load.h"
+#include "allocate/load.h"
 
 enum { MOST = 46340 }; /* blocks on a side: the square is below 2^31 */
 

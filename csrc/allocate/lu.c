@@ -1,9 +1,9 @@
-#include "lu.h"
+#include "allocate/lu.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
 
 int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "hetsched.h"
-#include "load.h"
+#include "allocate/load.h"
 
 hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
 
 /* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for larger sums. */

@@ -1,10 +1,10 @@
-#include "wavefront.h"
+#include "allocate/wavefront.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 
 /* ---- the order of the tiles ----------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
 
 enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
@@ -21,7 +21,7 @@ enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 #define ROUNDS true
 #define BELOW(x) nextafter(x, -INFINITY)
 #define TYPED(x) real_##x
-#include "assignment_type.h"
+#include "assign/assignment_type.h"
 #undef cost_t
 #undef LARGEST
 #undef DONE
@@ -41,7 +41,7 @@ enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 #define ROUNDS false
 #define BELOW(x) (x)
 #define TYPED(x) whole_##x
-#include "assignment_type.h"
+#include "assign/assignment_type.h"
 
 hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, const int *cancel, int32_t *col_of_row,
                     double *row_prices, double *col_prices)

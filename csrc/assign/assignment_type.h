@@ -20,7 +20,7 @@ typedef struct {
 #define NAME(x) TYPED(x##_plain)
 #define LANES 2
 #define TARGET
-#include "assignment_core.h"
+#include "assign/assignment_core.h"
 #undef NAME
 #undef LANES
 #undef TARGET
@@ -29,7 +29,7 @@ typedef struct {
 #define NAME(x) TYPED(x##_avx2)
 #define LANES 4
 #define TARGET __attribute__((target("avx2")))
-#include "assignment_core.h"
+#include "assign/assignment_core.h"
 #undef NAME
 #undef LANES
 #undef TARGET
@@ -37,7 +37,7 @@ typedef struct {
 #define NAME(x) TYPED(x##_avx512)
 #define LANES 8
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#include "assignment_core.h"
+#include "assign/assignment_core.h"
 #undef NAME
 #undef LANES
 #undef TARGET

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
-#include "../core/random.h"
+#include "core/cancel.h"
+#include "core/random.h"
 #include "hetsched.h"
 
 enum { MOST_PROVEN = 6 };

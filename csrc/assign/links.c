@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
-#include "../core/random.h"
+#include "core/cancel.h"
+#include "core/random.h"
 #include "hetsched.h"
 
 /* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are exact, messages exact or rounded

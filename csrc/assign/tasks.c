@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
 
 /* All times with the bound as the unit (a power of two near it), so that products neither overflow nor lose bits. */

@@ -134,8 +134,8 @@ static void planners(bytes *in)
     case 1: case 2: /* pinwheels of many take too long here */
         status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5, cancel, plan, length, cost);
         break;
-    case 3: status = hs_partition_around(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
-    case 4: status = hs_partition_narrow(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
+    case 3: status = hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
+    case 4: status = hs_partition_largest(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
     default: weights = NULL, cancel = NULL, status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas, aspect, plan, length, cost); break;
     }
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (status == HS_ERROR_CANCELLED && cancel == &stop) ||

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers.h"
+#include "layers/layers.h"
 
 enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
 static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;

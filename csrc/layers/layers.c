@@ -1,5 +1,5 @@
 /* Schedules, real shares and the paper's integers: Liu, Shi, Zhang, Robertazzi, section 4. */
-#include "layers.h"
+#include "layers/layers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../core/sort.h"
-#include "floorplan.h"
+#include "core/sort.h"
+#include "partition/floorplan.h"
 
 /* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <= max_rows, of
  * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge (spread of an inner and an

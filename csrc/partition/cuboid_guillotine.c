@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cuboids.h"
+#include "partition/cuboids.h"
 
 /* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a set. */
 enum { MAX = HS_CUBOIDS_EXACT };

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cancel.h"
-#include "../core/random.h"
-#include "cuboids.h"
+#include "core/cancel.h"
+#include "core/random.h"
+#include "partition/cuboids.h"
 
 typedef struct {
     double volume;

@@ -1,4 +1,4 @@
-#include "floorplan.h"
+#include "partition/floorplan.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../core/sort.h"
-#include "floorplan.h"
-#include "hull.h"
+#include "core/sort.h"
+#include "partition/floorplan.h"
+#include "partition/hull.h"
 
 enum { MOST = 16, MOST_WITH_WHEELS = 8 };
 

@@ -1,4 +1,4 @@
-#include "hull.h"
+#include "partition/hull.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-#include "interval.h"
+#include "partition/interval.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/sort.h"
-#include "floorplan.h"
-#include "hull.h"
+#include "core/sort.h"
+#include "partition/floorplan.h"
+#include "partition/hull.h"
 
 enum { MOST = 1024 };
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/sort.h"
-#include "floorplan.h"
+#include "core/sort.h"
+#include "partition/floorplan.h"
 
 static const double tie = 0x1p-40; /* no power of ten: areas like 1 and 1e12 are common */
 

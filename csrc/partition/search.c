@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/random.h"
-#include "floorplan.h"
+#include "core/random.h"
+#include "partition/floorplan.h"
 
 typedef struct {
     int32_t op;            /* a worker, HS_BESIDE or HS_ABOVE */

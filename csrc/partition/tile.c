@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "floorplan.h"
+#include "partition/floorplan.h"
 
 enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */, DEEPEST = 5000 };
 

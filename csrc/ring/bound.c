@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring.h"
+#include "ring/ring.h"
 
 enum { PATIENCE = 8 };
 static const double SAFE = 1.0 - 0x1p-40; /* for the rounding of sums */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring.h"
+#include "ring/ring.h"
 
 enum { BRIEF = 1 << 12, ROUNDS = 20 };
 

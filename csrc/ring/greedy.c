@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring.h"
+#include "ring/ring.h"
 
 typedef struct {
     const hs__ring *x;

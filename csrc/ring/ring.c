@@ -1,4 +1,4 @@
-#include "ring.h"
+#include "ring/ring.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/cancel.h"
+#include "core/cancel.h"
 #include "hetsched.h"
 
 /* Times in units of all the work on the fastest worker, speeds in units of its speed. A ring of the length D = sum of its edges

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/random.h"
-#include "ring.h"
+#include "core/random.h"
+#include "ring/ring.h"
 
 enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
 

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "star.h"
+#include "star/star.h"
 
 /* Updates of one worker in a fractional knapsack, each at `cost` of the port: as many as it can compute, less those before
  * `first`, at most `most`. A worker's items are by ascending cost. */

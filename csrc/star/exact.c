@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "star.h"
+#include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
 static const double less = 1.0 - 1e-12; /* what is not less than that is not better: bounds are rounded */

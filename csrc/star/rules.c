@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "star.h"
+#include "star/star.h"
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {

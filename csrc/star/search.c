@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/random.h"
-#include "star.h"
+#include "core/random.h"
+#include "star/star.h"
 
 enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32 };
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};

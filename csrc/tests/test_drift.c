@@ -1,5 +1,5 @@
 /* What a pool learns of its workers, against the arithmetic of its definition; and products that teach it. */
-#include "../exec/drift.h"
+#include "threads/drift.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Our own micro-kernels, those of every instruction set that this processor has (the engine shows only the best), against a
  * triple loop: all sizes of an edge, all ways to treat C, with what lies around it left alone. The numbers are small integers:
  * results must be equal. */
-#include "../exec/kernel_c.c"
+#include "kernel/kernel_c.c"
 
 #include <math.h>
 #include <stdlib.h>

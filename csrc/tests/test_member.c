@@ -1,5 +1,5 @@
 /* Events: what is recorded has a place, however long the run has gone on. */
-#include "../exec/member.h"
+#include "run/member.h"
 
 #include <stdint.h>
 #include <string.h>

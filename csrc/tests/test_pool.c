@@ -1,6 +1,6 @@
 /* Life of pools: creation, refusal, many at once, use from several threads, destruction. With the source itself, for who waits and who
  * has which place is nobody else's business. */
-#include "../exec/pool.c"
+#include "threads/pool.c"
 
 #include "check.h"
 #include "scarce.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../exec/kernel.h"
+#include "kernel/kernel.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"

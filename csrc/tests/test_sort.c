@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "../core/sort.h"
+#include "core/sort.h"
 #include "check.h"
 #include "scarce.h"
 #include "zones.h"

@@ -186,17 +186,17 @@ def partition_guillotine(
 def partition_around(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and cost of hs_partition_around."""
+    """Floorplan and cost of hs_partition_nonrectangular."""
     rest = _or_null(order, _int32s)
-    return _floorplan(lib.hs_partition_around, areas, weights, aspect, rest, long=len(areas) > 40)
+    return _floorplan(lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40)
 
 
 def partition_narrow(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and largest half perimeter of hs_partition_narrow."""
+    """Floorplan and largest half perimeter of hs_partition_largest."""
     rest = _or_null(order, _int32s)
-    return _floorplan(lib.hs_partition_narrow, areas, weights, aspect, rest, long=len(areas) > 9)
+    return _floorplan(lib.hs_partition_largest, areas, weights, aspect, rest, long=len(areas) > 9)
 
 
 def partition_search(

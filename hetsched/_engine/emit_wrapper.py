@@ -1,9 +1,23 @@
-"""Writes the C source of the extension module from the public header (run by CMake)."""
+"""Writes the C source of the extension module from the public headers (run by CMake)."""
 
 import re
 import sys
+from pathlib import Path
 
 import cffi
+
+
+def included(header: Path, seen: set[str]) -> str:
+    """The header with those that it includes in their places, each once."""
+
+    def insert(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in seen:
+            return ""
+        seen.add(name)
+        return included(Path(sys.argv[1]).parent / name, seen)
+
+    return re.sub(r'^#include "(.*)"$', insert, header.read_text(encoding="utf-8"), flags=re.M)
 
 
 def declarations(header: str) -> str:
@@ -15,10 +29,8 @@ def declarations(header: str) -> str:
 
 def main() -> None:
     header_path, target = sys.argv[1:]
-    with open(header_path, encoding="utf-8") as file:
-        header = file.read()
     ffi = cffi.FFI()
-    ffi.cdef(declarations(header))
+    ffi.cdef(declarations(included(Path(header_path), set())))
     ffi.cdef('extern "Python" int hs_python_poll(void *context, double fraction);')
     tile = "void *context, int64_t row, int64_t col, int64_t height, int64_t width"
     ffi.cdef(f'extern "Python" void hs_python_tile({tile});')

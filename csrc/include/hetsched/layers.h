@@ -1,0 +1,81 @@
+/* Layers of a product on a star. */
+#ifndef HETSCHED_LAYERS_H
+#define HETSCHED_LAYERS_H
+
+#include "hetsched/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A matrix product in layers: the inner dimension is divided, a worker gets k columns of A and the k rows of B that go with them.
+ * A star's centre sends each worker its share in one message of k send[i], and k compute[i] is the work.
+ *   HS_SCSS  one message after the other, in an order; a worker computes while it receives, and is done no earlier than its data
+ *   HS_SCCS  one after the other; a worker computes after it has received all
+ *   HS_PCCS  all messages at once, then the work
+ *   HS_PCSS  all at once, and the work meanwhile
+ * A worker without layers gets no message. Source: Liu, Shi, Zhang, Robertazzi, Layer Based Partition, section 4. */
+#define HS_LAYERS_MOST 0x1p300
+typedef enum hs_layers_mode { HS_SCSS = 0, HS_SCCS = 1, HS_PCCS = 2, HS_PCSS = 3 } hs_layers_mode;
+typedef struct hs_layers {
+    int32_t mode; /* hs_layers_mode */
+    int32_t p;
+    int64_t layers;        /* 0 .. 2^53 */
+    const double *compute; /* [p] time per layer, 1 / HS_LAYERS_MOST .. HS_LAYERS_MOST; infinite: gets nothing; not all are */
+    const double *send;    /* [p] the same, finite, or 0 */
+} hs_layers;
+
+/* What given counts take.
+ *   order     [p] the workers in the order of the messages; NULL: by index. Not read for HS_PCCS and HS_PCSS
+ *   counts    [p] layers, their sum is that of the problem
+ *   start, received, end  [p] out: of the message and of the work; 0 without layers
+ *   makespan  out
+ * Time O(p). */
+hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
+                             double *end, double *makespan);
+
+/* The optimum if layers could be divided, a linear programme with a closed solution: a worker is busy to the end, or left out where
+ * those after it make better use of the time that its message takes.
+ *   order     [p] or NULL: the best one, by ascending send, in which leaving out gains nothing
+ *   shares    [p] out, or NULL: they sum to the layers
+ *   makespan  out
+ * Time O(p), without an order O(p log p). */
+hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan);
+
+/* A lower bound on the makespan of whole layers in any order: the relaxed one, and that of hs_distribute as if every worker had its
+ * message first. Time O(p log p). */
+hs_status hs_layers_bound(const hs_layers *problem, double *bound);
+
+/* The paper's closed forms, equations (5) to (33), where all workers of the order end together (with max(compute, send) for compute in
+ * the modes with simultaneous start), and its integers, section 4.5: .5 goes down; then from those that end first on each gets a
+ * layer, or those that end last lose one, until the sum is right. A worker without layers ends at 0; ties by place.
+ *   order   [p] or NULL: by index
+ *   shares  [p] out, or NULL: before rounding
+ *   counts  [p] out
+ * Time O(p log p). */
+hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts);
+
+/* The best counts for an order of the messages, up to rounding of the makespan.
+ *   order    [p] or NULL: by index
+ *   counts   [p] out
+ *   optimal  out: 1 if that is proven. 0 only where more than 2^25 numbers of layers would have to be looked at: never for
+ *            (p + 1) (layers + 1) below that
+ * All messages at once: hs_distribute. Else a dynamic programme: a worker that has k of m layers to do ends them with those after it at
+ * max(k hold, k send + rest(m - k)), and the best k follow a window that slides: O(1) each. Of the m only those that a better schedule
+ * than the best one known can leave, by a relaxation: time O(p^2 + p w), memory O(p w), for w of them at a place. That is few,
+ * whatever the layers; all of them where links are equal and slow. */
+hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal);
+
+/* The best counts and order. The better of the order by index and that by ascending send, then moves of one worker and exchanges of
+ * two, then, for up to 20, the dynamic programme over the sets of those that come last, which is exact for all orders.
+ *   work     of the moves, in workers looked at; some 1e7 in a second
+ *   order    [p] out
+ *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if more than 2^16 sets or 2^24 numbers of layers
+ *            remain to be looked at
+ * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave, 2^p at most. */
+hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,196 @@
+/* Partitions of a matrix (2-D) and of the iterations of a product (3-D). */
+#ifndef HETSCHED_PARTITION_H
+#define HETSCHED_PARTITION_H
+
+#include "hetsched/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- partition (2-D) --------------------------------------------------------------------------------------------------- */
+
+/* A partition is a floorplan: who lies where, in postfix notation. An entry >= 0 is a worker; an operator takes the results
+ * of the entries before it:
+ *   HS_BESIDE  two, the first to the left of the second (a vertical cut)
+ *   HS_ABOVE   two, the first above the second (a horizontal cut)
+ *   HS_WHEEL   five: top left, right, bottom, left, and the centre that they turn around (no straight cut divides it)
+ *   HS_AROUND  two, the second a worker: the first in the lower right corner of its zone, an L. The corner has the sides
+ *              that are best for what is in it.
+ * p workers need at most 2 p - 1 entries; a worker of area zero does not occur. Areas and the box determine the lengths.
+ *
+ * Common parameters
+ *   areas    [p] > 0 or 0, at least one positive, their sum finite; scaled to sum 1, where one that is not 0 is at least 2^-1074
+ *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
+ *   aspect   width / height of the box, which has area 1; 1 for the unit square
+ *   plan     [2 p] out: the floorplan;  length  out: its entries
+ *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L
+ *   cancel   NULL, or what another thread sets to non-zero to make a long search end with HS_ERROR_CANCELLED */
+enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
+
+/* The zones of a floorplan. The cost of a set in a box of fixed area is linear in the box's sides whatever its floorplan, as
+ * stretching keeps all ratios of areas.
+ *   workers  [2 p] out: the worker of each piece, in the order of the floorplan; an L has two pieces, one after the other
+ *   rects    [8 p] out: row, col, height, width of each piece in a box of height 1 and width 1 (stretched from `aspect`)
+ *   pieces   out: their number
+ *   cost     out or NULL
+ * HS_ERROR_VALUE if plan is no floorplan of the workers with positive area. Time O(p). */
+hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost);
+
+/* Integer zones for an m x n matrix: an exact tiling. The cuts are chosen on the tree, each among the few integers around its
+ * place, so that the largest (cells given / cells asked for) is smallest, then the sum of (given - asked)^2 / asked. Workers may get
+ * nothing.
+ *   m, n   rows and columns, 1 .. 2^53
+ *   rects  [8 p] out: row, col, height, width of each piece, in cells
+ * HS_ERROR_UNSUPPORTED for more than 5000 operators one inside the other (neighbouring cuts of one kind are one). In one call at
+ * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
+hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
+                            int32_t *workers, int64_t *rects, int32_t *pieces);
+
+/* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
+ * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
+ *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none). If the first is binding, the
+ *                           fee for a column that leads to so many is found by bisection: some 50 times the time.
+ *   order         [p] out: the workers with positive area, column by column from the left, top to bottom
+ *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] - 1]
+ *   columns       out: number of columns
+ * HS_ERROR_INFEASIBLE if max_columns * max_rows is less than the number of positive areas. */
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+                               int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
+
+/* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
+ * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
+ *
+ *   HS_RULE_ROWS                 Horizontal slices in worker order. Cost size * width + height.
+ *   HS_RULE_KALINOV_LASTOVETSKY  2001 paper, section 3.2.6: a fixed layout in columns, balanced inside each column, then the
+ *                                columns balanced. The paper does not say how to lay out; this reproduces its figure 17
+ *                                (columns of six and two workers, 0.5 each, cost 6): runs of workers in worker order, cut
+ *                                where the area so far is nearest to j / columns of the whole, no run empty;
+ *                                floor(sqrt(size * aspect)) columns, as for equal areas that is where columns and rows
+ *                                cost the same.
+ *   HS_RULE_RECURSIVE            Crandall and Quinn, same section: the ceil(q / 2) largest of q are the first part.
+ *   HS_RULE_NAGAMOCHI_ABE        Nagamochi and Abe 2007: the first part is the fewest largest that reach a third of the sum.
+ *                                Every rectangle has a ratio of sides <= max(that of the box, 3, 1 + max a_i / a_{i+1}) for
+ *                                areas a_1 >= a_2 >= ..., and the cost is at most 1.25 times the least of all partitions
+ *                                into rectangles: not 1.25 times 2 sum(sqrt(area)), as 1 and almost nothing cost 3.
+ *   HS_RULE_SNRPP                Beaumont, Eyraud-Dubois, Lambert 2016; with Becker, DeFlumere, Lastovetsky 2018. In a box
+ *                                whose longer side is r times its shorter one, a worker above 1 - 1 / (3 r) of the area
+ *                                goes around the others (HS_AROUND); else the smallest are the first part, so many that
+ *                                they are nearest to half. For a box with r <= 3 every rectangle has a ratio of sides <= 3
+ *                                before the corners are stretched, and cost <= sqrt(3/2) * 2 sum(sqrt(area)).
+ *
+ * p at most 2^30. Time O(p log p), memory O(p), also where the floorplan is a chain. */
+typedef enum hs_rule {
+    HS_RULE_ROWS = 0,
+    HS_RULE_KALINOV_LASTOVETSKY = 1,
+    HS_RULE_RECURSIVE = 2,
+    HS_RULE_NAGAMOCHI_ABE = 3,
+    HS_RULE_SNRPP = 4
+} hs_rule;
+hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
+                            double *cost);
+
+/* Contiguous blocks (2001 paper, figure 18): the m x n cells in row-major order are dealt in worker order, to each as many as
+ * hs_distribute gives it for the cycle-time 1 / area. It is no floorplan: the run of a worker has up to three rectangles, the
+ * end of a row, whole rows, the start of a row. The finer the grid, the nearer is the cost to that of HS_RULE_ROWS.
+ *   m, n     rows and columns; m n at most 2^53
+ *   p        at most 2^29
+ *   workers  [3 p] out: the worker of each piece;  rects  [12 p] out: row, col, height, width of each piece, in cells
+ *   pieces   out: their number. A worker without cells has none.
+ * Time O(p log p). */
+hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
+                                  int32_t *pieces);
+
+/* The best guillotine partition in which every sub-box holds an interval of `order` (NULL: by ascending area). Per interval the
+ * lower left hull of the costs (per width, per height) is kept, so every aspect ratio is exact. With `groups` every group of
+ * workers stays together in a rectangle of its own, which costs group_weight * its half perimeter more (two-level schemes,
+ * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
+ *   order   [size] the workers of positive area, or NULL
+ *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
+ * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, which takes weights that are
+ * more than 15 decades apart. Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
+hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
+                                double *cost);
+
+/* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
+ * partition into rectangles for up to 6 workers.
+ * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8), or hulls of more than 2^14 points as above.
+ * Time O(3^p) hull merges (6^p with wheels). */
+hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
+                                  const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* As hs_partition_interval, where the last of an interval may also own the box minus a corner for the others (HS_AROUND). Every
+ * sub-box is optimised for a grid of aspect ratios, so this is a heuristic. At most 256 positive areas, else
+ * HS_ERROR_UNSUPPORTED. Time O(p^3), memory O(p^2), both times some 30 ratios. */
+hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
+ * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
+ * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
+ * ranges: a heuristic, O(p^3) unions per step, at most some 600 steps. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
+ *   cost  out: the largest */
+hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+
+/* Local search (annealing) over guillotine floorplans: sub-boxes change places, cuts turn, sub-boxes move elsewhere. The best
+ * found is never worse than what it starts from. Call again to go on.
+ *   evaluations  floorplans tried, >= 0
+ *   temperature  at the start, falling to 0 at the end; relative to the cost, 0 for descent alone. 0.001 is usual
+ *   plan         [length] in and out
+ *   state        in and out: of the random numbers, any value
+ * HS_ERROR_UNSUPPORTED for a floorplan with HS_WHEEL or HS_AROUND. Time O(p) per evaluation. */
+hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
+                              double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost);
+
+/* ---- partition (3-D) --------------------------------------------------------------------------------------------------- */
+
+/* Cuboids of given volumes that tile the unit cube of iterations of C = A B: rows of C (axis 0), columns of C (axis 1), the
+ * inner dimension, called depth (axis 2). Cost: the sum over the boxes of faces[0] * height * length (what a worker has of
+ * A), faces[1] * length * width (of B), faces[2] * height * width (of C). An m x n x k product has the weights
+ * (m k, k n, m n). Tilings are made by cutting boxes in two from side to side (guillotine).
+ *   volumes   [p] > 0 or 0, finite, at least one positive; a zero volume is in no tree
+ *   faces     [3] >= 0, finite, one positive
+ *   axes      sum of 1 (cuts across the rows), 2 (columns), 4 (depth): the cuts allowed
+ *   tree      [2 p - 1] out, postfix: >= 0 a worker, or the cut -1 - axis of the two subtrees before it, first the one at
+ *             the lower index
+ *   length    out: nodes of the tree, 2 * (positive volumes) - 1
+ *   cost      out: of the tree in the unit cube
+ * After HS_ERROR_MEMORY the tree is undefined. */
+
+/* The volumes in a given or ascending order are cut as runs: an interval DP that keeps, for each run, the best tree found
+ * for every ratio of the sides on a grid, then a search by swaps, moves and reversals of the order. A heuristic: no
+ * optimality is claimed. At most 64 volumes take part in one DP; more are halved first, and the order is then not searched.
+ *   order     [positive volumes] workers, or NULL: ascending volumes
+ *   tries     orders to try beyond the first
+ *   seed      of the search; the result depends on it and on nothing else
+ * Time O(q^2 p D) for each order, q = min(p, 64), with D = 21 ratios for equal faces, up to 91 for unequal ones; memory
+ * O(q^2 D + p). */
+hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
+                               int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost);
+
+/* The cheapest guillotine tiling, by branch and bound over all trees: nothing is pruned that could be better. For at most
+ * HS_CUBOIDS_EXACT positive volumes, else HS_ERROR_VALUE. Up to four boxes tile a cube by guillotine cuts only: there it is
+ * the optimum. Exponential time; memory O(2^p). */
+enum { HS_CUBOIDS_EXACT = 10 };
+hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, int32_t *tree,
+                                     int32_t *length, double *cost);
+
+/* The boxes of a tree in the unit cube.
+ *   boxes   [6 p] out: row, col, depth, height, width, length of each worker; all zero for one that is not in the tree
+ * HS_ERROR_VALUE for what is no tree. Time and memory O(p). */
+hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes);
+
+/* Integer boxes of a tree in m x n x k: they tile it exactly. Each side stays within 2 of its ideal; among all cuts that
+ * do, the largest actual / ideal volume is least.
+ *   boxes   [6 p] out: as above; all zero for a worker that gets nothing
+ * Time and memory O(p). */
+hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
+                          int32_t length, int64_t *boxes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,72 @@
+/* What one core does, the micro-kernels, and worker threads. */
+#ifndef HETSCHED_POOL_H
+#define HETSCHED_POOL_H
+
+#include "hetsched/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------------- */
+
+typedef enum hs_dtype { HS_FLOAT32 = 0, HS_FLOAT64 = 1, HS_COMPLEX64 = 2, HS_COMPLEX128 = 3 } hs_dtype;
+
+/* What multiplies: one of "blis", "openblas" (its gemm functions, handed in by hs_kernel_use_cblas), "c" (our own). */
+typedef struct hs_kernel_info {
+    char name[32];
+    char version[64];      /* of the library, "" for our own */
+    char set[32];          /* kernel set, e.g. "skx" */
+    char reason[160];      /* why that set */
+    char refused[160];     /* why BLIS, though it is there, is not used, else "" */
+    char source[2][32];    /* whose micro-kernel multiplies float32, float64: a name as above */
+    int32_t tile_rows[2];  /* its register tile */
+    int32_t tile_cols[2];
+} hs_kernel_info;
+
+/* Chooses and initialises the kernels; called once by every entry point that needs them, harmless to call again.
+ * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
+ * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
+ * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
+ * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
+hs_status hs_kernel_init(void);
+
+/* What is in use; *info is filled. */
+hs_status hs_kernel_describe(hs_kernel_info *info);
+
+/* Selects "blis", "openblas" or "c" for all later products. HS_ERROR_UNSUPPORTED if it is not there. Not to be called
+ * while a product runs. */
+hs_status hs_kernel_select(const char *name);
+
+/* Hands in Fortran-style sgemm and dgemm, 32-bit or 64-bit integers. They become available as "openblas". */
+hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes);
+
+/* ---- pool -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct hs_pool hs_pool;
+
+/* p workers as persistent threads. The calling thread of a run takes the place of one worker: with cores given that of the
+ * worker whose core it is on, so that a run never has more threads than workers; but for hs_run_star it is the master beside them.
+ *   cores   [p] the core to pin each worker to, or NULL: not pinned (pinning is ignored where the system has none)
+ * Runs of one pool are serialised; a pool may be used from several threads. After fork() the child must make its own. */
+hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
+
+/* Waits for a run in progress, joins the threads and frees all. Calls of other threads that wait for their turn end with
+ * HS_ERROR_THREAD; none may begin any more. NULL is allowed. In a forked child the threads do not exist; there only the memory is
+ * given back. */
+void hs_pool_destroy(hs_pool *pool);
+
+/* What the pool's shared runs have shown of late.
+ *   speeds        [p] relative speeds, as for those runs, or NULL for equal ones
+ *   availability  [p] out: the work that each worker did per speed, over the last 20 ms of such runs or so; the best one's is 1, and
+ *                 so are all at first, and that of a worker without speed
+ * Shared runs are dealt by speeds times these while one of them is below 0.9. May be called from any thread. */
+void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability);
+
+/* Which workers' threads are held on the core that was given for them: pinned is [p]. */
+void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,144 @@
+/* Products on the pool: the run of boxes, and of a plan for a star. */
+#ifndef HETSCHED_PRODUCT_H
+#define HETSCHED_PRODUCT_H
+
+#include "hetsched/pool.h"
+#include "hetsched/star.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- product ----------------------------------------------------------------------------------------------------------- */
+
+/* A part of the iteration space of C = A B: rows row.. of C, columns col.. of C, depth.. of the inner dimension. */
+typedef struct hs_box {
+    int32_t worker;
+    int64_t row, col, depth;
+    int64_t height, width, length;
+} hs_box;
+
+/* C <- alpha A B + beta C, A m x k, B k x n, C m x n, each with a row and a column stride. With beta == 0 C is not read. C
+ * must not overlap A or B. alpha and beta are (real, imaginary); the imaginary part is ignored for real types. */
+typedef struct hs_product {
+    int32_t dtype; /* hs_dtype */
+    int64_t m, n, k;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    const void *b;
+    int64_t b_row_stride, b_col_stride;
+    void *c;
+    int64_t c_row_stride, c_col_stride;
+    double alpha[2], beta[2];
+} hs_product;
+
+typedef enum hs_event_kind { HS_COMPUTE = 0, HS_TRANSFER = 1 } hs_event_kind;
+
+typedef struct hs_event {
+    int32_t worker;
+    int32_t kind; /* hs_event_kind */
+    int32_t box;  /* index of the box worked on; box_count: the sum of layers */
+    double start, end; /* seconds from the start of the run */
+} hs_event;
+
+/* Return non-zero to cancel. Called on the thread that called hs_run_product, at most 20 times a second, with the fraction
+ * of the work done. */
+typedef int (*hs_poll_function)(void *context, double fraction);
+
+/* How a product is run.
+ *   boxes       [box_count] tile C; each worker does its own in the order given. A box with depth > 0 adds to what the
+ *               boxes before it left, the first one of a C region has depth 0. Layered: they tile the iteration space in any order,
+ *               all of one worker with the same rows and columns of C.
+ *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
+ *               each worker does its own boxes, alone.
+ *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
+ *               Then cooperative asks for boxes of the whole of C, each of which has a layer, early workers take boxes over, and the
+ *               two below are NULL
+ *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
+ *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
+ *               the last box; or NULL
+ *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it
+ *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
+ *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
+ *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
+ *   events      [event_capacity] out, may be NULL with capacity 0 (nothing is recorded); a full array ends the recording, not the run
+ *   finish      [p] out or NULL: when each worker ended, seconds from the start; 0 of one that did not get its core in time to have
+ *               a part in a cooperative run
+ *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
+ *   busy        [p] out or NULL: CPU seconds that each worker used for computing */
+typedef struct hs_run {
+    const hs_box *boxes;
+    int32_t box_count;
+    int32_t cooperative;
+    int32_t layered;
+    const int64_t *sum_rows;
+    const double *sum_receive;
+    int32_t overlap;
+    const double *speeds;
+    const double *pace;
+    const double *receive;
+    hs_event *events;
+    int32_t event_capacity;
+    int32_t event_count;
+    double *finish, *late, *busy;
+    hs_poll_function poll;
+    void *poll_context;
+} hs_run;
+
+/* Runs the product on the pool. The same operands, boxes and number of workers give the same bits, whoever did what: every element is
+ * the sum of the same terms in one order. event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
+ * block of A per worker, a few MiB, kept by the pool; the layers, not kept. Complexity: 2 m n k flops
+ * (8 m n k complex), layered an addition per element of a layer more. */
+hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
+
+/* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
+ * C is small and the inner dimension long. */
+hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
+
+/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not.
+ * Layers pay where there is little to share but the inner dimension: workers then meet once instead of at every panel. */
+int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
+
+/* Number of flops of one multiply-add of dtype: 2 or 8. */
+double hs_flops_per_update(int32_t dtype);
+
+/* ---- product on a star ------------------------------------------------------------------------------------------------- */
+
+/* Chunks that hs_star_simulate accepts, run for real. The calling thread is the master: it alone touches A, B and C, and copies
+ * what a message holds into the worker's arena, or a result back, one message after the other. The pool's workers multiply what
+ * has come, in their arenas.
+ *   star      of the pool's workers; r, s and t are the blocks of m, n and k, the last ones maybe smaller. With run->pace a
+ *             message takes link_costs, in seconds per block; cycle_times only matter to hs_star_simulate
+ *   chunks    [chunk_count] blocks of C in none of them stay as they are; in two of them they are undefined
+ *   order     HS_STAR_LISTED, or HS_STAR_DEMAND: the request pending longest, decided at run time
+ *   served    [length] for HS_STAR_LISTED
+ *   block     side of a block in elements, at most 2^31 - 1
+ *   messages  out: the port's log, as long as that of hs_star_simulate, with the seconds from the start that were measured; or NULL
+ *   message_count  out: also after HS_ERROR_CANCELLED, then of those that had ended
+ *   peak      [p] out: most blocks that a worker held at a time, never above its memory; or NULL
+ *   late      out: by how much the port missed its last deadline, seconds */
+typedef struct hs_star_product {
+    const hs_star *star;
+    int64_t chunk_count;
+    const hs_star_chunk *chunks;
+    int32_t order; /* hs_star_order */
+    int64_t length;
+    const int32_t *served;
+    int64_t block;
+    hs_star_message *messages;
+    int64_t message_count;
+    int64_t *peak;
+    double late;
+} hs_star_product;
+
+/* Runs the product on the pool. Of *run the boxes, cooperative, speeds, receive and events must be zero; pace is in seconds per
+ * block update, NULL for real speed on both the links and the workers. Messages and updates start, on the clock of the emulated
+ * platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by beta when it is loaded; with
+ * beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take, at most its
+ * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
+hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, hs_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

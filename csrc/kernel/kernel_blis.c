@@ -1,0 +1,123 @@
+/* BLIS's gemm micro-kernels, asked of its context for the processor (BLIS, docs/KernelsHowTo.md; 0.9 or later). */
+#define _GNU_SOURCE
+#include "kernel/kernel.h"
+
+#ifndef HS_BLIS_HEADER
+
+hs_status hs__kernel_blis(hs__kernel *kernel)
+{
+    (void)kernel;
+    return HS_ERROR_UNSUPPORTED;
+}
+
+#else
+
+#include HS_BLIS_HEADER /* blis.h or, of Debian's 64-bit flavours, blis64.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef BLIS_VERSION_STRING /* in the header from 1.0 on */
+#define BLIS_VERSION_STRING "0.9.0"
+#define bli_cntx_get_ukr_dt bli_cntx_get_l3_nat_ukr_dt
+#define bli_cntx_ukr_prefers_rows_dt bli_cntx_l3_nat_ukr_prefers_rows_dt
+#endif
+
+typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const void *, const void *, void *, inc_t, inc_t,
+                          auxinfo_t *, const cntx_t *);
+
+/* Set once by hs__kernel_blis, before any product. */
+static micro_kernel *functions[2];
+static cntx_t *context;
+
+#define MICRO_KERNEL(NAME, TYPE)                                                                                           \
+    static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta,   \
+                     void *c, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)              \
+    {                                                                                                                      \
+        auxinfo_t next = {0};                                                                                              \
+        bli_auxinfo_set_next_ab((void *)a_next, (void *)b_next, &next);                                                    \
+        functions[TYPE](m, n, k, alpha, a, b, beta, c, row_stride, col_stride, &next, context);                            \
+    }
+
+MICRO_KERNEL(multiply_float, 0)
+MICRO_KERNEL(multiply_double, 1)
+
+static int major_version(const char *version) { return atoi(version[0] == 'v' ? version + 1 : version); }
+
+/* The set to ask for where BLIS 0.9 knows the processor only by its model or its name: NULL if there is nothing better. */
+static const char *better_set(int *number)
+{
+    hs__cpu cpu = hs__cpu_detect();
+    (void)cpu;
+#ifdef BLIS_CONFIG_SKX
+    if (cpu.avx512) return *number = BLIS_ARCH_SKX, "skx";
+#endif
+#ifdef BLIS_CONFIG_ZEN
+    if (cpu.avx2_fma && cpu.amd) return *number = BLIS_ARCH_ZEN, "zen";
+#endif
+#ifdef BLIS_CONFIG_HASWELL
+    if (cpu.avx2_fma) return *number = BLIS_ARCH_HASWELL, "haswell";
+#endif
+    return NULL;
+}
+
+static void initialise_blis(hs_kernel_info *info)
+{
+    int number = -1, numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
+    const char *users = getenv("BLIS_ARCH_TYPE"), *better = users ? NULL : better_set(&number);
+    if (better) {
+        char value[16];
+        snprintf(value, sizeof value, "%d", number);
+        setenv("BLIS_ARCH_TYPE", numbered ? value : better, 1);
+    }
+    bli_init();
+    if (better) unsetenv("BLIS_ARCH_TYPE"); /* ours alone: neither child processes nor another BLIS should see it */
+
+    snprintf(info->set, sizeof info->set, "%s", bli_arch_string(bli_arch_query_id()));
+    if (users) snprintf(info->reason, sizeof info->reason, "BLIS_ARCH_TYPE=%.40s is set", users);
+    else if (better) snprintf(info->reason, sizeof info->reason, "cpuid shows %s", !strcmp(better, "skx") ? "AVX-512" : "AVX2 and FMA");
+    else snprintf(info->reason, sizeof info->reason, "chosen by BLIS");
+}
+
+hs_status hs__kernel_blis(hs__kernel *kernel)
+{
+    *kernel = (hs__kernel){0};
+    hs_kernel_info *info = &kernel->info;
+    snprintf(info->name, sizeof info->name, "blis");
+    snprintf(info->version, sizeof info->version, "%s", bli_info_get_version_str());
+    /* Two releases may share a file name but not their structures. */
+    if (strcmp(info->version, BLIS_VERSION_STRING)) {
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was loaded, the build was for %.40s", info->version,
+                 BLIS_VERSION_STRING);
+        return HS_ERROR_UNSUPPORTED;
+    }
+#ifndef BLIS_CONFIG_SKX
+    if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) { /* our own are nearly twice as fast as its next best set */
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512", info->version);
+        return HS_ERROR_UNSUPPORTED;
+    }
+#endif
+    initialise_blis(info);
+
+    context = (cntx_t *)bli_gks_query_cntx();
+    for (int type = 0; type < 2; type++) {
+        const num_t dt = type ? BLIS_DOUBLE : BLIS_FLOAT;
+        hs__blocking *real = &kernel->real[type];
+        functions[type] = (micro_kernel *)bli_cntx_get_ukr_dt(dt, BLIS_GEMM_UKR, context);
+        real->prefers_rows = bli_cntx_ukr_prefers_rows_dt(dt, BLIS_GEMM_UKR, context);
+        real->run = type ? multiply_double : multiply_float;
+        real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
+        real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
+        /* Panels with gaps or with every element several times, as on POWER9. */
+        if (!functions[type] || real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
+            real->tile_cols != bli_cntx_get_blksz_max_dt(dt, BLIS_NR, context)) {
+            snprintf(info->refused, sizeof info->refused, "the panels of BLIS's kernel set %s are of a special form", info->set);
+            return HS_ERROR_UNSUPPORTED;
+        }
+        real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
+        real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
+    }
+    return HS_OK;
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* The smallest largest half perimeter. For a limit, the widths at which a box can be divided so that nobody exceeds it are a
+ * union of ranges: those of a worker follow from width + area / width <= limit, those of a cut are the common ones of its two
+ * sides (scaled, if the cut divides the width), those of a set the union over its cuts. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sort.h"
+#include "partition/floorplan.h"
+#include "partition/interval.h"
+
+enum { MOST = 256, MOST_SUBSETS = 7, RANGES = 16 /* kept of an interval: the widest */ };
+
+typedef struct {
+    double low, high;
+} range;
+
+typedef struct {
+    range *at;
+    int32_t count, capacity;
+} ranges;
+
+typedef struct {
+    int32_t size;
+    int32_t *worker;
+    double *weight;
+    bool subsets;  /* a set is a bit mask; else an interval */
+    int64_t sets;
+    double *area;  /* of each set */
+    ranges *fits;  /* widths of each set */
+    ranges found;
+    const int *cancel;
+    int32_t *plan, length;
+} table;
+
+static hs_status append(ranges *list, range r)
+{
+    if (list->count == list->capacity) {
+        int32_t capacity = 2 * list->capacity + 8;
+        range *grown = realloc(list->at, (size_t)capacity * sizeof *grown);
+        if (!grown) return HS_ERROR_MEMORY;
+        list->at = grown, list->capacity = capacity;
+    }
+    list->at[list->count++] = r;
+    return HS_OK;
+}
+
+/* Adds the common widths of two lists, each scaled. */
+static hs_status add_common(ranges *out, const ranges *a, double xa, const ranges *b, double xb)
+{
+    for (int32_t i = 0, k = 0; i < a->count && k < b->count;) {
+        range common = {fmax(a->at[i].low * xa, b->at[k].low * xb), fmin(a->at[i].high * xa, b->at[k].high * xb)};
+        if (common.low <= common.high && append(out, common)) return HS_ERROR_MEMORY;
+        if (a->at[i].high * xa < b->at[k].high * xb) i++;
+        else k++;
+    }
+    return HS_OK;
+}
+
+static int by_low(const void *x, const void *y)
+{
+    const range *a = x, *b = y;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static int by_width(const void *x, const void *y)
+{
+    const range *a = x, *b = y;
+    const double wide = a->high / a->low, other = b->high / b->low;
+    if (wide != other) return wide > other ? -1 : 1;
+    return by_low(x, y);
+}
+
+/* Sorts what was found and joins what overlaps; it becomes the widths of the set. Near the least limit ranges shrink to points
+ * and multiply: intervals keep only some. */
+static hs_status settle(table *t, int64_t set)
+{
+    ranges *found = &t->found, *fits = &t->fits[set];
+    if (found->count > 1) qsort(found->at, (size_t)found->count, sizeof *found->at, by_low);
+    fits->count = 0;
+    for (int32_t i = 0; i < found->count; i++) {
+        if (fits->count > 0 && found->at[i].low <= fits->at[fits->count - 1].high)
+            fits->at[fits->count - 1].high = fmax(fits->at[fits->count - 1].high, found->at[i].high);
+        else if (append(fits, found->at[i])) return HS_ERROR_MEMORY;
+    }
+    if (!t->subsets && fits->count > RANGES) {
+        qsort(fits->at, (size_t)fits->count, sizeof *fits->at, by_width);
+        fits->count = RANGES;
+        qsort(fits->at, (size_t)fits->count, sizeof *fits->at, by_low);
+    }
+    return HS_OK;
+}
+
+static hs_status add_cut(table *t, int64_t all, int64_t first, int64_t second)
+{
+    const ranges *a = &t->fits[first], *b = &t->fits[second];
+    if (a->count == 0 || b->count == 0) return HS_OK;
+    hs_status status = add_common(&t->found, a, t->area[all] / t->area[first], b, t->area[all] / t->area[second]);
+    return status ? status : add_common(&t->found, a, 1.0, b, 1.0);
+}
+
+static hs_status add_cuts(table *t, int64_t all, int32_t i, int32_t j)
+{
+    hs_status status = HS_OK;
+    if (!t->subsets) {
+        for (int32_t c = i + 1; c < j && !status; c++) status = add_cut(t, all, hs__interval(i, c), hs__interval(c, j));
+        return status;
+    }
+    const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
+    for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) {
+        status = add_cut(t, all, lowest | others, set ^ (lowest | others));
+        if (others == 0) break;
+    }
+    return status;
+}
+
+static void fit_leaf(table *t, int64_t set, int32_t leaf, double limit)
+{
+    const double sum = limit / t->weight[leaf], square = sum * sum - 4.0 * t->area[set];
+    t->fits[set].count = 0;
+    if (square < 0.0) return;
+    const double high = (sum + sqrt(square)) / 2.0;
+    t->fits[set].at[0] = (range){t->area[set] / high, high};
+    t->fits[set].count = 1;
+}
+
+/* Fills the widths of all sets for a limit. */
+static hs_status fill(table *t, double limit)
+{
+    hs_status status = HS_OK;
+    if (t->subsets) {
+        for (int64_t set = 1; set < t->sets && !status; set++) {
+            if (t->cancel && __atomic_load_n(t->cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+            if ((set & (set - 1)) == 0) {
+                fit_leaf(t, set, __builtin_ctzll((unsigned long long)set), limit);
+                continue;
+            }
+            t->found.count = 0;
+            status = add_cuts(t, set, 0, 0);
+            if (!status) status = settle(t, set);
+        }
+        return status;
+    }
+    for (int32_t j = 1; j <= t->size; j++) {
+        if (t->cancel && __atomic_load_n(t->cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        fit_leaf(t, hs__interval(j - 1, j), j - 1, limit);
+        for (int32_t i = j - 2; i >= 0 && !status; i--) {
+            t->found.count = 0;
+            status = add_cuts(t, hs__interval(i, j), i, j);
+            if (!status) status = settle(t, hs__interval(i, j));
+        }
+        if (status) return status;
+    }
+    return HS_OK;
+}
+
+/* How far a width is from being allowed, relative to it; 0 if it is. */
+static double misfit(const ranges *fits, double width)
+{
+    double least = INFINITY;
+    for (int32_t k = 0; k < fits->count; k++) least = fmin(least, fmax(fits->at[k].low - width, width - fits->at[k].high));
+    return fmax(least / width, 0.0);
+}
+
+/* The cut whose sides fit best; at the limit a width may miss its range by a rounding. */
+static void write(table *t, int64_t all, int32_t i, int32_t j, double width)
+{
+    const bool leaf = t->subsets ? (all & (all - 1)) == 0 : j == i + 1;
+    if (leaf) {
+        t->plan[t->length++] = t->worker[t->subsets ? __builtin_ctzll((unsigned long long)all) : i];
+        return;
+    }
+    double least = INFINITY;
+    int64_t found = 0;
+    int32_t found_cut = 0;
+    bool found_above = false;
+    const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
+    uint32_t others = (rest - 1) & rest;
+    for (int32_t c = i + 1; t->subsets || c < j; c++) {
+        const int64_t first = t->subsets ? (int64_t)(lowest | others) : hs__interval(i, c);
+        const int64_t second = t->subsets ? all ^ first : hs__interval(c, j);
+        for (int above = 0; above < 2; above++) {
+            const double xa = above ? 1.0 : t->area[first] / t->area[all], xb = above ? 1.0 : t->area[second] / t->area[all];
+            const double here = fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
+            if (found_cut == 0 || here < least) least = here, found = first, found_cut = c, found_above = above;
+        }
+        if (t->subsets && others == 0) break;
+        others = (others - 1) & rest;
+    }
+    const int64_t second = t->subsets ? all ^ found : hs__interval(found_cut, j);
+    write(t, found, i, found_cut, found_above ? width : width * (t->area[found] / t->area[all]));
+    write(t, second, found_cut, j, found_above ? width : width * (t->area[second] / t->area[all]));
+    t->plan[t->length++] = found_above ? HS_ABOVE : HS_BESIDE;
+}
+
+static hs_status solve(table *t, double width, double height)
+{
+    const int64_t all = t->subsets ? t->sets - 1 : hs__interval(0, t->size);
+    double low = 0.0, high = 0.0;
+    for (int32_t k = 0; k < t->size; k++) {
+        const double own = t->area[t->subsets ? INT64_C(1) << k : hs__interval(k, k + 1)];
+        low = fmax(low, 2.0 * t->weight[k] * sqrt(own));
+        high = fmax(high, t->weight[k] * (width + height)); /* anything does */
+    }
+    hs_status status = HS_OK;
+    while (high - low > 1e-13 * high && !status) {
+        const double middle = low + (high - low) / 2.0;
+        status = fill(t, middle);
+        if (misfit(&t->fits[all], width) == 0.0) high = middle;
+        else low = middle;
+    }
+    if (!status) status = fill(t, high);
+    if (!status) write(t, all, 0, t->size, width);
+    return status;
+}
+
+hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost)
+{
+    int32_t size;
+    const double total = hs__partition_total(p, areas, weights, aspect, &size);
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
+    if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
+    if (status) return status;
+    const double unit = hs__weight_unit(p, weights); /* of denormal weights 1e-13 is nothing */
+    table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
+    t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
+    t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
+    t.area = malloc((size_t)t.sets * sizeof *t.area), t.fits = calloc((size_t)t.sets, sizeof *t.fits);
+    t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
+    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
+    double *rects = malloc(8 * (size_t)p * sizeof *rects), total_cost;
+    if (!t.worker || !t.weight || !t.area || !t.fits || !t.plan || !workers || !rects) status = HS_ERROR_MEMORY;
+    if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
+    for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
+    for (int32_t i = 0; i < size && !status; i++) {
+        t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0; /* what is less never decides */
+        double sum = 0.0;
+        if (t.subsets) t.area[INT64_C(1) << i] = hs__share(areas[t.worker[i]], total);
+        else
+            for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
+        status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)], (range){0.0, 0.0});
+    }
+    if (!status && t.subsets) t.area[0] = 0.0;
+    for (int64_t set = 1; t.subsets && set < t.sets && !status; set++)
+        t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
+    const double width = sqrt(aspect), height = 1.0 / width;
+    if (!status) status = solve(&t, width, height);
+    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, t.length, workers, rects, &pieces, &total_cost);
+    if (!status) {
+        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
+        *length = t.length, *cost = 0.0;
+        for (int32_t k = 0; k < pieces; k++)
+            *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) * (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
+    }
+    free(workers), free(rects);
+    for (int64_t set = 0; t.fits && set < t.sets; set++) free(t.fits[set].at);
+    free(t.worker), free(t.weight), free(t.area), free(t.fits), free(t.found.at), free(t.plan);
+    return status;
+}

@@ -1,0 +1,187 @@
+/* Interval floorplans where one worker may own a box around a corner for the others. A corner costs the same in every box that
+ * it fits in, so a floorplan of a set is a point (across, down, fixed) with the range of widths that it fits: its cost in a box
+ * of the set's area is across * width + down * height + fixed. What is best is asked for a grid of widths. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sort.h"
+#include "partition/floorplan.h"
+#include "partition/interval.h"
+
+enum { WIDTHS = 33, SHAPES = WIDTHS + 1, MOST = 256 };
+static const double STEEPEST = 64.0; /* widest box, as width / height */
+
+typedef struct {
+    double across, down, fixed;
+    double least_width, most_width;
+    int32_t cut;
+    int32_t op; /* HS_ABOVE, HS_BESIDE, HS_AROUND, or 0 for a leaf */
+} shape;
+
+typedef struct {
+    int32_t size;
+    int32_t *worker;
+    double *weight;
+    double *area;   /* of each interval */
+    shape *shapes;  /* [SHAPES] for each interval; the first one fits every box */
+    int32_t *count; /* of its shapes */
+    double stretch[WIDTHS];
+    int32_t *plan, length;
+} table;
+
+static shape *shapes_of(const table *t, int64_t set) { return t->shapes + SHAPES * set; }
+
+static double cost_in(const shape *s, double width, double height)
+{
+    if (width < s->least_width || width > s->most_width) return INFINITY;
+    return s->across * width + s->down * height + s->fixed;
+}
+
+static const shape *best_in(const table *t, int64_t set, double width, double height, double *cost)
+{
+    const shape *all = shapes_of(t, set), *best = all;
+    *cost = cost_in(all, width, height);
+    for (int32_t k = 1; k < t->count[set]; k++) {
+        double here = cost_in(&all[k], width, height);
+        if (here < *cost) *cost = here, best = &all[k];
+    }
+    return best;
+}
+
+/* The contents of a corner at their best width; its cost is INFINITY where no such width fits them. */
+static const shape *best_corner(const table *t, int64_t set, double *width, double *cost)
+{
+    const shape *all = shapes_of(t, set), *best = NULL;
+    const double area = t->area[set];
+    *cost = INFINITY;
+    for (int32_t k = 0; k < t->count[set]; k++) {
+        const double here = sqrt(area * all[k].down / all[k].across), least = cost_in(&all[k], here, area / here);
+        if (least < *cost) *cost = least, *width = here, best = &all[k];
+    }
+    return best;
+}
+
+static shape join(const shape *a, const shape *b, int32_t op, int32_t cut, double share, double rest)
+{
+    const double xa = op == HS_BESIDE ? share : 1.0, xb = op == HS_BESIDE ? rest : 1.0;
+    const double ya = op == HS_BESIDE ? 1.0 : share, yb = op == HS_BESIDE ? 1.0 : rest;
+    return (shape){.across = a->across * xa + b->across * xb, .down = a->down * ya + b->down * yb, .fixed = a->fixed + b->fixed,
+                   .least_width = fmax(a->least_width / xa, b->least_width / xb),
+                   .most_width = fmin(a->most_width / xa, b->most_width / xb), .cut = cut, .op = op};
+}
+
+/* The cheapest in a square of those whose parts fit every box. */
+static shape unlimited(const table *t, int32_t i, int32_t j)
+{
+    const double area = t->area[hs__interval(i, j)], side = sqrt(area);
+    shape found = {0};
+    for (int32_t cut = i + 1; cut < j; cut++) {
+        const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
+        const double share = t->area[left] / area, rest = t->area[right] / area;
+        const shape beside = join(shapes_of(t, left), shapes_of(t, right), HS_BESIDE, cut, share, rest);
+        const shape above = join(shapes_of(t, left), shapes_of(t, right), HS_ABOVE, cut, share, rest);
+        if (cut == i + 1 || cost_in(&beside, side, side) < cost_in(&found, side, side)) found = beside;
+        if (cost_in(&above, side, side) < cost_in(&found, side, side)) found = above;
+    }
+    return found;
+}
+
+static void solve(table *t, int32_t i, int32_t j)
+{
+    const int64_t all = hs__interval(i, j), others = hs__interval(i, j - 1);
+    const double area = t->area[all], owner = t->weight[j - 1];
+    double corner_width = 0.0, corner_cost;
+    const shape *corner = best_corner(t, others, &corner_width, &corner_cost);
+    const double corner_height = corner ? t->area[others] / corner_width : 0.0;
+    shape *out = shapes_of(t, all);
+    int32_t count = 1;
+    out[0] = unlimited(t, i, j);
+    for (int k = 0; k < WIDTHS; k++) {
+        const double width = sqrt(area) * t->stretch[k], height = area / width;
+        double least = INFINITY;
+        shape found = {0};
+        for (int32_t cut = i + 1; cut < j; cut++) {
+            const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
+            const double share = t->area[left] / area, rest = t->area[right] / area;
+            double first_cost, second_cost;
+            const shape *a = best_in(t, left, width * share, height, &first_cost), *b = best_in(t, right, width * rest, height, &second_cost);
+            if (first_cost + second_cost < least) least = first_cost + second_cost, found = join(a, b, HS_BESIDE, cut, share, rest);
+            a = best_in(t, left, width, height * share, &first_cost), b = best_in(t, right, width, height * rest, &second_cost);
+            if (first_cost + second_cost < least) least = first_cost + second_cost, found = join(a, b, HS_ABOVE, cut, share, rest);
+        }
+        if (corner && corner_width < width && corner_height < height && owner * (width + height) + corner_cost < least) {
+            least = owner * (width + height) + corner_cost;
+            found = (shape){.across = owner, .down = owner, .fixed = corner_cost, .least_width = corner_width,
+                            .most_width = area / corner_height, .cut = j - 1, .op = HS_AROUND};
+        }
+        bool again = false;
+        for (int32_t c = 0; c < count && !again; c++) again = out[c].across == found.across && out[c].down == found.down && out[c].fixed == found.fixed;
+        if (!again && least < INFINITY) out[count++] = found;
+    }
+    t->count[all] = count;
+}
+
+static void write(table *t, int32_t i, int32_t j, double width, double height)
+{
+    double cost, corner_width;
+    if (j == i + 1) {
+        t->plan[t->length++] = t->worker[i];
+        return;
+    }
+    const shape found = *best_in(t, hs__interval(i, j), width, height, &cost);
+    const double area = t->area[hs__interval(i, j)], first = t->area[hs__interval(i, found.cut)];
+    if (found.op == HS_AROUND) {
+        best_corner(t, hs__interval(i, j - 1), &corner_width, &cost);
+        write(t, i, j - 1, corner_width, first / corner_width);
+        t->plan[t->length++] = t->worker[j - 1];
+    } else {
+        const bool above = found.op == HS_ABOVE;
+        const double share = first / area, rest = t->area[hs__interval(found.cut, j)] / area;
+        write(t, i, found.cut, above ? width : width * share, above ? height * share : height);
+        write(t, found.cut, j, above ? width : width * rest, above ? height * rest : height);
+    }
+    t->plan[t->length++] = found.op;
+}
+
+hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                              const int *cancel, int32_t *plan, int32_t *length, double *cost)
+{
+    int32_t size;
+    const double total = hs__partition_total(p, areas, weights, aspect, &size);
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
+    if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
+    if (status) return status;
+    const size_t sets = (size_t)hs__interval(0, size + 1);
+    table t = {.size = size};
+    t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
+    t.area = malloc(sets * sizeof *t.area), t.count = calloc(sets, sizeof *t.count);
+    t.shapes = malloc(sets * SHAPES * sizeof *t.shapes);
+    t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
+    if (!t.worker || !t.weight || !t.area || !t.count || !t.shapes || !t.plan) status = HS_ERROR_MEMORY;
+    if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
+    for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
+    for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
+    for (int32_t i = 0; i < size && !status; i++) {
+        double sum = 0.0;
+        for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
+        t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
+        *shapes_of(&t, hs__interval(i, i + 1)) = (shape){.across = t.weight[i], .down = t.weight[i], .most_width = INFINITY};
+        t.count[hs__interval(i, i + 1)] = 1;
+    }
+    for (int32_t j = 2; j <= size && !status; j++)
+        for (int32_t i = j - 2; i >= 0 && !status; i--) {
+            if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) status = HS_ERROR_CANCELLED;
+            else solve(&t, i, j);
+        }
+    if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect));
+    if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, t.length, cost); /* what its lengths say */
+    if (!status) {
+        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
+        *length = t.length;
+    }
+    free(t.worker), free(t.weight), free(t.area), free(t.count), free(t.shapes), free(t.plan);
+    return status;
+}

@@ -1,0 +1,416 @@
+#include "run/gang.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "threads/pool.h"
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+/* size cut into equal parts of at most limit, a multiple of unit. */
+static int64_t even_parts(int64_t size, int64_t limit, int64_t unit)
+{
+    limit = limit < unit ? unit : limit / unit * unit;
+    int64_t parts = ceil_div(size, limit);
+    return parts ? round_up(ceil_div(size, parts), unit) : unit;
+}
+
+/* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
+
+static void swap_strides(int64_t *x, int64_t *y)
+{
+    int64_t t = *x;
+    *x = *y, *y = t;
+}
+
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
+{
+    if (box->height == 0 || box->width == 0) return 0;
+    const int real_type = p->dtype & 1, complex = p->dtype >> 1;
+    const hs__blocking *blocking = &kernel->real[real_type];
+    const size_t e = hs__element_bytes(p->dtype);
+    *x = (hs__panel_product){.kernel = blocking, .complex = complex, .element = e, .m = box->height, .n = box->width, .k = box->length};
+    x->a = (const char *)p->a + (ptrdiff_t)e * (box->row * p->a_row_stride + box->depth * p->a_col_stride);
+    x->b = (const char *)p->b + (ptrdiff_t)e * (box->depth * p->b_row_stride + box->col * p->b_col_stride);
+    x->c = (char *)p->c + (ptrdiff_t)e * (box->row * p->c_row_stride + box->col * p->c_col_stride);
+    x->a_row_stride = p->a_row_stride, x->a_col_stride = p->a_col_stride;
+    x->b_row_stride = p->b_row_stride, x->b_col_stride = p->b_col_stride;
+    x->c_row_stride = p->c_row_stride, x->c_col_stride = p->c_col_stride;
+    x->alpha[0] = p->alpha[0], x->alpha[1] = complex ? p->alpha[1] : 0.0;
+    x->beta[0] = box->depth ? 1.0 : p->beta[0];
+    x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
+
+    /* C^T = B^T A^T where that gives C the stride that the kernel likes. */
+    int rows_fast = x->c_col_stride == 1 && x->n > 1, columns_fast = x->c_row_stride == 1 && x->m > 1;
+    int turn = blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
+    if (turn) {
+        const char *a = x->a;
+        x->a = x->b, x->b = a;
+        int64_t rows = x->m, ars = x->a_row_stride, acs = x->a_col_stride;
+        x->m = x->n, x->n = rows;
+        x->a_row_stride = x->b_col_stride, x->a_col_stride = x->b_row_stride;
+        x->b_row_stride = acs, x->b_col_stride = ars;
+        swap_strides(&x->c_row_stride, &x->c_col_stride);
+    }
+    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
+    int64_t fast = blocking->prefers_rows ? x->c_col_stride : x->c_row_stride;
+    x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
+
+    hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
+    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, 0};
+    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0};
+
+    const int c = 1 + complex;
+    x->depth = even_parts(x->k, blocking->depth / c, 4);
+    x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
+    int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
+    x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
+    /* All that is packed together takes no more than a twentieth of the operands, but panels hold the columns that hide the
+     * packing of A. A panel, of rows this long, has 2 to 5 MiB: others have their part of L3, too. */
+    enum { ENOUGH_COLS = 1024, SHARE = 20, ROW_BYTES = 8192 };
+    const double elements = (double)x->m * (double)x->k + (double)x->k * (double)x->n + (double)x->m * (double)x->n;
+    const double blocks = (double)members * (double)smaller(x->m, x->block_rows) * (double)(x->depth * c);
+    double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
+    const double most = (double)ROW_BYTES / (real_type ? 8 : 4) / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
+    if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
+    x->panel_cols = even_parts(x->n, (int64_t)(fair < most ? fair : most), tile_cols);
+    return 1;
+}
+
+/* Elements of the type across a micro-panel. */
+static int64_t row_unit(const hs__panel_product *x) { return x->pack_a.form == HS__EXPANDED ? x->pack_a.tile / 2 : x->pack_a.tile; }
+static int64_t col_unit(const hs__panel_product *x) { return x->pack_b.form == HS__EXPANDED ? x->pack_b.tile / 2 : x->pack_b.tile; }
+static size_t real_bytes(const hs__panel_product *x) { return x->pack_a.real_type ? 8 : 4; }
+static int64_t real_depth(const hs__panel_product *x, int64_t depth) { return x->complex ? 2 * depth : depth; }
+
+size_t hs__panel_bytes(const hs__panel_product *x)
+{
+    return (size_t)(ceil_div(x->panel_cols, col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
+}
+
+static size_t packed_block_bytes(const hs__panel_product *x)
+{
+    return (size_t)(ceil_div(smaller(x->m, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
+}
+
+size_t hs__block_bytes(const hs__panel_product *x)
+{
+    size_t tile = x->general ? (size_t)(row_unit(x) * col_unit(x)) * x->element : 0;
+    return packed_block_bytes(x) + tile;
+}
+
+/* ---- one tile ------------------------------------------------------------------------------------------------- */
+
+void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2])
+{
+    const int complex = dtype >> 1;
+    const int rounds = !(dtype & 1);
+    const double re = rounds ? (float)beta[0] : beta[0], im = !complex ? 0.0 : rounds ? (float)beta[1] : beta[1];
+    const int clears = re == 0.0 && im == 0.0;
+    if (re == 1.0 && im == 0.0) return;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            const ptrdiff_t at = (origin + i * row_stride + j * col_stride) * (1 + complex);
+            if (dtype & 1) {
+                double *z = (double *)c + at, x = z[0], y = complex ? z[1] : 0.0;
+                z[0] = clears ? 0.0 : re * x - (complex ? im * y : 0.0);
+                if (complex) z[1] = clears ? 0.0 : re * y + im * x;
+            } else {
+                float *z = (float *)c + at;
+                const double x = z[0], y = complex ? z[1] : 0.0;
+                z[0] = clears ? 0.0f : (float)(re * x - (complex ? im * y : 0.0));
+                if (complex) z[1] = clears ? 0.0f : (float)(re * y + im * x);
+            }
+        }
+}
+
+/* z <- alpha product + z, or without the old z. Where alpha is real nothing is multiplied by its imaginary zero. */
+#define ADD_COMPLEX(REAL)                                                                                                                 \
+    static void add_complex_##REAL(const hs__panel_product *x, const REAL *product, int accumulate, REAL *z)                               \
+    {                                                                                                                                      \
+        const REAL re = (REAL)x->alpha[0], im = (REAL)x->alpha[1], u = product[0], v = product[1];                                         \
+        z[0] = (accumulate ? z[0] : 0) + (im != 0 ? re * u - im * v : re * u);                                                             \
+        z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                                                             \
+    }
+ADD_COMPLEX(float)
+ADD_COMPLEX(double)
+
+/* A complex micro-tile, computed aside, then added to C by any strides and with any alpha. */
+static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64_t k, const void *a, const void *b, int accumulate,
+                         char *c, void *tile, const void *a_next, const void *b_next)
+{
+    const int type = x->pack_a.real_type;
+    const int64_t across = x->kernel->prefers_rows ? n : m, fast = 2 * across;
+    const double zero = 0.0, one = 1.0; /* all bits zero: also a float */
+    const float one_f = 1.0f;
+    const void *alpha = type ? (const void *)&one : (const void *)&one_f;
+    if (x->kernel->prefers_rows) x->kernel->run(m, 2 * n, k, alpha, a, b, &zero, tile, fast, 1, a_next, b_next);
+    else x->kernel->run(2 * m, n, k, alpha, a, b, &zero, tile, 1, fast, a_next, b_next);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            int64_t from = x->kernel->prefers_rows ? i * fast + 2 * j : j * fast + 2 * i;
+            char *to = c + (ptrdiff_t)x->element * (i * x->c_row_stride + j * x->c_col_stride);
+            if (type) add_complex_double(x, (double *)tile + from, accumulate, (double *)to);
+            else add_complex_float(x, (float *)tile + from, accumulate, (float *)to);
+        }
+}
+
+/* What a member's buffer for A holds: tiles side by side share it. */
+typedef struct {
+    int64_t row, rows, level;
+} packed_block;
+
+static void compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, packed_block *have, char *block,
+                         const char *packed)
+{
+    const int64_t mu = row_unit(x), nu = col_unit(x), depth = real_depth(x, panel->levels);
+    const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
+
+    if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
+        hs__pack_panels(&x->pack_a, t->rows, panel->levels,
+                        x->a + (ptrdiff_t)x->element * (t->row * x->a_row_stride + panel->level * x->a_col_stride), x->a_row_stride,
+                        x->a_col_stride, block);
+        *have = (packed_block){t->row, t->rows, panel->level};
+    }
+
+    double beta = panel->level ? 1.0 : x->beta[0];
+    const int first = panel->level == 0, aside = x->beta[1] != 0 || isnan(beta) || (x->general && beta != 0 && beta != 1.0);
+    if (first && aside) { /* the kernels take a real beta that is a number */
+        const ptrdiff_t at = t->row * x->c_row_stride + (panel->col + t->col) * x->c_col_stride;
+        hs__scale(x->pack_a.real_type | x->complex << 1, t->rows, t->cols, x->c, at, x->c_row_stride, x->c_col_stride, x->beta);
+        beta = 1.0;
+    }
+    const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
+    const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
+    const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
+
+    const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
+    const int64_t rs = rows_fast ? c * x->c_row_stride : x->c_row_stride, cs = rows_fast ? x->c_col_stride : c * x->c_col_stride;
+    for (int64_t j = 0; j < t->cols; j += nu) {
+        const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
+        const int64_t n = smaller(nu, t->cols - j);
+        for (int64_t i = 0; i < t->rows; i += mu) {
+            const char *a = block + (size_t)(i / mu) * a_bytes;
+            const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
+            const int64_t m = smaller(mu, t->rows - i);
+            char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel->col + t->col + j) * x->c_col_stride);
+            if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
+            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c_row_stride, x->c_col_stride, a_next, b_next);
+            else if (rows_fast) x->kernel->run(m, 2 * n, depth, alpha, a, b, beta_at, to, rs, 1, a_next, b_next);
+            else x->kernel->run(2 * m, n, depth, alpha, a, b, beta_at, to, 1, cs, a_next, b_next);
+        }
+    }
+}
+
+/* Columns col .. of a panel of B, to where they belong in the packed one; col is a multiple of the kernel's. */
+static void pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
+{
+    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
+    hs__pack_panels(&x->pack_b, cols, panel->levels,
+                    x->b + (ptrdiff_t)x->element * (panel->level * x->b_row_stride + (panel->col + col) * x->b_col_stride), x->b_col_stride,
+                    x->b_row_stride, packed + (size_t)(col / col_unit(x)) * bytes);
+}
+
+void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)
+{
+    const int64_t rows = even_parts(x->m, x->block_rows, row_unit(x));
+    packed_block have = {.row = -1};
+    for (int64_t col = 0; col < x->n; col += x->panel_cols)
+        for (int64_t level = 0; level < x->k; level += x->depth) {
+            const hs__panel panel = {.col = col, .cols = smaller(x->panel_cols, x->n - col), .level = level, .levels = smaller(x->depth, x->k - level)};
+            pack_columns(x, &panel, 0, panel.cols, panel_buffer);
+            for (int64_t row = 0; row < x->m; row += rows) {
+                if (__atomic_load_n(cancel, __ATOMIC_RELAXED)) return;
+                const hs__tile tile = {.row = row, .rows = smaller(rows, x->m - row), .cols = panel.cols};
+                compute_tile(x, &panel, &tile, &have, block, panel_buffer);
+            }
+        }
+}
+
+/* ---- layout --------------------------------------------------------------------------------------------------- */
+
+/* Rows of the next tile where so many are left of a part: equal ones, and of a last panel ever fewer, so that members end together. */
+static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
+{
+    enum { SHORTEST = 48 };
+    const int64_t equal = even_parts(left, x->block_rows, row_unit(x)), half = round_up(ceil_div(left, 2), row_unit(x));
+    return last && half < equal && half >= SHORTEST ? half : equal;
+}
+
+/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
+ * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Writes to tile unless it is
+ * NULL; first[w] .. first[w + 1] are member w's. Returns the number of tiles. */
+static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
+{
+    const int64_t mu = row_unit(x), nu = col_unit(x), row_units = ceil_div(x->m, mu), col_units = ceil_div(cols, nu);
+    const double units = (double)row_units * (double)col_units;
+    double total = 0.0, sum = 0.0;
+    for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
+
+    int32_t count = 0;
+    int64_t row = 0, col = 0; /* of the next unit not dealt */
+    for (int32_t w = 0; w < members; w++) {
+        first[w] = count;
+        sum += speeds ? speeds[w] : 1.0;
+        double end = w + 1 == members ? units : floor(units * (sum / total) + 0.5);
+        int64_t end_row = (int64_t)floor(end / (double)col_units), end_col = (int64_t)(end - (double)end_row * (double)col_units);
+        if (end_row > row_units || w + 1 == members) end_row = row_units, end_col = 0;
+        while (row < end_row || (row == end_row && col < end_col)) {
+            int64_t rows = 1, until = col_units;
+            if (row == end_row) until = end_col;
+            else if (col == 0) rows = next_rows(x, (end_row - row) * mu, last) / mu;
+            if (tile) {
+                tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
+                tile[count].rows = smaller(rows * mu, x->m - row * mu);
+                tile[count].cols = smaller(until * nu, cols) - col * nu;
+            }
+            count++;
+            if (until == col_units) row += rows, col = 0;
+            else col = until;
+        }
+    }
+    first[members] = count;
+    return count;
+}
+
+hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
+{
+    enum { UNITS_PER_CHUNK = 4 };
+    *gang = (hs__gang){.x = *x, .members = members};
+    const int64_t col_panels = ceil_div(x->n, x->panel_cols), levels = ceil_div(x->k, x->depth);
+    if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
+    gang->panel_count = col_panels * levels;
+    gang->panel = calloc((size_t)gang->panel_count, sizeof *gang->panel);
+    gang->queue = malloc((size_t)gang->panel_count * (size_t)members * sizeof *gang->queue);
+    gang->present = calloc((size_t)members, sizeof *gang->present);
+    int32_t *first = malloc(((size_t)members + 1) * sizeof *first);
+    if (!gang->panel || !gang->queue || !gang->present || !first) goto no_memory;
+
+    /* All panels of columns but the last are equally wide, and so are dealt alike. */
+    const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
+    int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, first);
+    if (col_panels > 1) tiles += (col_panels - 1) * deal_tiles(x, x->panel_cols, 0, members, speeds, NULL, first);
+    if (tiles > INT32_MAX) goto no_memory;
+    gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
+    if (!gang->tile) goto no_memory;
+
+    int64_t next = 0;
+    for (int64_t j = 0; j < col_panels; j++) {
+        int64_t col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
+        int32_t count = deal_tiles(x, cols, members > 1 && j + 1 == col_panels, members, speeds, gang->tile + next, first);
+        for (int64_t l = 0; l < levels; l++) {
+            int64_t at = j * levels + l, level = l * x->depth;
+            gang->panel[at] = (hs__panel){.col = col, .cols = cols, .level = level, .levels = smaller(x->depth, x->k - level),
+                                          .tile_first = (int32_t)next, .tile_count = count,
+                                          .chunk_count = (int32_t)ceil_div(ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
+            for (int32_t w = 0; w < members; w++) gang->queue[at * members + w] = first[w] | (int64_t)first[w + 1] << 32;
+        }
+        next += count;
+    }
+    free(first);
+    return HS_OK;
+no_memory:
+    free(first);
+    hs__gang_free(gang);
+    return HS_ERROR_MEMORY;
+}
+
+void hs__gang_free(hs__gang *gang)
+{
+    free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present);
+    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL;
+}
+
+int64_t hs__gang_tiles(const hs__gang *gang)
+{
+    int64_t sum = 0;
+    for (int64_t t = 0; t < gang->panel_count; t++) sum += gang->panel[t].tile_count;
+    return sum;
+}
+
+/* ---- the member's loop ---------------------------------------------------------------------------------------- */
+
+static int cancelled(const hs__gang *gang) { return __atomic_load_n(gang->cancel, __ATOMIC_RELAXED); }
+
+/* For what other members have to do first. */
+static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value, const hs__member_hooks *hooks)
+{
+    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) {
+        hs__relax(&rounds);
+        if (hooks->idle && rounds % 1024 == 0) hooks->idle(hooks->context);
+    }
+}
+
+void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
+{
+    /* A panel is packed only when the last but one is finished, so these two are the last. */
+    for (int64_t at = gang->panel_count > 2 ? gang->panel_count - 2 : 0; at < gang->panel_count; at++)
+        wait_until(gang, &gang->panel[at].finished, gang->panel[at].tile_count, hooks);
+}
+
+static void pack_panel(hs__gang *gang, hs__panel *panel, char *packed)
+{
+    const hs__panel_product *x = &gang->x;
+    const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    for (int32_t chunk; (chunk = __atomic_fetch_add(&panel->claimed, 1, __ATOMIC_RELAXED)) < panel->chunk_count;) {
+        int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
+        if (cols > 0) pack_columns(x, panel, col, cols, packed);
+        __atomic_add_fetch(&panel->packed, 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* The owner takes from the front, others from the back. -1: none left. */
+static int32_t take_tile(int64_t *queue, int from_back, int32_t leave)
+{
+    int64_t now = __atomic_load_n(queue, __ATOMIC_RELAXED);
+    for (;;) {
+        int32_t next = (int32_t)(now & 0xffffffff), end = (int32_t)(now >> 32);
+        if (end - next <= leave) return -1;
+        int64_t then = from_back ? next | (int64_t)(end - 1) << 32 : (next + 1) | (int64_t)end << 32;
+        if (__atomic_compare_exchange_n(queue, &now, then, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return from_back ? end - 1 : next;
+    }
+}
+
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks)
+{
+    double done = 0.0;
+    const hs__panel_product *x = &gang->x;
+    const int32_t members = gang->members;
+    const double flops_per_update = x->complex ? 8.0 : 2.0;
+    packed_block have = {.row = -1};
+    __atomic_store_n(&gang->present[member], 1, __ATOMIC_RELAXED);
+    for (int64_t at = 0; at < gang->panel_count && !cancelled(gang); at++) {
+        hs__panel *panel = &gang->panel[at];
+        char *packed = gang->panels[at & 1];
+        const int last = at + 1 == gang->panel_count;
+        if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count, hooks); /* its buffer is free */
+        pack_panel(gang, panel, packed);
+        wait_until(gang, &panel->packed, panel->chunk_count, hooks);
+
+        int64_t *queues = gang->queue + at * members;
+        for (int32_t offset = 0; offset < members && !cancelled(gang); offset++) {
+            int32_t victim = (member + offset) % members;
+            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. One that has
+             * not begun may not for long: its core is another program's. */
+            const int all = offset == 0 || last || !__atomic_load_n(&gang->present[victim], __ATOMIC_RELAXED);
+            for (int32_t id; (id = take_tile(&queues[victim], offset > 0, !all)) >= 0 && !cancelled(gang);) {
+                hs__tile *t = &gang->tile[panel->tile_first + id];
+                const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
+                wait_until(gang, &t->done, before, hooks);
+                if (cancelled(gang)) break;
+                double start = hooks->tile ? hs_clock() : 0.0;
+                compute_tile(x, panel, t, &have, block, packed);
+                __atomic_store_n(&t->done, before + 1, __ATOMIC_RELEASE);
+                __atomic_add_fetch(&panel->finished, 1, __ATOMIC_RELEASE);
+                __atomic_add_fetch(gang->work_done, 1, __ATOMIC_RELAXED);
+                const double flops = flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels;
+                done += flops;
+                if (hooks->tile) hooks->tile(hooks->context, flops, start);
+            }
+        }
+    }
+    return done;
+}

@@ -1,0 +1,94 @@
+/* A gang: workers that compute one box of a product together. Panels of B are packed once and shared; blocks of A and tiles of
+ * C belong to one worker at a time. A gang of one is a worker on its own. */
+#ifndef HS_EXEC_GANG_H
+#define HS_EXEC_GANG_H
+
+#include <stddef.h>
+
+#include "kernel/kernel.h"
+#include "kernel/pack.h"
+
+/* A box as the micro-kernel sees it: C turned so that its fast stride is the kernel's, complex operands made real. */
+typedef struct hs__panel_product {
+    const hs__blocking *kernel;
+    hs__pack pack_a, pack_b;
+    int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
+    int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
+    int64_t m, n, k;          /* in elements of the type */
+    const char *a, *b;
+    char *c;
+    int64_t a_row_stride, a_col_stride, b_row_stride, b_col_stride, c_row_stride, c_col_stride;
+    size_t element; /* bytes */
+    double alpha[2], beta[2];
+    int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
+} hs__panel_product;
+
+/* Of one element of an hs_dtype. */
+static inline size_t hs__element_bytes(int32_t dtype) { return (size_t)4 << (dtype & 1) << (dtype >> 1); }
+
+/* Whether alpha, rounded to the type, is zero: then A and B are not read. */
+static inline int hs__no_product(const hs_product *p)
+{
+    const int double_precision = p->dtype & 1, complex = p->dtype >> 1;
+    const double re = p->alpha[0], im = complex ? p->alpha[1] : 0.0;
+    return double_precision ? re == 0.0 && im == 0.0 : (float)re == 0.0f && (float)im == 0.0f;
+}
+
+/* C <- beta C for rows x cols elements from `origin` elements on; with beta 0 the old content does not matter. */
+void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2]);
+
+/* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);
+
+/* The whole product by one thread, with the two buffers below. A cancel is seen after each block of A. */
+void hs__panel_product_run(const hs__panel_product *x, void *panel, void *block, const int *cancel);
+
+/* Bytes of one packed panel of B, and of a member's buffer: a packed block of A and what else a tile needs. */
+size_t hs__panel_bytes(const hs__panel_product *x);
+size_t hs__block_bytes(const hs__panel_product *x);
+
+/* A tile of C within the columns of one panel of B. */
+typedef struct hs__tile {
+    int64_t row, rows, col, cols;
+    int32_t done; /* atomic: panels that have been added to it */
+} hs__tile;
+
+typedef struct hs__panel {
+    int64_t col, cols, level, levels; /* columns of B; depth */
+    int32_t tile_first, tile_count;
+    int32_t chunk_count;
+    int32_t claimed, packed, finished; /* atomic: chunks taken and packed, tiles done */
+} hs__panel;
+
+typedef struct hs__gang {
+    hs__panel_product x;
+    int32_t members;
+    void *panels[2];    /* packed B, in turns; the same twice with one buffer */
+    hs__panel *panel;   /* [panel_count] */
+    int64_t panel_count;
+    hs__tile *tile;     /* all columns' tiles */
+    int64_t *queue;     /* atomic, [panel_count * members]: next tile | end of tiles << 32 of a member in a panel */
+    int32_t *present;   /* atomic, [members]: who has begun */
+    const int *cancel;  /* atomic */
+    int64_t *work_done; /* atomic: tiles */
+} hs__gang;
+
+/* Splits the box over the members by speed and lays out all state; panels[] are the caller's. */
+hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds);
+void hs__gang_free(hs__gang *gang);
+int64_t hs__gang_tiles(const hs__gang *gang); /* of all panels */
+
+/* What a member does besides; each may be NULL. A cancel is seen through gang->cancel. */
+typedef struct hs__member_hooks {
+    void (*tile)(void *context, double flops, double start); /* after each tile: the flops done and when it started */
+    void (*idle)(void *context);                             /* now and then while it waits for others */
+    void *context;
+} hs__member_hooks;
+
+/* The part of one member, until nothing is left for it to take; returns its flops. block is its buffer for A. */
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks);
+
+/* Waits until the others have finished theirs: then the buffers and C are free for the next box. */
+void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks);
+
+#endif

@@ -1,0 +1,246 @@
+/* Times one kernel again and again on the pool's workers, one of them or all at once, each with operands of its own. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/random.h"
+#include "run/gang.h"
+#include "run/lu_panel.h"
+#include "threads/pool.h"
+
+/* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It costs a system call. */
+static const double sliced = 100e-6;
+static const double shortest = 20e-6; /* a sample: shorter kernels are repeated, for the clock's and the counter's sake */
+
+/* What one worker works on. */
+typedef struct {
+    void *memory[4];
+    const hs__kernel *kernel;
+    int32_t dtype;
+    int64_t size, width;  /* width: of the panel of an LU factorisation */
+    hs__panel_product gemm;
+    hs__lu_type type;
+    hs__lu_panel panel;
+    hs__lu_columns block;
+    size_t bytes;         /* of the columns, which are as given before each repetition */
+    char *given, *work;
+    int32_t *pivots;
+    int by_own_clock;
+    hs_run run;
+    hs__course course;    /* nobody cancels it */
+    hs__member member;
+} bench;
+
+typedef struct {
+    hs_measurement *what;
+    int32_t p, running;
+    int32_t ready, done, ended; /* atomic: workers that have their operands, that have had their time, that have ended */
+    int cancel;           /* atomic */
+    int32_t status;       /* atomic: the first failure */
+} job;
+
+/* Memory of this thread's, so that it is near the core; freed by bench_close. */
+static void *take(bench *b, int slot, size_t bytes)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, bytes < ((size_t)2 << 20) ? 4096 : (size_t)2 << 20, bytes + 4096)) return NULL;
+    return b->memory[slot] = memory;
+}
+
+static void fill(void *memory, size_t bytes, int32_t dtype)
+{
+    uint64_t state = 1;
+    if (dtype & 1)
+        for (size_t i = 0; i < bytes / 8; i++) ((double *)memory)[i] = hs__random_unit(&state) - 0.5;
+    else
+        for (size_t i = 0; i < bytes / 4; i++) ((float *)memory)[i] = (float)(hs__random_unit(&state) - 0.5);
+}
+
+/* ---- the kernels ------------------------------------------------------------------------------------------------ */
+
+static int open_gemm(bench *b)
+{
+    const int64_t n = b->size;
+    const size_t bytes = (size_t)(n * n) * hs__element_bytes(b->dtype);
+    char *operands = take(b, 0, 3 * bytes);
+    if (!operands) return 0;
+    fill(operands, 3 * bytes, b->dtype);
+    const hs_product product = {.dtype = b->dtype, .m = n, .n = n, .k = n, .a = operands, .a_row_stride = n, .a_col_stride = 1,
+                                .b = operands + bytes, .b_row_stride = n, .b_col_stride = 1, .c = operands + 2 * bytes, .c_row_stride = n,
+                                .c_col_stride = 1, .alpha = {1.0}};
+    const hs_box whole = {.height = n, .width = n, .length = n};
+    hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, 1);
+    return take(b, 1, hs__panel_bytes(&b->gemm)) && take(b, 2, hs__block_bytes(&b->gemm));
+}
+
+/* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a packed panel of b->width columns. */
+static int open_lu(bench *b, int64_t rows, int64_t cols)
+{
+    hs__lu_type_init(&b->type, b->kernel, b->dtype);
+    const int64_t across = b->type.slice.across, slices = (cols + across - 1) / across;
+    b->bytes = (size_t)slices * hs__lu_slice_bytes(&b->type, rows);
+    const size_t own = hs__lu_work_bytes(&b->type, rows, b->width, cols), strips = hs__lu_factor_bytes(&b->type, rows, b->width);
+    char *columns = take(b, 0, 2 * b->bytes);
+    b->work = take(b, 1, own > strips ? own : strips);
+    char *packed = take(b, 2, hs__lu_panel_bytes(&b->type, rows, b->width));
+    b->pivots = take(b, 3, (size_t)rows * sizeof *b->pivots);
+    if (!columns || !b->work || !packed || !b->pivots) return 0;
+    b->given = columns + b->bytes;
+    fill(b->given, b->bytes, b->dtype);
+    const char *last = columns + (size_t)(slices - 1) * hs__lu_slice_bytes(&b->type, rows);
+    b->block = (hs__lu_columns){columns, (char *)last, rows, cols};
+    b->panel = (hs__lu_panel){0, b->width, rows, packed};
+    return 1;
+}
+
+static void factor(bench *b)
+{
+    int64_t zero = INT64_MAX;
+    hs__lu_factor(&b->type, &b->panel, &b->block, b->pivots, &zero, b->work, &b->member);
+}
+
+/* The triangle of a factored square, and columns to solve for beside it. */
+static int open_trsm(bench *b)
+{
+    const int64_t width = b->width, across = b->size > width ? b->size : width;
+    if (!open_lu(b, width, across)) return 0;
+    memcpy(b->block.slices, b->given, b->bytes);
+    const hs__lu_columns all = b->block;
+    b->block.cols = width, b->block.last = b->block.slices + ((size_t)((width - 1) / b->type.slice.across)) * hs__lu_slice_bytes(&b->type, width);
+    factor(b);
+    b->block = all, b->block.cols = b->size;
+    b->block.last = all.slices + (size_t)((b->size - 1) / b->type.slice.across) * hs__lu_slice_bytes(&b->type, width);
+    return 1;
+}
+
+static int bench_open(bench *b, const hs_measurement *what)
+{
+    *b = (bench){.kernel = hs__kernel_current(), .dtype = what->dtype, .size = what->size, .width = what->width};
+    b->course.run = &b->run;
+    b->member = (hs__member){.course = &b->course};
+    if (what->kernel == HS_MEASURE_GEMM) return open_gemm(b);
+    return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
+}
+
+static void bench_close(bench *b)
+{
+    for (int i = 0; i < 4; i++) free(b->memory[i]);
+}
+
+/* Seconds of one repetition. What an LU kernel changes is put back first, which does not count. */
+static double once(bench *b, int32_t kernel)
+{
+    static const int never = 0;
+    if (kernel != HS_MEASURE_GEMM) memcpy(b->block.slices, b->given, b->bytes);
+    const double start = b->by_own_clock ? hs__cpu_clock() : hs_clock();
+    if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->memory[1], b->memory[2], &never);
+    else if (kernel == HS_MEASURE_PANEL) factor(b);
+    else hs__lu_update(&b->type, &b->panel, &b->block, b->pivots, b->work, &b->member);
+    return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
+}
+
+/* ---- the workers ------------------------------------------------------------------------------------------------ */
+
+static int cancelled(const job *j) { return __atomic_load_n(&j->cancel, __ATOMIC_RELAXED); }
+
+/* All start together, and go on until all have had their time, so that none is measured on a machine that is idle again. */
+static void repeat(job *j, bench *b, int32_t worker)
+{
+    hs_measurement *what = j->what;
+    double *times = what->times + (size_t)worker * (size_t)what->capacity;
+    double warm = once(b, what->kernel);
+    for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !cancelled(j);) warm = fmin(warm, once(b, what->kernel));
+    b->by_own_clock = warm > sliced;
+    const int32_t batch = warm < shortest ? (int32_t)(shortest / fmax(warm, 1e-8)) + 1 : 1;
+    unsigned rounds = 0;
+    __atomic_add_fetch(&j->ready, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&j->ready, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) hs__relax(&rounds);
+
+    const double start = hs_clock(), cpu_start = hs__cpu_clock();
+    int32_t count = 0;
+    do {
+        double sum = 0.0;
+        for (int32_t i = 0; i < batch; i++) sum += once(b, what->kernel);
+        times[count++] = sum / batch;
+    } while (count < what->capacity && !cancelled(j) && (count < what->least || hs_clock() - start < what->seconds));
+    what->elapsed[worker] = hs_clock() - start;
+    what->busy[worker] = hs__cpu_clock() - cpu_start;
+    what->count[worker] = count;
+    what->batch[worker] = batch;
+
+    __atomic_add_fetch(&j->done, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&j->done, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) once(b, what->kernel);
+}
+
+static void work(void *context, int32_t worker, int is_caller)
+{
+    (void)is_caller;
+    job *j = context;
+    if (j->what->worker < 0 || j->what->worker == worker) {
+        bench b;
+        if (bench_open(&b, j->what)) repeat(j, &b, worker);
+        else {
+            int32_t none = HS_OK;
+            __atomic_compare_exchange_n(&j->status, &none, HS_ERROR_MEMORY, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+            __atomic_store_n(&j->cancel, 1, __ATOMIC_RELAXED);
+        }
+        bench_close(&b);
+    }
+    __atomic_add_fetch(&j->ended, 1, __ATOMIC_ACQ_REL);
+}
+
+/* The calling thread only looks for a cancel: it may be on the core of a worker. */
+typedef struct {
+    job job;
+    hs_poll_function poll;
+    void *context;
+} led;
+
+static void lead(void *context)
+{
+    led *l = context;
+    double last = hs_clock();
+    while (__atomic_load_n(&l->job.ended, __ATOMIC_ACQUIRE) < l->job.p) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (!l->poll || cancelled(&l->job) || hs_clock() - last < 0.05) continue;
+        last = hs_clock();
+        if (!l->poll(l->context, 0.0)) continue;
+        int32_t none = HS_OK;
+        __atomic_compare_exchange_n(&l->job.status, &none, HS_ERROR_CANCELLED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        __atomic_store_n(&l->job.cancel, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* ---- the call --------------------------------------------------------------------------------------------------- */
+
+static hs_status check(const hs_measurement *w, int32_t p)
+{
+    const int64_t most = 1 << 15; /* sizes whose squares and products stay far from every limit */
+    if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3) return HS_ERROR_VALUE;
+    if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) || w->worker < -1 || w->worker >= p) return HS_ERROR_VALUE;
+    if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 || w->least > w->capacity) return HS_ERROR_VALUE;
+    return w->times && w->count && w->batch && w->elapsed && w->busy ? HS_OK : HS_ERROR_VALUE;
+}
+
+hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context)
+{
+    if (!pool || !what) return HS_ERROR_VALUE;
+    const int32_t p = hs__pool_size(pool);
+    hs_status status = check(what, p);
+    if (status) return status;
+    hs_kernel_init();
+    const double n = (double)what->size;
+    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_lu_block(what->size, what->size, what->dtype, p);
+    if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
+    const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
+    what->flops = half * (what->kernel == HS_MEASURE_GEMM ? 2.0 * n * n * n : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0) : width * width * n);
+    for (int32_t i = 0; i < p; i++) what->count[i] = what->batch[i] = 0, what->elapsed[i] = what->busy[i] = 0.0;
+
+    status = hs__pool_lock(pool, poll, context);
+    if (status) return status;
+    led l = {.job = {.what = what, .p = p, .running = what->worker < 0 ? p : 1}, .poll = poll, .context = context};
+    hs__pool_run_led(pool, work, &l, lead);
+    hs__pool_unlock(pool);
+    return (hs_status)l.job.status;
+}

@@ -1,0 +1,466 @@
+/* Runs products on a star: the caller is the master, who copies operands into the workers' arenas and results back, one message at a
+ * time; a worker multiplies what has come. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "star/star.h"
+#include "run/gang.h"
+#include "run/member.h"
+#include "threads/pool.h"
+
+enum { C = HS_STAR_HOLD_C, A = HS_STAR_HOLD_A, B = HS_STAR_HOLD_B, OPERANDS = 3 };
+
+enum { SENT = 1, COMPUTED = 2 }; /* states of a panel */
+
+typedef struct {
+    char *data;
+    int64_t rows, cols, row_stride, col_stride;
+} matrix;
+
+/* Part of an operand: blocks, and the block of the arena at which it begins. */
+typedef struct {
+    int64_t row, col, height, width, at;
+} piece;
+
+/* What there is to know of a message beside what the simulation says. */
+typedef struct {
+    int64_t next;  /* of the same worker, -1: none */
+    int64_t waits; /* for this panel to be computed, -1: for none */
+    double due;    /* of a panel: when it came, then when it was computed; with pace on the emulated platform's clock */
+    int state;     /* atomic, of a panel */
+} step;
+
+typedef struct {
+    char *arena;
+    int64_t first, next; /* message, -1: none; of all, and of those not sent */
+    double released;     /* end of its last load or result, on the same clock */
+    int64_t blocks;      /* atomic: in the arena */
+    int64_t peak;
+} __attribute__((aligned(64))) seat;
+
+typedef struct {
+    hs__course course;
+    const hs_product *product;
+    hs_star_product *x;
+    size_t element;
+    matrix operand[OPERANDS];
+    int by_columns[OPERANDS]; /* how it lies in an arena: as at the master, so that whole lines are copied */
+    int64_t count;
+    hs_star_message *list; /* [count] a worker's in the order of the model; the times become those measured */
+    step *steps;           /* [count] */
+    int64_t *log;          /* [count] the port's order */
+    int64_t logged;
+    seat *desks;           /* [p] */
+    hs__bell *bells;       /* [p + 1] the last one is the master's */
+    int32_t p;
+} job;
+
+/* ---- where things are ----------------------------------------------------------------------------------------- */
+
+static int64_t area(const piece *x) { return x->height * x->width; }
+
+/* What a panel of the chunk, that of layer `first`, multiplies. What is held begins the arena; each buffer holds a panel's two. */
+static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
+{
+    const int64_t length = hs__star_passage(j->x->star->t, chunk).length, most = chunk->depth < length ? chunk->depth : length;
+    const int64_t deep = most < length - first ? most : length - first, t = j->x->star->t;
+    const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
+    const int64_t col = chunk->col + (chunk->held == A ? first : 0), width = chunk->held == A ? deep : chunk->width;
+    const int64_t inner = chunk->held == C ? first : 0, depth = chunk->held == C ? deep : t;
+    pieces[A] = (piece){.row = row, .col = inner, .height = height, .width = depth};
+    pieces[B] = (piece){.row = inner, .col = col, .height = depth, .width = width};
+    pieces[C] = (piece){.row = row, .col = col, .height = height, .width = width};
+    const int64_t held = area(&pieces[chunk->held]), panel = area(&pieces[A]) + area(&pieces[B]) + area(&pieces[C]) - held;
+    int64_t at = held + first / chunk->depth % chunk->buffers * (panel / deep * most);
+    for (int o = 0; o < OPERANDS; o++) {
+        if (o == chunk->held) continue;
+        pieces[o].at = at;
+        at += area(&pieces[o]);
+    }
+}
+
+/* Blocks of the arena that the chunk takes. */
+static int64_t room(const job *j, const hs_star_chunk *chunk)
+{
+    const hs__passage form = hs__star_passage(j->x->star->t, chunk);
+    return form.held + chunk->buffers * (chunk->depth < form.length ? chunk->depth : form.length) * form.in;
+}
+
+static int64_t extent(int64_t first, int64_t count, int64_t block, int64_t size)
+{
+    const int64_t end = (first + count) * block;
+    return (end < size ? end : size) - first * block;
+}
+
+static matrix at_master(const job *j, int o, const piece *x)
+{
+    const matrix *whole = &j->operand[o];
+    const int64_t q = j->x->block;
+    matrix part = *whole;
+    part.rows = extent(x->row, x->height, q, whole->rows), part.cols = extent(x->col, x->width, q, whole->cols);
+    part.data += (ptrdiff_t)j->element * (x->row * q * whole->row_stride + x->col * q * whole->col_stride);
+    return part;
+}
+
+static matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
+{
+    matrix part = at_master(j, o, x);
+    part.data = j->desks[worker].arena + (size_t)(x->at * j->x->block * j->x->block) * j->element;
+    part.row_stride = j->by_columns[o] ? 1 : part.cols;
+    part.col_stride = j->by_columns[o] ? part.rows : 1;
+    return part;
+}
+
+/* Whether a message has that operand in it. */
+static int moves(int32_t kind, int32_t held, int o)
+{
+    return kind == HS_STAR_LOAD ? o == held : kind == HS_STAR_PANEL ? o != held : o == C;
+}
+
+/* ---- copies --------------------------------------------------------------------------------------------------- */
+
+#define COPY_LINE(BYTES)                                                              \
+    for (int64_t i = 0; i < count; i++, to += to_step * BYTES, from += from_step * BYTES) memcpy(to, from, BYTES)
+
+static void copy_line(size_t element, int64_t count, char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step)
+{
+    if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)count * element);
+    else if (element == 4) COPY_LINE(4);
+    else if (element == 8) COPY_LINE(8);
+    else COPY_LINE(16);
+}
+
+/* Line by line, with a look at the time now and then. beta: what to multiply by, or NULL; with 0 `from` is not read. */
+static void copy(const job *j, hs__member *self, const matrix *to, const matrix *from, int by_columns, const double *beta)
+{
+    enum { PAUSE = 1 << 20 }; /* bytes between two polls */
+    const int32_t dtype = j->product->dtype;
+    const int clears = beta && beta[0] == 0.0 && (beta[1] == 0.0 || dtype < HS_COMPLEX64);
+    const int64_t lines = by_columns ? to->cols : to->rows, length = by_columns ? to->rows : to->cols;
+    const int64_t to_line = by_columns ? to->col_stride : to->row_stride, to_step = by_columns ? to->row_stride : to->col_stride;
+    const int64_t from_line = by_columns ? from->col_stride : from->row_stride, from_step = by_columns ? from->row_stride : from->col_stride;
+    const size_t bytes = (size_t)length * j->element;
+    const ptrdiff_t e = (ptrdiff_t)j->element;
+    size_t copied = 0;
+    for (int64_t i = 0; i < lines; i++) {
+        if (clears) memset(to->data + e * i * to_line, 0, bytes);
+        else copy_line(j->element, length, to->data + e * i * to_line, to_step, from->data + e * i * from_line, from_step);
+        if (beta && !clears) hs__scale(dtype, 1, length, to->data, i * to_line, 0, to_step, beta);
+        copied += bytes;
+        if (copied < PAUSE) continue;
+        copied = 0;
+        hs__poll(self->course);
+        if (hs__cancelled(self->course)) return;
+    }
+}
+
+static void bring(const job *j, hs__member *self, int32_t worker, int o, const piece *x)
+{
+    const matrix from = at_master(j, o, x), to = in_arena(j, worker, o, x);
+    copy(j, self, &to, &from, j->by_columns[o], o == C ? j->product->beta : NULL);
+}
+
+static void take_back(const job *j, hs__member *self, int32_t worker, const piece *x)
+{
+    const matrix from = in_arena(j, worker, C, x), to = at_master(j, C, x);
+    copy(j, self, &to, &from, j->by_columns[C], NULL);
+}
+
+/* ---- master --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const job *j;
+    int64_t message;
+    int state;
+} stage;
+
+static int has_reached(const void *what)
+{
+    const stage *x = what;
+    return x->message < 0 || __atomic_load_n(&x->j->steps[x->message].state, __ATOMIC_SEQ_CST) >= x->state;
+}
+
+/* When the worker could take part in its next message. */
+static double pending_since(const job *j, int64_t message)
+{
+    const step *own = &j->steps[message];
+    return own->waits < 0 ? j->desks[j->list[message].worker].released : j->steps[own->waits].due;
+}
+
+static void serve(job *j, hs__member *self, int64_t at)
+{
+    hs_star_message *message = &j->list[at];
+    step *own = &j->steps[at];
+    const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
+    const int32_t kind = message->kind, worker = message->worker, paced = j->course.run->pace != NULL;
+    seat *desk = &j->desks[worker];
+    const stage before = {j, own->waits, COMPUTED};
+    hs__await(self, &j->bells[j->p], has_reached, &before);
+    if (hs__cancelled(&j->course)) return;
+
+    message->start = hs__since_start(&j->course);
+    piece pieces[OPERANDS];
+    locate(j, chunk, message->depth, pieces);
+    int64_t blocks = 0;
+    for (int o = 0; o < OPERANDS; o++) blocks += moves(kind, chunk->held, o) ? area(&pieces[o]) : 0;
+    if (kind != HS_STAR_RESULT) {
+        const int64_t now = __atomic_add_fetch(&desk->blocks, blocks, __ATOMIC_RELAXED);
+        if (now > desk->peak) desk->peak = now;
+    }
+    for (int o = 0; o < OPERANDS; o++)
+        if (kind == HS_STAR_RESULT && o == C) take_back(j, self, worker, &pieces[C]);
+        else if (kind != HS_STAR_RESULT && moves(kind, chunk->held, o)) bring(j, self, worker, o, &pieces[o]);
+    if (paced) {
+        self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
+        hs__sleep_until(self, self->deadline);
+    }
+    if (hs__cancelled(&j->course)) return;
+    message->end = message->compute_start = message->compute_end = hs__since_start(&j->course);
+    j->log[j->logged++] = at;
+    desk->next = own->next;
+
+    const double end = paced ? self->deadline : message->end;
+    if (kind == HS_STAR_PANEL) {
+        own->due = end;
+        __atomic_store_n(&own->state, SENT, __ATOMIC_SEQ_CST);
+        hs__ring(&j->bells[worker]);
+        return;
+    }
+    desk->released = end;
+    if (kind == HS_STAR_RESULT) {
+        const int last = chunk->held != C && (own->next < 0 || j->list[own->next].chunk != message->chunk);
+        __atomic_sub_fetch(&desk->blocks, blocks + (last ? area(&pieces[chunk->held]) : 0), __ATOMIC_RELAXED);
+    }
+}
+
+enum { NONE_PENDING = -1, NONE_LEFT = -2 };
+
+/* The message whose request is pending longest, ties to the lowest worker. */
+static int64_t oldest_request(const job *j)
+{
+    int64_t found = NONE_LEFT;
+    double since = INFINITY;
+    for (int32_t i = 0; i < j->p; i++) {
+        const int64_t next = j->desks[i].next;
+        if (next < 0) continue;
+        if (found == NONE_LEFT) found = NONE_PENDING;
+        const stage before = {j, j->steps[next].waits, COMPUTED};
+        if (!has_reached(&before)) continue;
+        const double own = pending_since(j, next);
+        if (own < since) found = next, since = own;
+    }
+    return found;
+}
+
+static int some_pending(const void *what) { return oldest_request(what) != NONE_PENDING; }
+
+static void lead(void *context)
+{
+    job *j = context;
+    hs__member self = hs__member_start(&j->course, -1, 1);
+    if (j->x->order == HS_STAR_LISTED)
+        for (int64_t at = 0; at < j->count && !hs__cancelled(&j->course); at++) serve(j, &self, at);
+    else
+        for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->course);)
+            if (at >= 0) serve(j, &self, at);
+            else hs__await(&self, &j->bells[j->p], some_pending, j);
+    j->x->late = j->course.run->pace ? hs__since_start(&j->course) - self.deadline : 0.0;
+}
+
+/* ---- workers -------------------------------------------------------------------------------------------------- */
+
+/* The product of a panel; 0 where there is nothing to multiply. */
+static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS], hs__panel_product *x)
+{
+    const hs_product *product = j->product;
+    const int32_t worker = j->list[at].worker;
+    if (hs__no_product(product)) return 0;
+    matrix own[OPERANDS];
+    for (int o = 0; o < OPERANDS; o++) own[o] = in_arena(j, worker, o, &pieces[o]);
+    const hs_product small = {.dtype = product->dtype, .m = own[C].rows, .n = own[C].cols, .k = own[A].cols,
+                              .a = own[A].data, .a_row_stride = own[A].row_stride, .a_col_stride = own[A].col_stride,
+                              .b = own[B].data, .b_row_stride = own[B].row_stride, .b_col_stride = own[B].col_stride,
+                              .c = own[C].data, .c_row_stride = own[C].row_stride, .c_col_stride = own[C].col_stride,
+                              .alpha = {product->alpha[0], product->alpha[1]}, .beta = {1.0, 0.0}};
+    const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
+    return hs__panel_product_init(x, hs__kernel_current(), &small, &box, 1);
+}
+
+static void compute(job *j, hs__member *self, int64_t at)
+{
+    hs_star_message *message = &j->list[at];
+    step *own = &j->steps[at];
+    const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
+    const stage before = {j, at, SENT};
+    hs__await(self, &j->bells[self->worker], has_reached, &before);
+    if (hs__cancelled(&j->course)) return;
+
+    message->compute_start = hs__since_start(&j->course);
+    piece pieces[OPERANDS];
+    hs__panel_product x;
+    locate(j, chunk, message->depth, pieces);
+    if (panel_product(j, at, pieces, &x))
+        hs__panel_product_run(&x, hs__pool_scratch(j->course.pool, self->worker, 0), hs__pool_scratch(j->course.pool, j->p + self->worker, 0), &j->course.cancel);
+    if (j->course.run->pace) {
+        self->deadline = fmax(self->deadline, own->due);
+        hs__keep_pace(self, (double)area(&pieces[C]) * (double)pieces[A].width);
+    }
+    if (hs__cancelled(&j->course)) return;
+    message->compute_end = hs__since_start(&j->course);
+    own->due = j->course.run->pace ? self->deadline : message->compute_end;
+    for (int o = 0; o < OPERANDS; o++) /* what only came is free; a C that came with the panel stays until its result has left */
+        if (o != chunk->held && o != C) __atomic_sub_fetch(&j->desks[self->worker].blocks, area(&pieces[o]), __ATOMIC_RELAXED);
+    __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->state, COMPUTED, __ATOMIC_SEQ_CST);
+    hs__ring(&j->bells[j->p]);
+}
+
+static void work(void *context, int32_t worker, int is_caller)
+{
+    job *j = context;
+    hs__member self = hs__member_start(&j->course, worker, is_caller);
+    for (int64_t at = j->desks[worker].first; at >= 0 && !hs__cancelled(&j->course); at = j->steps[at].next)
+        if (j->list[at].kind == HS_STAR_PANEL) compute(j, &self, at);
+    hs__member_end(&self);
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------- */
+
+static int64_t blocks_of(int64_t size, int64_t block) { return size / block + (size % block > 0); }
+
+static hs_status check(const hs_product *p, const hs_star_product *x, const hs_run *run, int32_t workers)
+{
+    const hs_star *star = x->star;
+    if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != workers) return HS_ERROR_VALUE;
+    if (x->block < 1 || x->block > INT32_MAX || (x->order != HS_STAR_LISTED && x->order != HS_STAR_DEMAND)) return HS_ERROR_VALUE;
+    if (p->m < 1 || p->n < 1 || p->k < 1 || blocks_of(p->m, x->block) != star->r || blocks_of(p->n, x->block) != star->s ||
+        blocks_of(p->k, x->block) != star->t)
+        return HS_ERROR_VALUE;
+    if (run->box_count || run->cooperative || run->speeds || run->receive || run->event_capacity) return HS_ERROR_VALUE;
+    return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
+}
+
+/* The messages, and what each one waits for. */
+static hs_status list_messages(job *j)
+{
+    const hs_star_product *x = j->x;
+    double makespan;
+    hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, NULL, &j->count, &makespan);
+    if (status) return status;
+    const size_t count = (size_t)(j->count ? j->count : 1);
+    j->list = malloc(count * sizeof *j->list);
+    j->steps = calloc(count, sizeof *j->steps);
+    j->log = malloc(count * sizeof *j->log);
+    int64_t(*panel)[2] = malloc((size_t)j->p * sizeof *panel); /* a worker's last but one and last of this chunk */
+    status = j->list && j->steps && j->log && panel ? HS_OK : HS_ERROR_MEMORY;
+    if (!status)
+        status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, j->list, &j->count, &makespan);
+    for (int64_t at = 0; at < j->count && !status; at++) {
+        const hs_star_message *message = &j->list[at];
+        const hs_star_chunk *chunk = &x->chunks[message->chunk];
+        int64_t *last = panel[message->worker];
+        step *own = &j->steps[at];
+        own->waits = -1;
+        if (message->kind == HS_STAR_LOAD) {
+            last[0] = last[1] = -1;
+        } else if (message->kind == HS_STAR_PANEL) {
+            if (chunk->held == C) own->waits = last[2 - chunk->buffers];
+            last[0] = last[1], last[1] = at;
+            j->course.total++;
+        } else {
+            own->waits = chunk->held == C || j->list[last[1]].depth == message->depth ? last[1] : last[0];
+        }
+    }
+    free(panel);
+    if (status) return status;
+    for (int64_t at = j->count; at-- > 0;) {
+        seat *desk = &j->desks[j->list[at].worker];
+        j->steps[at].next = desk->first;
+        desk->first = desk->next = at;
+    }
+    return HS_OK;
+}
+
+/* Arenas, and scratch for the kernel. */
+static hs_status prepare(job *j)
+{
+    const hs_star_product *x = j->x;
+    int64_t *rooms = calloc((size_t)j->p, sizeof *rooms);
+    if (!rooms) return HS_ERROR_MEMORY;
+    for (int64_t k = 0; k < x->chunk_count; k++) {
+        const int64_t own = room(j, &x->chunks[k]);
+        if (own > rooms[x->chunks[k].worker]) rooms[x->chunks[k].worker] = own;
+    }
+    hs_status status = HS_OK;
+    for (int32_t i = 0; i < j->p && !status; i++) {
+        size_t bytes;
+        void *arena = NULL;
+        if (!rooms[i]) continue;
+        if (__builtin_mul_overflow((size_t)rooms[i], (size_t)(x->block * x->block), &bytes) || __builtin_mul_overflow(bytes, j->element, &bytes) ||
+            bytes > PTRDIFF_MAX || posix_memalign(&arena, 64, bytes))
+            status = HS_ERROR_MEMORY;
+        j->desks[i].arena = arena;
+    }
+    free(rooms);
+    for (int64_t at = 0; at < j->count && !status; at++) {
+        piece pieces[OPERANDS];
+        hs__panel_product panel;
+        if (j->list[at].kind != HS_STAR_PANEL) continue;
+        locate(j, &x->chunks[j->list[at].chunk], j->list[at].depth, pieces);
+        if (!panel_product(j, at, pieces, &panel)) continue;
+        const int32_t i = j->list[at].worker;
+        if (!hs__pool_scratch(j->course.pool, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->course.pool, j->p + i, hs__block_bytes(&panel)))
+            status = HS_ERROR_MEMORY;
+    }
+    return status;
+}
+
+static void report(const job *j)
+{
+    hs_star_product *x = j->x;
+    x->message_count = j->logged;
+    for (int64_t k = 0; k < j->logged && x->messages; k++) x->messages[k] = j->list[j->log[k]];
+    for (int32_t i = 0; i < j->p && x->peak; i++) x->peak[i] = j->desks[i].peak;
+}
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, hs_run *run)
+{
+    static const size_t sizes[] = {4, 8, 8, 16};
+    if (!pool || !product || !x || !run) return HS_ERROR_VALUE;
+    hs_kernel_init();
+    job j = {.course = {.run = run, .pool = pool}, .product = product, .x = x, .p = hs__pool_size(pool)};
+    hs_status status = check(product, x, run, j.p);
+    if (status) return status;
+    j.element = sizes[product->dtype];
+    /* A and B are only read: the cast saves a second kind of matrix. */
+    j.operand[A] = (matrix){(char *)product->a, product->m, product->k, product->a_row_stride, product->a_col_stride};
+    j.operand[B] = (matrix){(char *)product->b, product->k, product->n, product->b_row_stride, product->b_col_stride};
+    j.operand[C] = (matrix){product->c, product->m, product->n, product->c_row_stride, product->c_col_stride};
+    for (int o = 0; o < OPERANDS; o++) j.by_columns[o] = magnitude(j.operand[o].row_stride) < magnitude(j.operand[o].col_stride);
+    void *desks = NULL;
+    if (!posix_memalign(&desks, 64, (size_t)j.p * sizeof *j.desks)) memset(desks, 0, (size_t)j.p * sizeof *j.desks);
+    j.desks = desks;
+    for (int32_t i = 0; i < j.p && desks; i++) j.desks[i].first = j.desks[i].next = -1;
+    j.bells = hs__bells_open(j.p + 1);
+    run->event_count = 0;
+    status = j.desks && j.bells ? list_messages(&j) : HS_ERROR_MEMORY;
+    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
+    if (!status) {
+        status = prepare(&j);
+        if (!status) {
+            hs__course_start(&j.course, run);
+            hs__pool_run_led(pool, work, &j, lead);
+            status = hs__course_end(&j.course);
+            report(&j);
+        }
+        hs__pool_unlock(pool);
+    }
+    for (int32_t i = 0; i < j.p && desks; i++) free(j.desks[i].arena);
+    free(j.desks), free(j.list), free(j.steps), free(j.log);
+    hs__bells_close(j.bells, j.p + 1);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* hs_partition_nonrectangular: two workers exactly, the cost is that of its zones, corners where they pay, every refusal, no memory. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "planners.h"
+#include "scarce.h"
+
+static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+{
+    return hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, out->plan, &out->length, &out->cost);
+}
+
+static void is_a_floorplan(int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int32_t p = 1 + (int32_t)check_random(round % 10 ? 6 : 20);
+        double areas[20], weights[20];
+        int32_t order[20];
+        zones_areas(round, p, areas);
+        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
+        const int32_t size = zones_sorted(p, areas, order);
+        zones_shuffle(size, order);
+        planned out = planned_before();
+        if (!CHECK(plain(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) == HS_OK)) continue;
+        CHECK(out.length == 2 * size - 1);
+        zones_check(p, areas, given, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
+    }
+}
+
+/* One beside, above or around the other. */
+static void two(void)
+{
+    for (int round = 0; round < 300; round++) {
+        double areas[2] = {1 + check_random(1000), 1 + check_random(round % 2 ? 10 : 1000)}, weights[2];
+        const double *given = zones_weights(round, 2, weights), aspect = (const double[]){1, 2, 0.2, 8}[round % 4];
+        const int32_t order[] = {round % 3 == 0, round % 3 != 0};
+        const double width = sqrt(aspect), height = 1 / width, a = given ? given[order[0]] : 1, b = given ? given[order[1]] : 1;
+        const double share = areas[order[0]] / (areas[0] + areas[1]), side = sqrt(share);
+        double least = fmin(a * (height + share * width) + b * (height + (1 - share) * width), a * (share * height + width) + b * ((1 - share) * height + width));
+        if (side < fmin(width, height)) least = fmin(least, 2 * a * side + b * (width + height));
+        planned out = planned_before();
+        CHECK(plain(2, areas, given, aspect, order, NULL, &out) == HS_OK && zones_near(out.cost, least, 1e-12));
+    }
+}
+
+static void small_beside_large(void)
+{
+    const double areas[] = {1, 1, 1, 1e6};
+    planned out = planned_before();
+    CHECK(plain(4, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
+    CHECK(out.plan[out.length - 1] == HS_AROUND && out.plan[out.length - 2] == 3);
+    CHECK(out.cost < 2.01);
+}
+
+static void too_many(void)
+{
+    double areas[257];
+    for (int i = 0; i < 257; i++) areas[i] = 1;
+    planner_refuses(plain, HS_ERROR_UNSUPPORTED, 257, areas, NULL, 1.0, NULL, NULL, __LINE__);
+}
+
+static void no_memory(void)
+{
+    const double areas[] = {1, 2, 3, 4};
+    const int32_t order[] = {3, 0, 2, 1};
+    planned out = planned_before();
+    CHECK_SCARCE(plain(4, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
+    out = planned_before();
+    CHECK_SCARCE(plain(4, areas, NULL, 1.0, order, NULL, &out), planned_untouched(&out));
+}
+
+int main(int argc, char **argv)
+{
+    const int rounds = argc > 1 ? atoi(argv[1]) : 1500;
+    is_a_floorplan(rounds);
+    two();
+    small_beside_large();
+    planner_refusals(plain, 1);
+    planner_repeats(plain);
+    planner_extremes(plain, rounds);
+    too_many();
+    no_memory();
+    return check_result();
+}

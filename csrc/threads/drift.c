@@ -1,0 +1,59 @@
+#include "threads/drift.h"
+
+#include <math.h>
+
+static double load(const double *x)
+{
+    double value;
+    __atomic_load(x, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+static void store(double *x, double value) { __atomic_store(x, &value, __ATOMIC_RELAXED); }
+
+static double mean(double before, double now, double weight) { return before + weight * (now - before); }
+
+static double speed_of(const double *speeds, int32_t w) { return speeds ? speeds[w] : 1.0; }
+
+static double largest(int32_t p, const double *x)
+{
+    double most = 0.0;
+    for (int32_t w = 0; w < p; w++) most = fmax(most, x[w]);
+    return most;
+}
+
+void hs__drift_availability(const hs__drift *drift, const double *speeds, double *availability)
+{
+    const int known = __atomic_load_n(&drift->known, __ATOMIC_ACQUIRE);
+    double best = 0.0;
+    for (int32_t w = 0; known && w < drift->p; w++)
+        if (speed_of(speeds, w) > 0.0) best = fmax(best, load(&drift->rate[w]) / speed_of(speeds, w));
+    for (int32_t w = 0; w < drift->p; w++) {
+        const int counts = best > 0.0 && isfinite(best) && speed_of(speeds, w) > 0.0;
+        availability[w] = counts ? fmin(1.0, load(&drift->rate[w]) / speed_of(speeds, w) / best) : 1.0;
+    }
+}
+
+void hs__drift_speeds(const hs__drift *drift, const double *speeds, double *now)
+{
+    static const double steady = 0.9;
+    double least = 1.0;
+    hs__drift_availability(drift, speeds, now);
+    for (int32_t w = 0; w < drift->p; w++) least = fmin(least, now[w]);
+    for (int32_t w = 0; w < drift->p; w++) now[w] = speed_of(speeds, w) * (least < steady ? now[w] : 1.0);
+}
+
+void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done, double seconds)
+{
+    static const double span = 20e-3, shortest = 2e-3, least = 1e-3; /* nobody is given up */
+    const double most = largest(drift->p, done), fastest = speeds ? largest(drift->p, speeds) : 1.0;
+    if (seconds < shortest || !(most > 0.0) || !(fastest > 0.0)) return;
+    const double weight = seconds / (seconds + span);
+    double top = 0.0;
+    for (int32_t w = 0; w < drift->p; w++) {
+        if (!drift->known) store(&drift->rate[w], speed_of(speeds, w) / fastest);
+        top = fmax(top, mean(drift->rate[w], done[w] / most, weight));
+    }
+    for (int32_t w = 0; w < drift->p; w++) store(&drift->rate[w], fmax(mean(drift->rate[w], done[w] / most, weight) / top, least));
+    __atomic_store_n(&drift->known, 1, __ATOMIC_RELEASE);
+}
