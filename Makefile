@@ -12,6 +12,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 CTESTS := build/ctest-address build/ctest-thread
 SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o -name '*.in' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name 'emit_wrapper.py' \))
+# An editable install knows the modules that were there: others, another stamp.
+MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers lint wheel clean system $(CTESTS)
@@ -95,6 +97,7 @@ peers: $(VENV)/installed-test
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 
 lint: $(VENV)/installed-test
+	$(BIN)/lint-imports
 	$(BIN)/ruff check hetsched tests benchmarks examples
 	$(BIN)/ruff format --check hetsched tests benchmarks examples
 	$(BIN)/mypy
@@ -106,9 +109,13 @@ clean:
 	rm -rf build dist demo $(VENV)
 
 # An editable install: Python changes need nothing, C changes a new make.
-$(VENV)/installed-%: pyproject.toml CMakeLists.txt $(SOURCES) | $(BIN)/python
+$(VENV)/installed-%: pyproject.toml CMakeLists.txt $(SOURCES) $(MODULES) | $(BIN)/python
 	$(BIN)/pip install -q -e '.[$*]'
 	@mkdir -p build
+	@touch $@
+
+$(MODULES): | $(BIN)/python
+	@rm -f $(VENV)/modules-*
 	@touch $@
 
 # First, as the sanitized engines are built while the rest is installed.

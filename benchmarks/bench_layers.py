@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import hetsched as hs
-from hetsched.reproduce_layers import random_star
+from hetsched.studies.layers_star import random_star
 
 Times = NDArray[np.float64]
 MOST_TABLE = 3 * 10**8  # p n^2 that NumPy is asked for

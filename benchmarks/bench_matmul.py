@@ -26,7 +26,7 @@ import numpy as np
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.topology import topology
+from hetsched.machine.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
 SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200), (100, 100_000, 100), (32, 300_000, 32)]  # m, k, n

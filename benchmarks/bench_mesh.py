@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 import hetsched as hs
-from hetsched.reproduce_mesh import random_mesh
+from hetsched.studies.layers_mesh import random_mesh
 
 METHODS = ("relaxed", "heuristic", "pmft", "neighbours")
 

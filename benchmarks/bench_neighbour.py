@@ -36,7 +36,7 @@ from bench_matmul import PAUSE, peers
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.topology import topology
+from hetsched.machine.topology import topology
 
 CGROUP = Path("/sys/fs/cgroup/cpu/hetsched-bench")
 PERIOD = 10_000  # microseconds

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.topology import topology
+from hetsched.machine.topology import topology
 
 Areas = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.star import METHODS
+from hetsched.planners.star import METHODS
 
 ORDERS = ("in turn", "on demand", "", "listed", "starving", "lagging")  # of hs_star_order
 

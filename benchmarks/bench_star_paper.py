@@ -11,8 +11,8 @@ import re
 import statistics
 
 from hetsched import datasets
-from hetsched.reproduce import Ppopp2008, reproduce_ppopp2008
-from hetsched.star import PAPER
+from hetsched.planners.star import PAPER
+from hetsched.studies.ppopp2008 import Ppopp2008, reproduce_ppopp2008
 
 
 def numbers(study: Ppopp2008) -> list[float]:

@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 
 import hetsched as hs
-from hetsched.star import METHODS
+from hetsched.planners.star import METHODS
 
 # r, s, t; link costs, cycle-times and memory of each worker
 PLATFORMS = {

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import hetsched as hs
-from hetsched import task_orders
+from hetsched.planners import task_orders
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import matplotlib
 
-from hetsched.reproduce_layers import reproduce_star
+from hetsched.studies.layers_star import reproduce_star
 
 matplotlib.use("Agg")
 reproduce_star().plot().savefig(Path(__file__).with_name("layers.png"), dpi=100)

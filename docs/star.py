@@ -4,7 +4,7 @@ from pathlib import Path
 
 import matplotlib
 
-from hetsched.reproduce import reproduce_ppopp2008
+from hetsched.studies.ppopp2008 import reproduce_ppopp2008
 
 matplotlib.use("Agg")
 reproduce_ppopp2008().plot().savefig(Path(__file__).with_name("star.png"), dpi=100)

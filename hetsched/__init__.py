@@ -1,88 +1,85 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
-import sys
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import _engine as _engine  # here: an engine that is not built is an error of the import
+from ._base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import datasets
-    from .allocate import Distribution, DistributionStack, distribute
-    from .array import Array, asarray
-    from .assignment import Assignment, assign
-    from .compare import compare_partitions
-    from .cpus import Cache, Cpu
-    from .cuboids import Cuboids, cuboids
-    from .divisible import DivisibleLoad, divisible_load
     from .errors import EmulationWarning, InfeasibleError, TaskError
-    from .farm import map_tasks
-    from .files_plan import FilesPlan
-    from .layers import LayersPlan, layers_star
-    from .lu import LuPlan, plan_lu
-    from .lu_grid import LuGrid, lu_grid
-    from .measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
-    from .mesh import MeshPlan, layers_mesh, layers_network
-    from .outofcore import FilesProduct, matmul_files, plan_files
-    from .partition import Partition, partition
-    from .pattern import LuPattern, lu_pattern
+    from .files.plan import FilesPlan
+    from .files.product import FilesProduct, matmul_files, plan_files
+    from .machine.cpus import Cache, Cpu
+    from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
+    from .machine.topology import Topology, topology
+    from .plan import simulate
+    from .planners.assignment import Assignment, assign
+    from .planners.compare import compare_partitions
+    from .planners.cuboids import Cuboids, cuboids
+    from .planners.distribute import Distribution, DistributionStack, distribute
+    from .planners.divisible import DivisibleLoad, divisible_load
+    from .planners.layers import LayersPlan, layers_star
+    from .planners.lu import LuPlan, plan_lu
+    from .planners.lu_grid import LuGrid, lu_grid
+    from .planners.lu_pattern import LuPattern, lu_pattern
+    from .planners.mesh import MeshPlan, layers_mesh, layers_network
+    from .planners.partition import Partition, Recut, partition
+    from .planners.product import ProductPlan
+    from .planners.profile import ProfileDistribution, distribute_profile
+    from .planners.remap import RentOrBuy
+    from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
+    from .planners.star import StarPlan, plan_product
+    from .planners.stencil import StencilPlan
+    from .planners.tasks import MaxTasks, MinTime, max_tasks, min_time
+    from .planners.wavefront import Wavefront, wavefront
+    from .planners.worth import WorkersWorth, workers_worth
     from .platform import Platform, Worker
-    from .pool import Pool
-    from .product import ProductPlan
-    from .profile import ProfileDistribution, distribute_profile
-    from .remap import Recut, RentOrBuy
-    from .ring import RingProfile, SliceRing, ring_profile, slice_ring
-    from .shared import det, lu_factor, lu_solve, matmul, solve
-    from .simulate import simulate
-    from .star import StarPlan, plan_product
-    from .stencil import StencilPlan
-    from .sweep import Stencil
-    from .tasks import MaxTasks, MinTime, max_tasks, min_time
-    from .topology import Topology, topology
+    from .runners.array import Array, asarray
+    from .runners.pool import Pool
+    from .runners.recurrence import Stencil
+    from .runners.shared import det, lu_factor, lu_solve, matmul, solve
+    from .runners.tasks import map_tasks
     from .trace import Trace
-    from .wavefront import Wavefront, wavefront
-    from .worth import WorkersWorth, workers_worth
-
-__version__ = "0.1.0"
 
 #: Where public names come from: the module is loaded when the first of them is asked for.
 _PUBLIC = {
-    "allocate": ("Distribution", "DistributionStack", "distribute"),
-    "array": ("Array", "asarray"),
-    "assignment": ("Assignment", "assign"),
-    "compare": ("compare_partitions",),
-    "cpus": ("Cache", "Cpu"),
-    "cuboids": ("Cuboids", "cuboids"),
-    "divisible": ("DivisibleLoad", "divisible_load"),
     "errors": ("EmulationWarning", "InfeasibleError", "TaskError"),
-    "farm": ("map_tasks",),
-    "files_plan": ("FilesPlan",),
-    "layers": ("LayersPlan", "layers_star"),
-    "lu": ("LuPlan", "plan_lu"),
-    "lu_grid": ("LuGrid", "lu_grid"),
-    "measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
-    "mesh": ("MeshPlan", "layers_mesh", "layers_network"),
-    "outofcore": ("FilesProduct", "matmul_files", "plan_files"),
-    "partition": ("Partition", "partition"),
-    "pattern": ("LuPattern", "lu_pattern"),
+    "files.plan": ("FilesPlan",),
+    "files.product": ("FilesProduct", "matmul_files", "plan_files"),
+    "machine.cpus": ("Cache", "Cpu"),
+    "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
+    "machine.topology": ("Topology", "topology"),
+    "plan": ("simulate",),
+    "planners.assignment": ("Assignment", "assign"),
+    "planners.compare": ("compare_partitions",),
+    "planners.cuboids": ("Cuboids", "cuboids"),
+    "planners.distribute": ("Distribution", "DistributionStack", "distribute"),
+    "planners.divisible": ("DivisibleLoad", "divisible_load"),
+    "planners.layers": ("LayersPlan", "layers_star"),
+    "planners.lu": ("LuPlan", "plan_lu"),
+    "planners.lu_grid": ("LuGrid", "lu_grid"),
+    "planners.lu_pattern": ("LuPattern", "lu_pattern"),
+    "planners.mesh": ("MeshPlan", "layers_mesh", "layers_network"),
+    "planners.partition": ("Partition", "Recut", "partition"),
+    "planners.product": ("ProductPlan",),
+    "planners.profile": ("ProfileDistribution", "distribute_profile"),
+    "planners.remap": ("RentOrBuy",),
+    "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
+    "planners.star": ("StarPlan", "plan_product"),
+    "planners.stencil": ("StencilPlan",),
+    "planners.tasks": ("MaxTasks", "MinTime", "max_tasks", "min_time"),
+    "planners.wavefront": ("Wavefront", "wavefront"),
+    "planners.worth": ("WorkersWorth", "workers_worth"),
     "platform": ("Platform", "Worker"),
-    "pool": ("Pool",),
-    "product": ("ProductPlan",),
-    "profile": ("ProfileDistribution", "distribute_profile"),
-    "remap": ("Recut", "RentOrBuy"),
-    "ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
-    "shared": ("det", "lu_factor", "lu_solve", "matmul", "solve"),
-    "simulate": ("simulate",),
-    "star": ("StarPlan", "plan_product"),
-    "stencil": ("StencilPlan",),
-    "sweep": ("Stencil",),
-    "tasks": ("MaxTasks", "MinTime", "max_tasks", "min_time"),
-    "topology": ("Topology", "topology"),
+    "runners.array": ("Array", "asarray"),
+    "runners.pool": ("Pool",),
+    "runners.recurrence": ("Stencil",),
+    "runners.shared": ("det", "lu_factor", "lu_solve", "matmul", "solve"),
+    "runners.tasks": ("map_tasks",),
     "trace": ("Trace",),
-    "wavefront": ("Wavefront", "wavefront"),
-    "worth": ("WorkersWorth", "workers_worth"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
@@ -178,18 +175,3 @@ if not TYPE_CHECKING:  # to which any name would be a name of the package
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        """A module that is loaded is bound to its name in the package; where that is the name of a function, the function is."""
-        if isinstance(value, ModuleType) and name in _MODULE_OF:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """By name. Cloudpickle and dill do so with modules themselves, but only with those of no class of their own."""
-        return import_module, (self.__name__,)
-
-
-sys.modules[__name__].__class__ = _Package

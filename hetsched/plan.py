@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from ._base.drawn import Drawn
+from .platform import relative_speeds
+from .trace import Trace
 
 #: Entries of a predicted schedule at most: each takes some 200 bytes.
 MOST_STEPS = 3_000_000
@@ -28,7 +27,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Plan:
+class Plan(Drawn):
     """Base of all plans.
 
     Attributes
@@ -79,11 +78,8 @@ class Plan:
     @property
     def worker_names(self) -> tuple[str, ...]:
         """A name for each worker."""
-        raise NotImplementedError
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the plan with matplotlib; returns the axes."""
-        raise NotImplementedError
+        names: tuple[str, ...] = self.names  # type: ignore[attr-defined]
+        return names
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
@@ -92,13 +88,6 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.certificate()}>"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from .plot import figure_svg
-
-        return f"<p><b>{type(self).__name__}</b>: {escape(self.certificate())}</p>{figure_svg(self.plot)}"
 
 
 def plain(value: Any) -> Any:
@@ -110,18 +99,38 @@ def plain(value: Any) -> Any:
     return value
 
 
-def names_of(platform: Any, p: int) -> tuple[str, ...]:
-    """The names of a Platform's workers; P0, P1, ... if it is something else."""
-    names: tuple[str, ...] | None = getattr(platform, "names", None)
-    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
-
-
 def proven(value: float, bound: float) -> bool:
     """Whether value equals the bound up to rounding."""
     return value <= bound * (1 + 1e-12)
 
 
-def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Speeds, that of the fastest worker as 1; 0 for an infinite cycle-time. Never overflows."""
-    speeds: NDArray[np.float64] = cycle_times.min() / cycle_times
-    return speeds
+def simulate(plan: Plan) -> Trace:
+    """The trace that a plan predicts, in the plan's unit of time.
+
+    Parameters
+    ----------
+    plan : Plan
+        Any plan with cycle-times: of `distribute`, `distribute_profile`, `lu_pattern`, of `partition` with a Platform, of
+        `Pool.plan`.
+
+    Returns
+    -------
+    Trace
+        With kind "simulated"; its makespan is the plan's.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.simulate(hs.distribute(10, [3, 5, 8])).makespan
+    16.0
+    """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    steps = plan.steps()
+    makespan = max((step.end for step in steps), default=0.0)
+    speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]
+    total = sum(speeds)
+    done = [(speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"]
+    work = sum(speed * time for speed, time in done)
+    ideal = work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
+    return Trace.from_steps(steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)

@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _check
-from ._files import replace_file
+from ._base import check
+from ._base.replace import replace_file
+
+#: Flops in a unit of work and bytes in a unit of data: cycle-times are seconds per gigaflop, link costs seconds per gigabyte.
+UNIT = 1e9
 
 
 @dataclass(frozen=True, init=False)
@@ -52,16 +55,16 @@ class Worker:
         if (cycle_time is None) == (speed is None):
             raise TypeError("give either cycle_time or speed")
         if speed is not None:
-            rate = _check.number("speed", speed, above=0.0)
+            rate = check.number("speed", speed, above=0.0)
             if rate * sys.float_info.max <= 1.0:
                 raise ValueError(f"speed is too small: the cycle-time of {rate!r} overflows")
             cycle_time = 1.0 / rate
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a string, got {name!r}")
         assign = object.__setattr__
-        assign(self, "cycle_time", _check.number("cycle_time", cycle_time, above=0.0))
-        assign(self, "link_cost", _check.number("link_cost", link_cost, low=0.0))
-        assign(self, "memory", None if memory is None else _check.integer("memory", memory, low=0))
+        assign(self, "cycle_time", check.number("cycle_time", cycle_time, above=0.0))
+        assign(self, "link_cost", check.number("link_cost", link_cost, low=0.0))
+        assign(self, "memory", None if memory is None else check.integer("memory", memory, low=0))
         assign(self, "name", name)
 
     @property
@@ -99,13 +102,13 @@ class Platform:
         right: ArrayLike | None = None,
         down: ArrayLike | None = None,
     ) -> None:
-        self._workers = tuple(_check.entries("workers", workers, "a sequence of Workers"))
+        self._workers = tuple(check.entries("workers", workers, "a sequence of Workers"))
         if not self._workers:
             raise ValueError("workers is empty: a platform needs at least one worker")
         for i, worker in enumerate(self._workers):
             if not isinstance(worker, Worker):
                 raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
-        self._links = None if links is None else _check.frozen(_link_matrix(links, len(self._workers)))
+        self._links = None if links is None else check.frozen(link_matrix(links, len(self._workers)))
         self._shape: tuple[int, int] | None = None
         self._right = self._down = None
         if shape is None:
@@ -115,7 +118,7 @@ class Platform:
         if links is not None:
             raise TypeError("a mesh has right and down, not links")
         self._shape = _mesh_shape(shape, len(self._workers))
-        self._right, self._down = map(_check.frozen, mesh_links(right, down, self._shape))
+        self._right, self._down = map(check.frozen, mesh_links(right, down, self._shape))
 
     @classmethod
     def star(
@@ -141,7 +144,7 @@ class Platform:
             1 / cycle_times, instead of them.
         names : sequence of str, optional
         """
-        times = _check.cycle_times(cycle_times, speeds)
+        times = check.cycle_times(cycle_times, speeds)
         p = len(times)
         bad = np.isinf(times)
         if bad.any():
@@ -151,13 +154,13 @@ class Platform:
         buffers = list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p
         if len(buffers) != p:
             raise ValueError(f"memory must have {p} entries, got {len(buffers)}")
-        labels = [None] * p if names is None else _check.names(p, names)
+        labels = [None] * p if names is None else check.names(p, names)
         return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels))
 
     @classmethod
     def complete(cls, cycle_times: ArrayLike, links: ArrayLike) -> Platform:
         """Workers with a link between every two: links is (p, p), time per unit of data."""
-        times = _check.cycle_times(cycle_times, None)
+        times = check.cycle_times(cycle_times, None)
         return cls(map(Worker, times.tolist()), links)
 
     @classmethod
@@ -188,7 +191,7 @@ class Platform:
         name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
         if (cycle_times is None) == (speeds is None):
             raise TypeError("give either cycle_times or speeds")
-        grid = _check.reals(f"{name} must be an array of real numbers, got {given!r}", given)
+        grid = check.reals(f"{name} must be an array of real numbers, got {given!r}", given)
         if grid.ndim != 2 or grid.size == 0:
             raise ValueError(f"{name} must have rows and columns, got shape {grid.shape}")
         star = cls.star(**{name: grid.ravel()}, names=names)  # type: ignore[arg-type]
@@ -331,6 +334,18 @@ class Platform:
             raise ValueError(f"{path}: {error}") from error
 
 
+def names_of(platform: Any, p: int) -> tuple[str, ...]:
+    """The names of a Platform's workers; P0, P1, ... if it is something else."""
+    names: tuple[str, ...] | None = getattr(platform, "names", None)
+    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
+
+
+def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Speeds, that of the fastest worker as 1; 0 for an infinite cycle-time. Never overflows."""
+    speeds: NDArray[np.float64] = cycle_times.min() / cycle_times
+    return speeds
+
+
 #: What dots in TOML do not count in: strings (in a file that is cut short also without their end) and comments.
 _TOML_TEXT = re.compile(
     r'''"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)|'{3}(?:[^']|'(?!''))*+(?:'{3}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+''',
@@ -347,7 +362,7 @@ def _no_long_keys(text: str) -> None:
 
 
 def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
-    array = np.full(p, _check.number(name, values)) if np.isscalar(values) else _check.vector(name, values)
+    array = np.full(p, check.number(name, values)) if np.isscalar(values) else check.vector(name, values)
     if len(array) != p:
         raise ValueError(f"{name} must have {p} entries, got {len(array)}")
     if (bad := ~((array >= 0) & np.isfinite(array))).any():
@@ -356,17 +371,17 @@ def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
     return array
 
 
-def _link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
+def link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
         matrix: NDArray[np.float64] = np.empty(links.shape)
-        for first, rows in _check.row_blocks(matrix):  # new memory takes longest
+        for first, rows in check.row_blocks(matrix):  # new memory takes longest
             rows[:] = links[first : first + len(rows)]
     else:
-        matrix = _check.reals("links must be a matrix of real numbers", links)
+        matrix = check.reals("links must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
-    for first, rows in _check.row_blocks(matrix):
+    for first, rows in check.row_blocks(matrix):
         if (bad := ~((rows >= 0) & (rows < np.inf))).any():
             i, j = np.argwhere(bad)[0]
             raise ValueError(f"links[{first + i}][{j}] must be finite and not negative, got {rows[i, j]:g}")
@@ -378,7 +393,7 @@ def _mesh_shape(shape: Any, p: int) -> tuple[int, int]:
         rows, columns = shape
     except (TypeError, ValueError):
         raise TypeError(f"shape must be the rows and columns of a mesh, got {shape!r}") from None
-    x, y = _check.integer("shape[0]", rows, low=1), _check.integer("shape[1]", columns, low=1)
+    x, y = check.integer("shape[0]", rows, low=1), check.integer("shape[1]", columns, low=1)
     if x * y != p:
         raise ValueError(f"shape must be that of {p} workers, got {x} x {y}")
     return x, y
@@ -391,7 +406,7 @@ def mesh_links(
     x, y = shape
     found = []
     for name, given, wanted in (("right", right, (x, y - 1)), ("down", down, (x - 1, y))):
-        costs = _check.reals(f"{name} must be an array of real numbers, got {given!r}", [] if given is None else given)
+        costs = check.reals(f"{name} must be an array of real numbers, got {given!r}", [] if given is None else given)
         if 0 in wanted and costs.size == 0:
             costs = np.zeros(wanted)
         if costs.shape != wanted:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import hetsched as hs
-from hetsched.partition import METHODS as PARTITIONS
-from hetsched.stencil import Members
+from hetsched.planners.partition import METHODS as PARTITIONS
+from hetsched.planners.stencil import Members
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 

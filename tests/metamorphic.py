@@ -20,8 +20,8 @@ from validators import validate
 
 import hetsched as hs
 from hetsched.plan import Plan
-from hetsched.product_methods import plan_matmul
-from hetsched.stencil import Members, plan_stencil
+from hetsched.planners.product_methods import plan_matmul
+from hetsched.planners.stencil import Members, plan_stencil
 
 EXACT, CLOSE, SOLVED = 1e-12, 1e-9, 1e-6
 MOST_WORKERS, LONGEST, SECONDS = 24, 0.1, 0.6  # of a call that is repeated; of all of them

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.array
-import hetsched.product_run
-from hetsched.array import Array
+import hetsched.runners.array
+import hetsched.runners.product
+from hetsched.runners.array import Array
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 OTHERS = (np.int64, np.bool_, np.longdouble, np.float16, object, ">f8", np.uint8)
@@ -23,10 +23,10 @@ OTHERS = (np.int64, np.bool_, np.longdouble, np.float16, object, ">f8", np.uint8
 def taken(monkeypatch):
     """Small ones too; the products, systems and determinants that hetsched has computed."""
     seen = []
-    monkeypatch.setattr(hetsched.product_run, "SMALL", 0)
-    monkeypatch.setattr(hetsched.product_run, "THIN", 0)
-    monkeypatch.setattr(hetsched.array, "_FEW_ROWS", 0)
-    multiply, run = hs.Pool.matmul, hetsched.array.Factors.run
+    monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
+    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.array, "_FEW_ROWS", 0)
+    multiply, run = hs.Pool.matmul, hetsched.runners.array.Factors.run
 
     def matmul(self, *args, **kwargs):
         result = multiply(self, *args, **kwargs)
@@ -38,7 +38,7 @@ def taken(monkeypatch):
         return run(self, *args)
 
     monkeypatch.setattr(hs.Pool, "matmul", matmul)
-    monkeypatch.setattr(hetsched.array.Factors, "run", factor)
+    monkeypatch.setattr(hetsched.runners.array.Factors, "run", factor)
     return seen
 
 
@@ -289,15 +289,15 @@ def test_views(data):
         found = base[:: steps[0], :: steps[1]][: shape[0], : shape[1]]
         return found if data.draw(st.booleans()) else np.asfortranarray(found)
 
-    small, thin = hetsched.product_run.SMALL, hetsched.product_run.THIN
-    hetsched.product_run.SMALL = hetsched.product_run.THIN = 0
+    small, thin = hetsched.runners.product.SMALL, hetsched.runners.product.THIN
+    hetsched.runners.product.SMALL = hetsched.runners.product.THIN = 0
     try:
         m, k, n = (data.draw(st.integers(1, 12)) for _ in range(3))
         a, b = view((m, k), 1), view((k, n), 2)
         assert_same(hs.asarray(a) @ b, a @ b, exactly=False)
         assert_same(np.dot(a, hs.asarray(b)), a @ b, exactly=False)
     finally:
-        hetsched.product_run.SMALL, hetsched.product_run.THIN = small, thin
+        hetsched.runners.product.SMALL, hetsched.runners.product.THIN = small, thin
 
 
 class TestOut:
@@ -754,8 +754,8 @@ class TestPriority:
 class TestSizes:
     def test_small_ones_are_numpys(self, monkeypatch):
         """Where it would not pay, not even the pool is asked."""
-        monkeypatch.setattr(hetsched.shared, "matmul", None)
-        monkeypatch.setattr(hetsched.shared, "shared_pool", None)
+        monkeypatch.setattr(hetsched.runners.shared, "matmul", None)
+        monkeypatch.setattr(hetsched.runners.shared, "shared_pool", None)
         for m, k, n in ((100, 100, 100), (5, 1000, 1000), (1000, 1000, 5), (1, 10, 10)):
             a, b = hs.asarray(numbers((m, k))), numbers((k, n))
             assert_same(a @ b, np.asarray(a) @ b)
@@ -765,7 +765,7 @@ class TestSizes:
 
     def test_large_ones_are_taken(self, monkeypatch):
         asked = []
-        monkeypatch.setattr(hetsched.shared, "matmul", lambda *given: asked.append(given) or np.zeros((101, 101)))
+        monkeypatch.setattr(hetsched.runners.shared, "matmul", lambda *given: asked.append(given) or np.zeros((101, 101)))
         assert type(hs.asarray(np.ones((101, 101))) @ np.ones((101, 101))) is Array
         assert len(asked) == 1
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hetsched import _engine, cli
+from hetsched import _engine
+from hetsched.cli import main as cli
 
 ROOT = Path(__file__).parent.parent
 CC = os.environ.get("CC", "cc")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import cli
+from hetsched.cli import main as cli
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_demo_size(tmp_path, capsys):
 
 
 def test_as_a_program():
-    result = subprocess.run([sys.executable, "-m", "hetsched.cli", "--version"], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-m", "hetsched", "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"hetsched {hs.__version__}\n"
 
 

@@ -16,7 +16,7 @@ from oracles_cuboids import covers_exactly, guillotine_cost, half_perimeters, le
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.cuboids import METHODS, _separate_cost
+from hetsched.planners.cuboids import METHODS, _separate_cost
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -484,7 +484,7 @@ def test_picture_shows_every_box(volumes, options):
 
 
 def test_boxes_in_front_are_drawn_last():
-    from hetsched.plot_cuboids import _back_to_front
+    from hetsched.plots.boxes import _back_to_front
 
     plan = hs.cuboids(np.random.default_rng(0).random(30), orders=0)
     low, high = plan.boxes[:, :3], plan.boxes[:, :3] + plan.boxes[:, 3:]

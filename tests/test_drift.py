@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.topology import topology
+from hetsched.machine.topology import topology
 
 HOG = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 

@@ -8,8 +8,9 @@ import pytest
 from oracles_stencil import iterated
 
 import hetsched as hs
-import hetsched.product_run
-from hetsched import _engine, files_plan
+import hetsched.runners.product
+from hetsched import _engine
+from hetsched.files import plan as files_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:the host could not keep up")  # nobody's times are of interest here
 
@@ -20,8 +21,8 @@ METHODS = ("auto", "columns", "rows", "rectangles", "layers", "cuboids", "best",
 @pytest.fixture(autouse=True)
 def no_shortcut(monkeypatch):
     """Small products take the engine, too."""
-    monkeypatch.setattr(hetsched.product_run, "SMALL", 0)
-    monkeypatch.setattr(hetsched.product_run, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
+    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
 
 
 @pytest.fixture(scope="module")

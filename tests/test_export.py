@@ -9,8 +9,7 @@ import shlex
 import pytest
 
 import hetsched as hs
-from hetsched.export import lanes, write_chrome, write_csv, write_paje
-from hetsched.trace import Event, Trace
+from hetsched.trace import Event, Trace, lanes, write_chrome, write_csv, write_paje
 
 WRITERS = [write_chrome, write_paje, write_csv]
 AWKWARD = ['a "quoted", name', "line\nbreak", "", "é #3"]

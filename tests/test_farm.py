@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import farm
+from hetsched.runners import tasks as farm
 
 ROOT = Path(__file__).parents[1]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import files
+from hetsched.files import matrices as files
 
 h5py = pytest.importorskip("h5py")
 io = pytest.importorskip("scipy.io")
@@ -323,7 +323,7 @@ HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5)}\n"
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_strange_npy_headers(old, new, version):
     """Every field; in files and in products in memory of the command."""
-    from hetsched import cli
+    from hetsched.cli import run
 
     text = HEADER.replace(old, new).encode()
     start = b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little")
@@ -331,7 +331,7 @@ def test_strange_npy_headers(old, new, version):
     with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
         hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
     with pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
-        cli._load("A", "A.npy")
+        run._load("A", "A.npy")
     assert os.listdir(".") == ["A.npy"]
 
 
@@ -469,6 +469,6 @@ def test_alpha():
 
 @pytest.mark.parametrize(("text", "value"), [("2G", 2**31), ("512m", 2**29), ("1.5GiB", 3 * 2**29), ("1 KB", 1024), ("77", 77)])
 def test_memory_texts(text, value):
-    from hetsched.files_plan import parse_memory
+    from hetsched.files.plan import parse_memory
 
     assert parse_memory(text) == value

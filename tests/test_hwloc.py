@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import Tree, intel_hybrid, members, rk3588, two_sockets
 
-from hetsched import Cache, Cpu, Topology, _hwloc, _linux, topology
-from hetsched._hwloc import _bitmap, _members, facts
+from hetsched import Cache, Cpu, Topology, topology
+from hetsched.machine import hwloc as _hwloc
+from hetsched.machine import linux as _linux
+from hetsched.machine.hwloc import _bitmap, _members, facts
 
 FILES = Path(__file__).with_name("lstopo")
 LSTOPO = shutil.which("lstopo-no-graphics") or shutil.which("lstopo") or ""

@@ -1,7 +1,6 @@
 """What `import hetsched` loads, and what it leaves to first use: each test in a process of its own."""
 
 import ast
-import copy
 import inspect
 import json
 import pickle
@@ -13,9 +12,7 @@ import pytest
 
 import hetsched as hs
 
-#: The functions that are named as their modules.
-SAME_NAME = ["cuboids", "lu_grid", "measure", "partition", "simulate", "topology", "wavefront"]
-SUBMODULES = [module.name for module in pkgutil.iter_modules(hs.__path__) if module.name not in SAME_NAME]
+SUBMODULES = [module.name for module in pkgutil.iter_modules(hs.__path__) if module.name != "__main__"]
 
 
 def fresh(code, *options):
@@ -32,7 +29,7 @@ def test_import_is_light():
     """Beside NumPy only the engine: nothing that plans or runs, no plotting, no SciPy, no solver, no processes."""
     loaded = set(fresh("import numpy; before = set(sys.modules); import hetsched; result = sorted(set(sys.modules) - before)"))
     own = {name for name in loaded if name.startswith("hetsched.") and not name.startswith("hetsched._engine.")}
-    assert own == {"hetsched._engine", "hetsched.errors"}
+    assert own == {"hetsched._base", "hetsched._base.version", "hetsched._engine", "hetsched.errors"}
     others = {"matplotlib", "scipy", "highspy", "sklearn", "tqdm", "pandas", "h5py"}
     standard = {"dataclasses", "html", "json", "multiprocessing", "pathlib", "subprocess", "tempfile", "tomllib"}
     assert not (others | standard) & loaded
@@ -40,8 +37,9 @@ def test_import_is_light():
 
 def test_a_plan_loads_no_pool():
     loaded = fresh("import hetsched as hs; hs.distribute(9, [1.0, 2.0]); result = list(sys.modules)")
-    assert "hetsched.allocate" in loaded
-    assert not {"hetsched.pool", "hetsched.measure", "hetsched.star", "hetsched.files"} & set(loaded)
+    assert "hetsched.planners.distribute" in loaded
+    heavy = {"runners.pool", "machine.measure", "planners.star", "files.matrices", "plots.canvas"}
+    assert not {f"hetsched.{name}" for name in heavy} & set(loaded)
 
 
 @pytest.mark.parametrize("names", [hs.__all__, hs.__all__[::-1]], ids=["forth", "back"])
@@ -76,22 +74,8 @@ def test_submodules():
     ]
 
 
-@pytest.mark.parametrize("name", SAME_NAME)
-def test_function_before_module(name):
-    """However the module came to be loaded."""
-    code = f"import hetsched as hs, hetsched.{name}; from hetsched.{name} import __name__ as module; result = "
-    assert fresh(f"{code}[module, hs.{name}.__module__, hs.{name}.__name__]") == [f"hetsched.{name}", f"hetsched.{name}", name]
-
-
-def test_function_can_be_replaced(monkeypatch):
-    monkeypatch.setattr(hs, "partition", "another")
-    assert hs.partition == "another"
-    monkeypatch.undo()
-    assert hs.partition is sys.modules["hetsched.partition"].partition
-
-
-def test_same_names_are_all():
-    assert [name for name in hs.__all__ if hs._MODULE_OF.get(name) == name] == SAME_NAME
+def test_no_module_is_named_as_what_is_public():
+    assert not set(SUBMODULES) & (set(hs.__all__) - {"datasets"})
 
 
 @pytest.mark.parametrize("name", ["matmull", "no_module", "__wrapped__", "plan.Plan", ""])
@@ -130,28 +114,19 @@ def test_pickle(value):
     assert fresh(code) == repr(value).split(" at ")[0]
 
 
-def test_the_package_is_pickled_by_its_name():
-    """As cloudpickle does with plain modules; a copy of what refers to it refers to the same."""
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        assert fresh(f"import pickle; result = pickle.loads({pickle.dumps(hs, protocol)!r}).__name__") == "hetsched"
-    kept = copy.deepcopy({"module": hs, "plan": hs.distribute(9, [1.0, 2.0])})
-    assert kept["module"] is copy.copy(hs) is hs
-    assert kept["plan"].counts.tolist() == [6, 3]
-
-
 #: A function that uses the package, a function of it, a module of it and a closure over it, as users write them in scripts.
 USES = """
 import hetsched as hs
-import hetsched.partition
+import hetsched.planners.partition
 def make(package):
     def inner(n):
         return package.distribute(n, [1.0, 2.0]).counts.tolist()
     return inner
 inner, star = make(hs), hs.Platform.star([3, 5, 8])
 def use(n):
-    module = hetsched.allocate.__name__
+    module = hetsched.planners.distribute.__name__
     return [inner(n), hs.distribute(n, star).counts.tolist(), hs.partition.__name__, module]
-want = [[6, 3], hs.distribute(9, [3, 5, 8]).counts.tolist(), "partition", "hetsched.allocate"]
+want = [[6, 3], hs.distribute(9, [3, 5, 8]).counts.tolist(), "partition", "hetsched.planners.distribute"]
 """
 
 
@@ -171,18 +146,18 @@ def test_workers_of_joblib():
 
 
 def test_spawned_processes(tmp_path):
-    """Of a script that has the package, a plan and a platform among what it sends."""
+    """Of a script that has a platform and a function of the package among what it sends."""
     script = tmp_path / "script.py"
-    body = "    with get_context('spawn').Pool(1) as pool:\n        done = pool.map(use, [(9, hs, star, hs.lu_grid)])"
+    body = "    with get_context('spawn').Pool(1) as pool:\n        done = pool.map(use, [(9, star, hs.lu_grid)])"
     script.write_text(
         f"import json\nfrom multiprocessing import get_context\nimport hetsched as hs\nstar = hs.Platform.star([3, 5, 8])\n"
-        f"def use(given):\n    n, package, platform, function = given\n"
-        f"    return package.distribute(n, platform).counts.tolist(), package is hs, function is hs.lu_grid\n"
+        f"def use(given):\n    n, platform, function = given\n"
+        f"    return hs.distribute(n, platform).counts.tolist(), function is hs.lu_grid\n"
         f"if __name__ == '__main__':\n{body}\n    print(json.dumps(done))\n"
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == [[hs.distribute(9, [3, 5, 8]).counts.tolist(), True, True]]
+    assert json.loads(run.stdout) == [[hs.distribute(9, [3, 5, 8]).counts.tolist(), True]]
 
 
 def test_help():

@@ -24,7 +24,7 @@ from oracles_layers import (
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.layers import METHODS, MODES
+from hetsched.planners.layers import METHODS, MODES
 
 INF, NAN = math.inf, math.nan
 CYCLE, LINK = ("0.0002", "0.0003", "0.0005", "0.0007"), ("0.0003", "0.0008", "0.0005", "0.0004")  # the golden case, N = 100

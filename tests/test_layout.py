@@ -1,6 +1,9 @@
-"""Arrows between folders point down only: `#include` lines of the engine."""
+"""Arrows between folders point down only: imports of the package, `#include` lines of the engine."""
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -66,3 +69,40 @@ def test_there_are_includes_to_look_at():
     found = list(includes())
     assert len(found) > 50
     assert {folder for _, folder, _ in found} == set(FLOOR)
+
+
+def test_imports_point_down():
+    """The contracts in pyproject.toml."""
+    done = subprocess.run([Path(sys.executable).with_name("lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def modules():
+    """(file, its folder in hetsched) of the package."""
+    for path in sorted((ROOT / "hetsched").rglob("*.py")):
+        yield path, path.relative_to(ROOT / "hetsched").parts[0]
+
+
+def test_private_names_stay_in_their_folder():
+    """No module imports `_names` of another folder; the engine is `_engine`, what all stand on `_base`."""
+    wrong = []
+    for path, folder in modules():
+        depth = len(path.relative_to(ROOT / "hetsched").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                inside = node.level < depth or (folder == "_engine" and node.level == 1)
+                names = [alias.name for alias in node.names if alias.name.startswith("_") and not alias.name.startswith("__")]
+                wrong += [f"{path.name} takes {name}" for name in names if not inside and name != "_engine"]
+    assert not wrong
+
+
+def test_only_the_engine_touches_the_ffi():
+    for path, folder in modules():
+        if folder != "_engine":
+            assert not re.search(r"\bffi\b|\blib\.hs_|import cffi|_hetsched", path.read_text(encoding="utf-8")), path
+
+
+def test_live_threads_of_pools_stay_in_runners():
+    for path, folder in modules():
+        if folder != "runners":
+            assert not re.search(r"\bpool\._|\bPool\._", path.read_text(encoding="utf-8")), path

@@ -19,7 +19,7 @@ from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division,
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.lu_run import require_finite
+from hetsched.runners.lu import require_finite
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 THREE = [3, 5, 8]
@@ -778,7 +778,7 @@ class TestRuns:
         """It has ended, however long the others go on."""
         a = random_matrix(np.random.default_rng(0), (200, 200), np.float64)
         seen = []
-        monkeypatch.setattr("hetsched.workers.Workers.warn_if_late", lambda _, late, *__: seen.append(late))
+        monkeypatch.setattr("hetsched.runners.workers.Workers.warn_if_late", lambda _, late, *__: seen.append(late))
         with hs.Pool(hs.Platform.star([3, 3]), emulate=True, time_scale=50) as pool:
             (lu, piv), trace = pool.lu_factor(a, owner=[1, 0, 0, 0, 0, 0, 0, 0], trace=True)
         same_as_scipy(a, (lu, piv))

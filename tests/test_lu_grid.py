@@ -13,7 +13,7 @@ from oracles_grid import ABOVE, BESIDE, deal, recount, step_bound
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.lu_grid import METHODS
+from hetsched.planners.lu_grid import METHODS
 
 INF, NAN = float("inf"), float("nan")
 METHODS_OF_ITS_OWN = [m for m in METHODS if m != "best"]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.product_run
+import hetsched.runners.product
 from hetsched import _engine
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -21,8 +21,8 @@ DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 @pytest.fixture(autouse=True)
 def no_shortcut(monkeypatch):
     """Small products take the engine too."""
-    monkeypatch.setattr(hetsched.product_run, "SMALL", 0)
-    monkeypatch.setattr(hetsched.product_run, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
+    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
 
 
 @pytest.fixture(params=["blis", "openblas", "c"])
@@ -183,7 +183,7 @@ def test_nan_and_inf_propagate(pool):
 def way(request, monkeypatch):
     """Small products go to the engine in these tests, else to NumPy: the rules are the same."""
     if request.param == "NumPy":
-        monkeypatch.setattr(hetsched.product_run, "SMALL", 10**9)
+        monkeypatch.setattr(hetsched.runners.product, "SMALL", 10**9)
 
 
 @pytest.mark.usefixtures("way")
@@ -242,7 +242,7 @@ class TestScalars:
 def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
     """Contiguous operands take a short way through the checks."""
     if not plain:
-        monkeypatch.setattr(hetsched.product_run, "is_plain", lambda *_: False)
+        monkeypatch.setattr(hetsched.runners.product, "is_plain", lambda *_: False)
     rng = np.random.default_rng(5)
     A, B = random(rng, (64, 40), np.float64), random(rng, (40, 33), np.float64)
     out = np.empty((64, 33))

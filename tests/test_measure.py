@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.shared
-import hetsched.workers
-from hetsched import _engine, cli
-from hetsched.cpus import Cpu
-from hetsched.measure import fingerprint, recent, typical
+import hetsched.runners.shared
+import hetsched.runners.workers
+from hetsched import _engine
+from hetsched.cli import main as cli
+from hetsched.machine.cpus import Cpu
+from hetsched.machine.measure import fingerprint, recent, typical
 
 HOUR = 3600.0
-measuring = sys.modules["hetsched.measure"]  # hetsched.measure is the function
+measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the function
 
 
 def topology(p=3, **fields):
@@ -57,7 +58,7 @@ class Machine:
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     yield tmp_path / "hetsched"
-    hetsched.shared.renew_shared_pool()
+    hetsched.runners.shared.renew_shared_pool()
 
 
 @pytest.fixture
@@ -290,7 +291,7 @@ class TestCache:
         for other in (topology(2), topology(quota=2.0), topology(model="B"), topology(thread_limit=2)):
             assert fingerprint(other) != fingerprint(topology())
             assert recent(other) is None
-        monkeypatch.setattr(hs, "__version__", "0")
+        monkeypatch.setattr(measuring, "__version__", "0")
         assert recent(topology()) is None
 
     def test_kernel_set(self, machine):
@@ -342,7 +343,7 @@ class TestCache:
 class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
-        monkeypatch.setattr(hetsched.workers, "topology", topology)
+        monkeypatch.setattr(hetsched.runners.workers, "topology", topology)
         monkeypatch.setattr(_engine, "Threads", lambda workers, cores: ("threads", workers, cores))
         return machine
 
@@ -414,14 +415,14 @@ class TestReal:
             once["gflops"] = once["alone"] = [10.0 / (i + 1) for i in range(len(once["gflops"]))]
             once["share"] = [1.0] * len(once["gflops"])
         path.write_text(json.dumps(record))
-        hetsched.shared.renew_shared_pool()
+        hetsched.runners.shared.renew_shared_pool()
         rng = np.random.default_rng(0)
         A = rng.standard_normal((301, 301))
         np.testing.assert_allclose(hs.matmul(A, A), A @ A, atol=1e-11)
         lu, piv = hs.lu_factor(A)
         np.testing.assert_allclose(hs.lu_solve((lu, piv), A @ np.ones(301)), 1, atol=1e-8)
         if hs.topology().worth > 1:
-            assert hetsched.shared.shared_pool()._workers.shares[A.dtype] is not None
+            assert hetsched.runners.shared.shared_pool()._workers.shares[A.dtype] is not None
 
     def test_rate(self):
         assert measuring.rate(np.dtype(np.float32)) > 1e6

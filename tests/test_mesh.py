@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from oracles_mesh import best_counts, best_links, program, replay
 
 import hetsched as hs
-from hetsched import mesh as mesh_module
-from hetsched.mesh import METHODS
+from hetsched.planners import mesh as mesh_module
+from hetsched.planners.mesh import METHODS
 
 pytest.importorskip("highspy")
 INF, NAN = math.inf, math.nan

@@ -22,7 +22,7 @@ def platform(times: list[float], costs: list[float]) -> hs.Platform:
 
 
 def plan_of(pl: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
-    from hetsched.product_methods import plan_matmul
+    from hetsched.planners.product_methods import plan_matmul
 
     return plan_matmul(*sizes, pl, **options)  # type: ignore[arg-type]
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.plot import figure_size, figure_svg, plot_boxes, plot_distribution, plot_trace
-from hetsched.plot_partition import cuts_of, plot_partition
+from hetsched.plots.allocation import plot_distribution
+from hetsched.plots.canvas import figure_size, figure_svg
+from hetsched.plots.gantt import plot_trace
+from hetsched.plots.zones import cuts_of, plot_boxes, plot_partition
 from hetsched.trace import Trace
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -315,7 +317,7 @@ def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
         assert svg.startswith("<svg ")
         root = ET.fromstring(svg)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        kind = "boxes" if draw.__func__ is hs.Partition.plot else "rows"
+        kind = "boxes" if draw.__self__.__class__ is hs.Partition else "rows"
         assert [float(root.get(side)[:-2]) / 72 for side in ("width", "height")] == pytest.approx(figure_size(kind, p))
         assert "<style" not in svg  # it would hold for the whole page
     assert dict(matplotlib.rcParams) == before
@@ -358,12 +360,12 @@ def test_without_matplotlib():
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("plot_reproduce", "plot_ppopp2008"),
-        ("plot_reproduce", "plot_static2001"),
-        ("plot_reproduce_layers", "plot_layers_star"),
-        ("plot_mesh", "plot_layers_mesh"),
-        ("plot_partition", "plot_comparison"),
-        ("plot_partition", "plot_partition"),
+        ("studies.papers_plots", "plot_ppopp2008"),
+        ("studies.papers_plots", "plot_static2001"),
+        ("studies.layers_star_plots", "plot_layers_star"),
+        ("studies.layers_mesh_plots", "plot_layers_mesh"),
+        ("plots.zones", "plot_comparison"),
+        ("plots.zones", "plot_partition"),
     ],
 )
 def test_pictures_of_studies_without_matplotlib(module, name):
@@ -374,5 +376,5 @@ def test_pictures_of_studies_without_matplotlib(module, name):
 
 
 def test_import_stays_light():
-    code = "import sys, hetsched.plot, hetsched.export; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, hetsched.plots.canvas, hetsched.trace; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -53,7 +53,7 @@ def replay(plan: hs.ProductPlan) -> float:
 
 
 def plan_of(platform: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
-    from hetsched.product_methods import plan_matmul
+    from hetsched.planners.product_methods import plan_matmul
 
     return plan_matmul(*sizes, platform, **options)  # type: ignore[arg-type]
 

@@ -16,8 +16,8 @@ from validators import VALIDATORS, validate
 
 import hetsched as hs
 from hetsched.plan import Plan
-from hetsched.product_methods import plan_matmul
-from hetsched.stencil import Members, plan_stencil
+from hetsched.planners.product_methods import plan_matmul
+from hetsched.planners.stencil import Members, plan_stencil
 
 #: Random inputs of each planner, fewer of the slow ones.
 COUNTS = dict.fromkeys(INSTANCES, 20) | {"min_time": 6, "layers_mesh": 6, "layers_network": 6, "divisible_load": 10}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import hetsched as hs
-from hetsched import cli
-from hetsched.reproduce import Ppopp2008, label, reproduce_ppopp2008, steady_state
-from hetsched.star import PAPER
+from hetsched.cli import main as cli
+from hetsched.planners.star import PAPER
+from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
 
 NAMES = ["memory", "links", "speeds", "ratio2", "ratio4", *(f"random{k}" for k in range(10)), "real2007", "real2006"]
 USUAL = (0.76e-3, 5.12e-3, 20971)
@@ -162,7 +162,7 @@ class TestStudy:
 
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
-    monkeypatch.setattr("hetsched.reproduce.reproduce_ppopp2008", lambda: study)
+    monkeypatch.setattr("hetsched.studies.ppopp2008.reproduce_ppopp2008", lambda: study)
     assert cli.main(["reproduce", "ppopp2008", "-o", str(tmp_path / "f.png")]) == 0
     assert "9: Het gains on BMM" in capsys.readouterr().out
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")

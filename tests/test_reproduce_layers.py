@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import cli
-from hetsched.reproduce_layers import BOUND, EVEN, LAYERS, METHODS, RECTANGLES, SUMMED, random_star, reproduce_star, spread
+from hetsched.cli import main as cli
+from hetsched.cli import reproduce
+from hetsched.studies.layers_star import BOUND, EVEN, LAYERS, METHODS, RECTANGLES, SUMMED, random_star, reproduce_star, spread
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +119,16 @@ def test_plot(small):
 
 def test_command(tmp_path, capsys, monkeypatch, small):
     pytest.importorskip("matplotlib").use("Agg")
-    monkeypatch.setattr("hetsched.reproduce_layers.reproduce_star", lambda: small)
-    monkeypatch.setattr("hetsched.reproduce_mesh.reproduce_layers_mesh", lambda: small)
+    monkeypatch.setattr("hetsched.studies.layers_star.reproduce_star", lambda: small)
+    monkeypatch.setattr("hetsched.studies.layers_mesh.reproduce_layers_mesh", lambda: small)
     assert cli.main(["reproduce", "layers", "-o", str(tmp_path / "f.png")]) == 0
     assert "6a: LBP below NRRP" in capsys.readouterr().out
-    parts = [part for part, _, _ in cli._STUDIES["layers"]]
+    parts = [part for part, _, _ in reproduce._STUDIES["layers"]]
     assert parts[0] == "star"
     names = ["f.png"] if len(parts) == 1 else [f"f-{part}.png" for part in sorted(parts)]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert (tmp_path / names[-1]).read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setitem(cli._STUDIES, "layers", 2 * (("star", "reproduce_layers", "reproduce_star"),))
+    monkeypatch.setitem(reproduce._STUDIES, "layers", 2 * (("star", "layers_star", "reproduce_star"),))
     assert cli.main(["reproduce", "layers", "-o", str(tmp_path / "g.svg")]) == 0
     assert (tmp_path / "g-star.svg").exists()
     assert cli.main(["reproduce", "layers"]) == 0

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import cli, reproduce_mesh
-from hetsched.mesh_compare import pipeline, summa
-from hetsched.reproduce_mesh import SHOWN, random_mesh, random_platform, reproduce_layers_mesh
+from hetsched.cli import main as cli
+from hetsched.cli import reproduce
+from hetsched.planners.mesh_methods import pipeline, summa
+from hetsched.studies import layers_mesh as reproduce_mesh
+from hetsched.studies.layers_mesh import SHOWN, random_mesh, random_platform, reproduce_layers_mesh
 
 pytest.importorskip("highspy")
 
@@ -157,7 +159,7 @@ def test_one_mesh_has_no_correlation():
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(reproduce_mesh, "reproduce_layers_mesh", lambda: study)
-    monkeypatch.setitem(cli._STUDIES, "layers", cli._STUDIES["layers"][1:])
+    monkeypatch.setitem(reproduce._STUDIES, "layers", reproduce._STUDIES["layers"][1:])
     assert cli.main(["reproduce", "layers", "-o", str(tmp_path / "f.png")]) == 0
     assert "8: Pipeline over LBP" in capsys.readouterr().out
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hetsched import EmulationWarning, cli
-from hetsched.reproduce_static import SLICE, STEP, TIMES, reproduce_static2001
+from hetsched import EmulationWarning
+from hetsched.cli import main as cli
+from hetsched.studies.static2001 import SLICE, STEP, TIMES, reproduce_static2001
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduction-2001.md"
 DIFFERENT = {"8: average cost of 1 to 10 chunks", "17: horizontal slices"}
@@ -72,7 +73,7 @@ def test_plot(study):
 
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
-    monkeypatch.setattr("hetsched.reproduce_static.reproduce_static2001", lambda: study)
+    monkeypatch.setattr("hetsched.studies.static2001.reproduce_static2001", lambda: study)
     assert cli.main(["reproduce", "static2001", "-o", str(tmp_path / "f.svg")]) == 0
     assert "Figure 7, measured" in capsys.readouterr().out
     assert "<svg" in (tmp_path / "f.svg").read_text(encoding="utf-8")

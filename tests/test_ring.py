@@ -18,7 +18,7 @@ from oracles_ring import balanced, best_time, messages, milp_time, rings, shorte
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.ring import METHODS
+from hetsched.planners.ring import METHODS
 
 INF, NAN = math.inf, math.nan
 CLOSE = 1 + 1e-11

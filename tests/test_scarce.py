@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import files_plan
-from hetsched.files import Raw
-from hetsched.files_output import OutputFile
-from hetsched.journal import Journal
+from hetsched.files import plan as files_plan
+from hetsched.files import product
+from hetsched.files.journal import Journal
+from hetsched.files.matrices import Raw
+from hetsched.files.output import OutputFile
 
 
 class Scarce:
@@ -65,7 +66,7 @@ def least(folder):
 
 PLACES = {
     "buffers": (np, "empty"),
-    "what the engine needs": (hs.Pool, "_accumulate"),
+    "what the engine needs": (product, "accumulate"),
     "reading": (Raw, "read"),
     "writing": (Raw, "write"),
     "the journal's tiles": (Journal, "add"),
@@ -109,7 +110,7 @@ def test_a_process_without_memory_leaves_the_output(operands):
     import resource, sys
     import numpy as np
     import hetsched as hs
-    from hetsched import files_plan
+    from hetsched.files import plan as files_plan
     files_plan.RESERVE = 0
     pool = hs.Pool(2)
     pool.matmul(np.ones((9, 9)), np.ones((9, 9)))

@@ -17,7 +17,7 @@ from random_chunks import random_chunks
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.star import PAPER
+from hetsched.planners.star import PAPER
 
 SCRIPT = Path(__file__).with_name("simgrid_star.py")
 ROUND_ROBIN, DEMAND = 0, 1

@@ -31,7 +31,7 @@ from random_chunks import random_chunks
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched import star as star_module
+from hetsched.planners import star as star_module
 
 METHODS = star_module.PAPER
 ROUND_ROBIN, DEMAND, PANELS, LISTED = range(4)

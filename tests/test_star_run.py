@@ -17,9 +17,10 @@ from oracles_star import judge
 from random_chunks import random_chunks
 
 import hetsched as hs
-from hetsched import _engine, star_run
-from hetsched.operands import operands
-from hetsched.star import METHODS
+from hetsched import _engine
+from hetsched.planners.star import METHODS
+from hetsched.runners import star as star_run
+from hetsched.runners.operands import operands
 
 DEMAND = 1
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)

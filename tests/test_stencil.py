@@ -15,7 +15,7 @@ from oracles_stencil import best_step, divisions, ends, iterated, step_time, val
 
 import hetsched as hs
 from hetsched import _engine
-from hetsched.stencil_run import update_rate
+from hetsched.runners.stencil import update_rate
 
 LINKS = [[0, 2, 9], [4, 0, 3], [9, 1, 0]]
 PLATFORM = hs.Platform.complete([3, 5, 8], LINKS)

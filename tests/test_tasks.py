@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles_tasks import least_time, most_tasks, most_tasks_linked
 
 import hetsched as hs
-from hetsched import task_orders
+from hetsched.planners import task_orders
 
 INF = math.inf
 small = st.integers(1, 9).map(float)

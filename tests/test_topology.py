@@ -29,8 +29,9 @@ from trees import (
 )
 
 import hetsched as hs
-from hetsched import Cache, Cpu, Topology, _linux, topology
-from hetsched._linux import cpu_list, memory_room, ranges
+from hetsched import Cache, Cpu, Topology, topology
+from hetsched.machine import linux as _linux
+from hetsched.machine.linux import cpu_list, memory_room, ranges
 
 
 @pytest.fixture(autouse=True)
@@ -301,7 +302,8 @@ class TestWorth:
         assert (t.worth, t.why, len(t.places)) == (worth, why, worth)
 
     def test_pool_takes_them(self, tree, monkeypatch):
-        from hetsched import _engine, workers
+        from hetsched import _engine
+        from hetsched.runners import workers
 
         t = read(two_sockets(tree))
         monkeypatch.setattr(workers, "topology", lambda: t)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.measure import MeasuredPlatform
+from hetsched.machine.measure import MeasuredPlatform
 
 
 def measured(alone, crowded, share=None, *, quota=None, start=0.0):

@@ -27,8 +27,8 @@ import oracles_tasks
 import oracles_wavefront
 
 import hetsched as hs
-from hetsched.compare import Comparison
 from hetsched.plan import Plan
+from hetsched.planners.compare import Comparison
 
 EXACT, CLOSE = 1e-12, 1e-9  # relative: of sums of a few doubles; of long chains and of what solvers leave
 TILES = 600  # work up to which the slow oracles are asked: tiles, blocks, pairs of boxes

@@ -6,10 +6,10 @@ import numpy as np
 from known import deselect
 
 import hetsched as hs
-import hetsched.array
-import hetsched.product_run
+import hetsched.runners.array
+import hetsched.runners.product
 
-hetsched.product_run.SMALL = hetsched.product_run.THIN = hetsched.array._FEW_ROWS = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array._FEW_ROWS = 0
 pytest_collection_modifyitems = deselect("numpy_array")
 
 

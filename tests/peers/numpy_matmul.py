@@ -4,9 +4,9 @@ import numpy as np
 from known import deselect
 
 import hetsched as hs
-import hetsched.product_run
+import hetsched.runners.product
 
-hetsched.product_run.SMALL = hetsched.product_run.THIN = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = 0
 pytest_collection_modifyitems = deselect("numpy_matmul")
 
 

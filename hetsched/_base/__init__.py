@@ -1,0 +1,1 @@
+"""What everything stands on: argument checks, files that are whole or not there, tables, progress."""

@@ -1,0 +1,236 @@
+"""Checks of arguments; every message names the argument, what was given and what was expected."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class HasSpeeds(Protocol):
+    """What a Platform has of its workers."""
+
+    @property
+    def cycle_times(self) -> NDArray[np.float64]: ...
+    @property
+    def speeds(self) -> NDArray[np.float64]: ...
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
+    """An integer in [low, high]; a float with an integral value will do."""
+    if not _is_real(value):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value != value or value in (math.inf, -math.inf) or value != int(value):
+        raise ValueError(f"{name} must be an integer, got {value!r}")
+    result = int(value)  # of small NumPy types the limits would overflow
+    if not low <= result <= high:
+        raise ValueError(f"{name} must be in [{low}, {high}], got {_short(value)}")
+    return result
+
+
+def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf) -> float:
+    """A finite real number >= low and > above."""
+    if not _is_real(value):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, got {_short(value)}")
+    if result <= above:
+        raise ValueError(f"{name} must be greater than {above:g}, got {value!r}")
+    if result < low:
+        raise ValueError(f"{name} must be at least {low:g}, got {value!r}")
+    return result
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of some words."""
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, or a number or None that stands for one of them."""
+    if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
+    """One of some dtypes, from whatever NumPy takes for one."""
+    words = ", ".join(d.name for d in allowed)
+    try:
+        found: np.dtype[Any] = np.dtype(value)
+    except Exception:  # a comma in a string is a SyntaxError
+        raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
+    if found not in allowed:
+        raise TypeError(f"{name} {found} is not one of {words}")
+    return found
+
+
+def entries(name: str, values: Any, what: str) -> list[Any]:
+    """The entries of something that has some, but is no string."""
+    if isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be {what}, got {values!r}")
+    try:
+        each = iter(values)
+    except TypeError:
+        raise TypeError(f"{name} must be {what}, got {values!r}") from None
+    return list(each)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else f"a number of {len(text)} digits"
+
+
+def reals(message: str, values: Any) -> NDArray[np.float64]:
+    """A float64 copy; TypeError with the message for what is not numbers (strings and booleans are not)."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(message) from None
+
+
+def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """The rows of a matrix, some at a time with the index of the first: what is done with each takes little room, and Ctrl-C is
+    seen between them."""
+    step = max(1, 1_000_000 // max(matrix.shape[1], 1))
+    for first in range(0, len(matrix), step):
+        yield first, matrix[first : first + step]
+
+
+def vector(name: str, values: Any, *, stacked: bool = False) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN; with `stacked` also a stack of them."""
+    array = reals(f"{name} must be a sequence of real numbers, got {values!r}", values)
+    if array.ndim != 1 and not (stacked and array.ndim > 1):
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    if array.shape[-1] == 0:
+        raise ValueError(f"{name} is empty: at least one worker is needed")
+    if (nan := np.isnan(array)).any():
+        raise ValueError(f"{name}{_first(nan)[1]} is NaN")
+    return np.ascontiguousarray(array)
+
+
+def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
+    """The index of the first True, and the same in brackets; "" for an array without dimensions."""
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    return index, f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
+    bad = ~(array > 0)
+    if bad.any():
+        i, where = _first(bad)
+        raise ValueError(f"{name}{where} must be positive, got {array[i]:g}")
+    return array
+
+
+def cycle_times(
+    given: HasSpeeds | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times", stacked: bool = False
+) -> NDArray[np.float64]:
+    """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed 0."""
+    if (given is None) == (speeds is None):
+        raise TypeError(f"give either {name} or speeds")
+    if speeds is not None:
+        rates = vector("speeds", speeds, stacked=stacked)
+        bad = ~((rates >= 0) & np.isfinite(rates))
+        if bad.any():
+            i, where = _first(bad)
+            raise ValueError(f"speeds{where} must be finite and not negative, got {rates[i]:g}")
+        if (idle := ~(rates > 0).any(-1)).any():
+            raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
+        with np.errstate(divide="ignore", over="ignore"):
+            times = 1.0 / (rates + 0.0)  # of -0.0 too
+        if (idle := np.isinf(times).all(-1)).any():
+            raise ValueError(f"speeds{_first(idle)[1]} are too small: their cycle-times overflow")
+        return times
+    array = positive(name, vector(name, getattr(given, "cycle_times", given), stacked=stacked))
+    if (idle := np.isinf(array).all(-1)).any():
+        raise ValueError(f"{name}{_first(idle)[1]} are all infinite: nobody can work")
+    return array
+
+
+def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
+    """(count,) finite numbers >= 0: one for all, or one for each worker (or what they are called)."""
+    if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
+        return np.full(count, number(name, given[()] if isinstance(given, np.ndarray) else given, low=0.0))
+    values = vector(name, given)
+    if len(values) != count:
+        raise ValueError(f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}")
+    if (bad := ~((values >= 0) & np.isfinite(values))).any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {values[i]:g}")
+    return values
+
+
+def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[np.int64]:
+    """An int64 array of any shape with entries in [low, high]; floats with integral values will do."""
+    if _is_real(values):
+        return np.array(integer(name, values, low=low, high=high), np.int64)
+    message = f"{name} must be an integer or an array of integers, got {values!r}"
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise TypeError(message) from None
+    if array.dtype.kind not in "iuf":
+        raise TypeError(message)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # of half precision the limits would overflow
+    bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
+    if bad.any():
+        i, where = _first(bad)
+        raise ValueError(f"{name}{where} must be an integer in [{low}, {high}], got {array[i]}")
+    return array.astype(np.int64)
+
+
+def shares(name: str, given: HasSpeeds | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relative sizes >= 0, or the speeds of a Platform, scaled to sum 1; and cycle-times: the platform's, or 1 / share."""
+    times: NDArray[np.float64] | None = getattr(given, "cycle_times", None)
+    if times is None:
+        sizes = vector(name, given)
+    else:
+        speeds: NDArray[np.float64] = given.speeds  # type: ignore[union-attr]
+        sizes = speeds if np.isfinite(speeds).all() else times.min() / times
+    bad = ~((sizes >= 0) & np.isfinite(sizes))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
+    if not (sizes > 0).any():
+        raise ValueError(f"{name} are all zero")
+    with np.errstate(over="ignore"):
+        scaled = sizes / sizes.max()
+    scaled /= scaled.sum()
+    scaled[scaled < np.finfo(np.float64).tiny] = 0.0  # nothing, beside the others
+    with np.errstate(divide="ignore", over="ignore"):
+        return scaled, 1.0 / scaled if times is None else times
+
+
+def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"P{i}" for i in range(workers))
+    found = list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
+    if len(found) != workers:
+        raise ValueError(f"names must have {workers} entries, got {len(found)}")
+    return tuple(str(name) for name in found)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, read-only: results are immutable."""
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,79 @@
+"""Pictures by name: what is drawn does not know how, so that plots may know everything that is drawn."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The function that draws things of a type or of a subtype.
+PICTURES = {
+    "Comparison": "plots.zones.plot_comparison",
+    "Cuboids": "plots.boxes.plot_cuboids",
+    "Distribution": "plots.allocation.plot_distribution",
+    "DistributionStack": "plots.allocation.plot_stack",
+    "DivisibleLoad": "plots.gantt.plot_bus",
+    "FilesPlan": "plots.files.plot_files",
+    "LayersMesh": "studies.layers_mesh_plots.plot_layers_mesh",
+    "LayersPlan": "plots.layers.plot_layers",
+    "LayersStar": "studies.layers_star_plots.plot_layers_star",
+    "LuGrid": "plots.grid.plot_grid",
+    "LuPattern": "plots.allocation.plot_pattern",
+    "LuPlan": "plots.gantt.plot_plan",
+    "MaxTasks": "plots.gantt.plot_plan",
+    "MeasuredPlatform": "plots.speeds.plot_measured",
+    "MeshPlan": "plots.mesh.plot_mesh",
+    "MinTime": "plots.gantt.plot_plan",
+    "Partition": "plots.zones.plot_partition",
+    "Ppopp2008": "studies.papers_plots.plot_ppopp2008",
+    "ProductPlan": "plots.boxes.plot_product",
+    "ProfileDistribution": "plots.allocation.plot_distribution",
+    "RingProfile": "plots.ring.plot_profile",
+    "SliceRing": "plots.ring.plot_ring",
+    "StarPlan": "plots.gantt.plot_star",
+    "Static2001": "studies.papers_plots.plot_static2001",
+    "StencilPlan": "plots.gantt.plot_iterations",
+    "Trace": "plots.gantt.plot_trace",
+    "Wavefront": "plots.grid.plot_wavefront",
+    "WorkersWorth": "plots.speeds.plot_worth",
+}
+
+
+def draw(thing: Any, where: Any = None) -> Any:
+    """The picture of a thing on given axes (or a figure, for those of several), or on new ones."""
+    for kind in type(thing).__mro__:
+        if name := PICTURES.get(kind.__name__):
+            module, _, function = name.rpartition(".")
+            return getattr(import_module(f"hetsched.{module}"), function)(thing, where)
+    raise TypeError(f"there is no picture of a {type(thing).__name__}")
+
+
+class Drawn:
+    """What has a picture."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new pyplot figure, as large as the picture needs.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        """
+        axes: Axes = draw(self, ax)
+        return axes
+
+    def _repr_html_(self) -> str:
+        svg: str = import_module("hetsched.plots.canvas").figure_svg(self.plot)
+        return f"<p>{escape(repr(self)[1:-1])}</p>{svg}"

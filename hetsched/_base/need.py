@@ -1,0 +1,15 @@
+"""Packages that only some functions need."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def need(module: str, name: str) -> Any:
+    """An optional module, or words that say what it is needed for."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise ImportError(f"{name} needs {package}: pip install {package}") from error

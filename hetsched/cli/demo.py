@@ -1,0 +1,184 @@
+"""The demonstration: real arrays, unequal workers, predicted against measured."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._base.replace import replace_file
+from ..errors import EmulationWarning
+from ..machine.topology import topology
+from ..planners.partition import partition
+from ..planners.product import ProductPlan
+from ..platform import Platform
+from ..runners.pool import Pool
+from ..runners.shared import matmul
+from ..trace import Trace
+from .report import Report
+from .tables import worker_table
+
+#: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
+CYCLE_TIMES = (3.0, 5.0, 8.0)
+#: Share of the host's measured speed that the emulated platform has.
+_LOAD = 0.4
+#: Seconds for which the threads of NumPy's BLAS may keep a core busy after a product.
+_PAUSE = 0.25
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the command."""
+    demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and show what happened")
+    demo.add_argument("-o", "--output", default=".", metavar="DIR", help="where the HTML report goes (default: here)")
+    demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
+    demo.set_defaults(command=_demo)
+
+
+def _demo(given: argparse.Namespace) -> None:
+    run_demo(given.output, given.size)
+
+
+def run_demo(directory: str | Path, size: int = 4000) -> Path:
+    """Run it, print what happened, and write hetsched-demo.html into the directory; returns its path."""
+    if size < 200:
+        raise ValueError(f"size must be at least 200, got {size}")
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    report = Report("Matrix products on unequal workers")
+    kernel, host = _engine.kernel(), topology()
+    report.text(
+        f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
+        f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
+    )
+    _digits(report)
+    plan, planned, equal = _large(report, size)
+    _real_cores(report, size)
+    path = directory / "hetsched-demo.html"
+    report.write(path)
+    _picture(path.with_suffix(".png"), plan, planned, equal)
+    print(f"\nReport with pictures: {path}")
+    return path
+
+
+def _emulated(gigaflops: float, seconds: float = 0.0) -> Pool:
+    """The paper's workers at a share of the host's speed, or slower, so that the work takes `seconds` at least."""
+    platform = Platform.star(CYCLE_TIMES)
+    with Pool(1) as one:
+        host = topology().worth / one.platform.cycle_times[0]
+    total = platform.speeds.sum()
+    return Pool(platform, emulate=True, time_scale=max(total / (_LOAD * host), total * seconds / gigaflops))
+
+
+def _digits(report: Report) -> None:
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    X = np.ascontiguousarray(digits.data)
+    report.heading("1. Gram matrix of 1797 handwritten digits, emulated workers")
+    report.text("Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. Each computes some columns of X Xᵀ.")
+    with _emulated(2e-9 * len(X) ** 2 * X.shape[1], seconds=1.0) as pool:
+        gram, *_ = _compare(report, pool, X, X.T)
+    norms = np.diag(gram)
+    distances = norms[:, None] + norms[None, :] - 2.0 * gram
+    np.fill_diagonal(distances, np.inf)
+    right = float(np.mean(digits.target[distances.argmin(axis=1)] == digits.target))
+    report.text(f"The matrix at work: the nearest other digit has the right label for {right:.1%} of the images.")
+
+
+def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
+    report.heading(f"2. A {n} x {n} product, emulated workers")
+    rng = np.random.default_rng(2001)
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    with _emulated(2e-9 * n**3) as pool:
+        _, plan, planned, equal = _compare(report, pool, A, B)
+    return plan, planned, equal
+
+
+def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
+    """The planned split against the equal split on the same emulated workers, and both against NumPy."""
+    reference = A @ B
+    time.sleep(_PAUSE)
+    (m, k), n = A.shape, B.shape[1]
+    plan = pool.plan(m, n, k)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EmulationWarning)
+        C, planned = pool.matmul(A, B, trace=True)
+        D, equal = pool.run(partition([1.0] * len(pool), "rows", (m, n)), A, B, trace=True)
+    worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
+
+    report.table(worker_table(plan, planned))
+    report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
+    report.text(f"Certificate, in the platform's own seconds: {plan.certificate()}.")
+    report.text(
+        f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
+        f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."
+    )
+    for warning in caught:
+        report.text(f"Something else kept this machine busy: {warning.message}.")
+    report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
+    report.picture("Planned split: who computes what", plan.plot)
+    report.picture("Planned split: what happened", planned.plot)
+    report.picture("Equal split: the fast workers wait", equal.plot)
+    return C, plan, planned, equal
+
+
+def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> None:
+    """The plan, and the two splits on one time axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
+    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: who computes what", fontsize=10)
+    for row, (name, trace) in enumerate((("Planned split", planned), ("Equal split, same workers", equal))):
+        axes = trace.plot(figure.add_subplot(grid[row, 1]))
+        title = f"{name}: predicted {trace.predicted:.3f} s, measured {trace.makespan:.3f} s"
+        axes.set_title(title, loc="left", fontsize=10, pad=22)
+        axes.set_xlim(0, 1.02 * max(planned.makespan, equal.makespan))
+        axes.set_xlabel("time (s)" if row else "")
+    with replace_file(path) as file:
+        figure.savefig(file, format="png", dpi=110)
+
+
+def _off(trace: Trace) -> str:
+    return f"{trace.makespan / trace.predicted - 1:+.2%}" if trace.predicted else "-"
+
+
+def _ratio(slow: Trace, fast: Trace) -> float:
+    return (slow.predicted or 0.0) / (fast.predicted or 1.0)
+
+
+def _real_cores(report: Report, n: int) -> None:
+    report.heading(f"3. The same {n} x {n} product on this machine's cores")
+    rng = np.random.default_rng(2001)
+    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    C, D = np.empty((n, n)), np.empty((n, n))
+    seconds = _median_in_turns(3, lambda: matmul(A, B, out=C), lambda: np.matmul(A, B, out=D))
+    ours, numpys = (2.0 * n**3 / s / 1e9 for s in seconds)
+    difference = float(np.abs(C - D).max() / np.abs(D).max())
+    report.text(
+        f"hetsched {ours:.1f} GFLOP/s, numpy.matmul {numpys:.1f} GFLOP/s: {ours / numpys:.3f} times as fast "
+        f"(median of 3, in turns; difference {difference:.1e})."
+    )
+    _, trace = matmul(A, B, trace=True)
+    report.picture("Real cores", trace.plot)
+
+
+def _median_in_turns(rounds: int, *functions: Callable[[], Any]) -> list[float]:
+    for function in functions:
+        function()
+    times: list[list[float]] = [[] for _ in functions]
+    for _ in range(rounds):
+        for own, function in zip(times, functions, strict=True):
+            time.sleep(_PAUSE)
+            start = time.perf_counter()
+            function()
+            own.append(time.perf_counter() - start)
+    return [statistics.median(own) for own in times]

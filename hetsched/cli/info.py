@@ -1,0 +1,37 @@
+"""`hetsched info`: what multiplies, on which cores."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .. import _engine
+from .._base.version import __version__
+from ..machine.measure import describe, recent
+from ..machine.topology import topology
+from ..planners.worth import workers_worth
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the command."""
+    info = commands.add_parser("info", help="what multiplies, on which cores, and how many workers are worth starting")
+    info.set_defaults(command=_info)
+
+
+def _info(_: argparse.Namespace) -> None:
+    kernel, host = _engine.kernel(), topology()
+    sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
+    kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
+    library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
+    without = "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
+    lines = [
+        ("hetsched", f"{__version__} (engine {_engine.version()})"),
+        ("library", library + without),
+        ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
+        ("micro-kernels", kernels),
+        *host.describe(),
+        ("speeds", describe(recent(host))),
+        ("worth it", workers_worth(4000, 4000, 4000).describe()),
+    ]
+    width = max(len(label) for label, _ in lines)
+    print("\n".join(f"{label:<{width}}  {text}" for label, text in lines))

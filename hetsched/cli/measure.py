@@ -1,0 +1,50 @@
+"""`hetsched measure`: how fast each core is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from .._base.replace import replace_file
+from ..machine import measure as measuring
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the command."""
+    measure = commands.add_parser(
+        "measure",
+        help="how fast each core is, by kernel, type and size",
+        description="Measure the speed of each core in matrix products, panels of LU factorisations and triangular solves, one "
+        "core at a time and all at once. The result is kept, and matmul and lu_factor divide by it.",
+    )
+    measure.add_argument("--seconds", type=float, default=1.5, metavar="T", help="about how long (default: %(default)s)")
+    measure.add_argument("--cores", choices=["auto", "all", "types"], default="auto", help="each core, or one of each type")
+    measure.add_argument(
+        "--dtype", action="append", metavar="D", help="float32, float64, complex64 or complex128; may be repeated"
+    )
+    measure.add_argument(
+        "--max-age", type=float, metavar="T", help="seconds for which an earlier measurement is good (default: a week)"
+    )
+    measure.add_argument("--refresh", action="store_true", help="measure anew")
+    measure.add_argument("--plot", metavar="FILE", help="draw the speeds: .png, .svg or .pdf")
+    measure.add_argument("--json", action="store_true", help="print all of it as JSON")
+    measure.set_defaults(command=_measure)
+
+
+def _measure(given: argparse.Namespace) -> None:
+    kind = Path(given.plot).suffix[1:] if given.plot else ""
+    if given.plot and kind not in ("png", "svg", "pdf"):
+        raise ValueError(f"--plot must end in .png, .svg or .pdf, got {given.plot!r}")
+    options = {"dtypes": given.dtype, "max_age": given.max_age}
+    options = {name: value for name, value in options.items() if value is not None}
+    found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)
+    print(json.dumps(found.record(), indent=1) if given.json else found.table())
+    if given.plot:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+        found.plot(figure.add_subplot())
+        with replace_file(given.plot) as file:
+            figure.savefig(file, format=kind)

@@ -1,0 +1,151 @@
+"""`hetsched run`: a product of two files."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base.progress import ProgressBar
+from .._base.replace import replace_file
+from ..errors import EmulationWarning
+from ..files.matrices import npy_header
+from ..files.product import matmul_files, plan_files
+from ..platform import Platform
+from ..runners.pool import Pool
+from .tables import worker_table
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the command."""
+    run = commands.add_parser(
+        "run",
+        help="multiply two files",
+        description="Multiply two .npy files on this machine's cores or on an emulated platform. With --memory also files that "
+        "are larger than memory, and HDF5 and .mat files; an interrupted product goes on when the same command is given again.",
+    )
+    run.add_argument("A", help="left operand: .npy; with --memory also .mat and HDF5 (file.h5:/group/name)")
+    run.add_argument("B", help="right operand")
+    run.add_argument("-o", "--output", required=True, metavar="C", help="the product; replaced only when complete")
+    run.add_argument("--memory", metavar="BYTES", help="read and write tile by tile within this memory, such as 512M or 2G")
+    run.add_argument("--dtype", help="with --memory: compute in float32, float64, complex64 or complex128")
+    run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
+    run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
+    run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
+    run.add_argument("--method", default="auto", help="auto, columns, rows, layers, cuboids or one of partition (default: auto)")
+    run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
+    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    run.set_defaults(command=_run)
+
+
+def _run(given: argparse.Namespace) -> None:
+    if given.memory is not None:
+        _run_files(given)
+        return
+    if given.dtype is not None:
+        raise ValueError("--dtype needs --memory")
+    if given.emulate and not given.platform:
+        raise ValueError("--emulate needs --platform: it says how fast each worker is")
+    writers = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
+    if given.trace and Path(given.trace).suffix not in writers:
+        raise ValueError(f"--trace must end in {', '.join(writers)}, got {given.trace!r}")
+    platform = Platform.load(given.platform) if given.platform else None
+    a, b = _load("A", given.A), _load("B", given.B)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError(f"A and B must be matrices, their shapes are {a.shape} and {b.shape}")
+    with (
+        Pool(platform, emulate=given.emulate, time_scale=given.time_scale) as pool,
+        warnings.catch_warnings(record=True) as caught,
+        replace_file(given.output) as file,
+    ):
+        warnings.simplefilter("always", EmulationWarning)
+        start = time.perf_counter()
+        with ProgressBar() as bar:
+            product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=bar.update)
+        seconds = time.perf_counter() - start
+        np.lib.format.write_array(file, product, allow_pickle=False)
+        m, n = product.shape
+        plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
+    if given.trace:
+        getattr(trace, writers[Path(given.trace).suffix])(given.trace)
+
+    flops = float(plan.flops.sum())
+    print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s")
+    if given.emulate:
+        print(worker_table(plan, trace))
+        print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}")
+    for warning in caught:
+        print(f"hetsched: warning: {warning.message}", file=sys.stderr)
+
+
+def _run_files(given: argparse.Namespace) -> None:
+    for option, value, usual in (
+        ("--emulate", given.emulate, False), ("--trace", given.trace, None), ("--method", given.method, "auto"),
+        ("--block", given.block, 1), ("--time-scale", given.time_scale, 1.0),
+    ):  # fmt: skip
+        if value != usual:
+            raise ValueError(f"{option} is for products in memory, without --memory")
+    arguments = {"memory": given.memory, "dtype": given.dtype}
+    with Pool(Platform.load(given.platform) if given.platform else None) as pool:
+        plan = plan_files(given.A, given.B, given.output, pool=pool, **arguments)
+        print(plan.describe(), flush=True)
+        with ProgressBar() as bar, _PeakMemory() as memory:
+            try:
+                done = matmul_files(given.A, given.B, given.output, pool=pool, progress=bar.update, **arguments)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("; the same command goes on where this one stopped") from None
+    m, n, _ = done.plan.shape
+    rate = done.flops / done.seconds / 1e9
+    print(f"{given.output}: {m} x {n} {done.plan.dtype}, {done.seconds:.3g} s, {rate:.4g} GFLOP/s")
+    if done.resumed:
+        print(f"resumed: {done.resumed} of {done.tiles} tiles were done already")
+    peak = "not known" if memory.peak is None else f"{memory.peak / 2**20:.4g} MiB"
+    print(
+        f"read {done.bytes_read / 1e9:.4g} GB, wrote {done.bytes_written / 1e9:.4g} GB; "
+        f"peak memory {peak} (predicted {done.plan.peak / 2**20:.4g} MiB)"
+    )
+
+
+def _load(name: str, path: str) -> np.ndarray[Any, Any]:
+    try:
+        with open(path, "rb") as file:
+            if file.read(6) == b"\x93NUMPY":
+                file.seek(0)
+                npy_header(f"{name} ({path})", file)
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{name} ({path}) is an archive of arrays, not a .npy file")
+    return array
+
+
+class _PeakMemory:
+    """`peak`: most bytes that the process took in the block beside what it had before; None where the system does not say."""
+
+    peak: int | None = None
+
+    def __enter__(self) -> _PeakMemory:
+        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak starts anew
+        self._before = self._read("VmRSS")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        after = self._read("VmHWM")
+        if self._before is not None and after is not None:
+            self.peak = after - self._before
+
+    @staticmethod
+    def _read(key: str) -> int | None:
+        try:
+            with open("/proc/self/status") as file:
+                return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
+        except (OSError, StopIteration):
+            return None

@@ -1,0 +1,207 @@
+"""Where the product of two files goes: a file beside the output that takes its place when it is complete, or an array."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import shutil
+import zlib
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base.need import need
+from ..runners.operands import require_unmasked
+from .matrices import Array, Matrix, Raw, split_name
+
+_SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
+_CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
+
+
+class OutputFile:
+    """A .npy, HDF5 or .mat file that is written as `path`.partial and renamed when it is complete.
+
+    Attributes
+    ----------
+    path, partial, journal : str
+    transposed : bool
+        Columns are contiguous, as in .mat files.
+    identity : dict
+        For the journal.
+    """
+
+    resumable = True
+
+    def __init__(self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        path, inner = split_name(given)
+        self.name = f"out ({os.fsdecode(given)})"
+        kind = _SUFFIXES.get(Path(path).suffix.lower())
+        if kind is None:
+            raise ValueError(f"{self.name} must end in {', '.join(_SUFFIXES)}")
+        if kind == "npy" and inner is not None:
+            raise ValueError(f"{self.name}: a .npy file holds one array without a name")
+        self.path = os.path.realpath(path)
+        if not os.path.isdir(os.path.dirname(self.path)):
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
+        if os.path.isdir(self.path):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+        self.partial, self.journal = f"{self.path}.partial", f"{self.path}.journal"
+        self.shape, self.dtype, self._kind = shape, dtype, kind
+        self.transposed = kind == "mat"
+        self._inner = (inner or "C").strip("/")
+        if kind != "npy":
+            self._require_alone(need("h5py", self.name))
+        self.identity: dict[str, Any] = {"path": self.path, "kind": kind, "inner": self._inner}
+
+    def _require_alone(self, h5py: Any) -> None:
+        """The file is replaced: refuse where other matrices would be lost with the old one."""
+        if self._kind == "mat" and not self._inner.isidentifier():
+            raise ValueError(f"{self.name}: {self._inner!r} is not the name of a MATLAB variable")
+        if not os.path.exists(self.path) or not h5py.is_hdf5(self.path):
+            return
+        others: list[str] = []
+        with h5py.File(self.path, "r") as file:
+            file.visititems(lambda name, item: others.append(name) if hasattr(item, "shape") and name != self._inner else None)
+        if others:
+            raise ValueError(f"{self.name} exists and also holds {', '.join(others[:5])}, which would be lost; give a new file")
+
+    @property
+    def stored(self) -> tuple[int, int]:
+        """Lines and their length."""
+        return self.shape[::-1] if self.transposed else self.shape
+
+    def require_space(self) -> None:
+        """Raise unless the disk has room for what is not there yet."""
+        have = os.stat(self.partial).st_blocks * 512 if os.path.exists(self.partial) else 0
+        needed = math.prod(self.shape) * self.dtype.itemsize - have
+        free = shutil.disk_usage(os.path.dirname(self.path)).free
+        if needed > free:
+            raise OSError(errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", self.path)
+
+    def create(self) -> int:
+        """The partial file in full size; returns where its elements start."""
+        if self._kind == "npy":
+            with open(self.partial, "wb") as file:
+                order = {"descr": self.dtype.str, "fortran_order": self.transposed, "shape": self.shape}
+                np.lib.format.write_array_header_1_0(file, order)
+                offset = file.tell()
+        else:
+            offset = self._create_hdf5(need("h5py", self.name))
+        size = math.prod(self.shape) * self.dtype.itemsize
+        with open(self.partial, "r+b") as file:
+            if size and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), offset, size)
+            elif size:
+                file.truncate(max(offset + size, os.path.getsize(self.partial)))
+            os.fsync(file.fileno())  # before the journal says that it is there
+        return offset
+
+    def _create_hdf5(self, h5py: Any) -> int:
+        """A contiguous dataset whose space is there from the start: it is written like a plain file."""
+        matlab = self._kind == "mat"
+        kind = self.dtype
+        if matlab and kind.kind == "c":
+            part = np.dtype(f"f{kind.itemsize // 2}")
+            kind = np.dtype([("real", part), ("imag", part)])
+        empty = math.prod(self.shape) == 0
+        with h5py.File(self.partial, "w", userblock_size=512 if matlab else 0) as file:
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+            links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+            links.set_create_intermediate_group(True)
+            if matlab and empty:  # MATLAB stores the shape of what is empty
+                dataset = file.create_dataset(self._inner, data=np.array(self.shape, np.uint64))
+                dataset.attrs["MATLAB_empty"] = np.uint8(1)
+            else:
+                space = h5py.h5s.create_simple(self.stored)
+                made = h5py.h5d.create(file.id, self._inner.encode(), h5py.h5t.py_create(kind, logical=True), space, plist, links)
+                dataset = h5py.Dataset(made)
+            if matlab:
+                dataset.attrs["MATLAB_class"] = np.bytes_(_CLASSES[self.dtype.str[1:]])
+            offset = 0 if empty else int(dataset.id.get_offset())
+        if matlab:
+            text = b"MATLAB 7.3 MAT-file, Platform: hetsched".ljust(116) + bytes(8) + b"\x00\x02IM"
+            with open(self.partial, "r+b") as raw:
+                raw.write(text)
+        return offset
+
+    def frame(self, offset: int) -> int:
+        """zlib.crc32 of what the partial file has before its elements and after them."""
+        with open(self.partial, "rb") as file:
+            before = zlib.crc32(file.read(offset))
+            file.seek(offset + math.prod(self.shape) * self.dtype.itemsize)
+            return zlib.crc32(file.read(), before)
+
+    def open(self, offset: int, opened: ExitStack) -> Raw:
+        """The elements of the partial file, to be written and read."""
+        stored = self.stored if math.prod(self.shape) else (0, 0)
+        matrix = Raw(self.name, stored, self.dtype, self.transposed, self.partial, offset, writable=True)
+        opened.callback(matrix.close)
+        return matrix
+
+    def finish(self, file: int) -> None:
+        """The partial file becomes the output."""
+        os.fsync(file)
+        if os.path.exists(self.path):
+            os.chmod(self.partial, os.stat(self.path).st_mode & 0o7777)
+        os.replace(self.partial, self.path)
+        folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
+        with suppress(OSError):  # not every file system has it
+            os.fsync(folder)
+        os.close(folder)
+
+
+class OutputArray:
+    """An array or HDF5 dataset that is written in place; what is interrupted leaves it half written."""
+
+    resumable = False
+
+    def __init__(self, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self.name = "out"
+        require_unmasked(self.name, given)
+        if tuple(given.shape) != shape:
+            raise ValueError(f"out has shape {tuple(given.shape)}, the product has {shape}")
+        if given.dtype != dtype:
+            raise TypeError(f"out has dtype {given.dtype}, the product has {dtype}")
+        writable = given.flags.writeable if isinstance(given, np.ndarray) else given.file.mode == "r+"
+        if not writable:
+            raise ValueError("out is read-only")
+        self._array = given
+        self.transposed = False
+        file = getattr(given, "filename", None) if isinstance(given, np.ndarray) else given.file.filename
+        self.path = None if file is None else os.path.realpath(file)
+
+    def write(self, rows: tuple[int, int], cols: tuple[int, int], flat: Array, stop: Callable[[], bool]) -> None:
+        """Write a block that lies in `flat` row by row."""
+        if flat.size:
+            self._array[slice(*rows), slice(*cols)] = flat.reshape(rows[1] - rows[0], cols[1] - cols[0])
+
+
+Output = OutputFile | OutputArray
+
+
+def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs: dict[str, tuple[Any, Matrix]]) -> Output:
+    """Check everything about the output before anything is changed; inputs by name: what was given, and the matrix."""
+    output: Output
+    if isinstance(given, str | bytes | os.PathLike):
+        output = OutputFile(given, shape, dtype)
+    elif isinstance(given, np.ndarray) or hasattr(given, "read_direct"):
+        output = OutputArray(given, shape, dtype)
+    else:
+        raise TypeError(f"out must be a path, an array or an HDF5 dataset, got {type(given).__name__}")
+    for argument, (value, matrix) in inputs.items():
+        for path in (output.path, *((output.partial, output.journal) if isinstance(output, OutputFile) else ())):
+            if path is not None and matrix.path is not None and _same_file(path, matrix.path):
+                raise ValueError(f"out and {argument} are the same file, {matrix.path}")
+        if isinstance(value, np.ndarray) and isinstance(given, np.ndarray) and np.may_share_memory(value, given):
+            raise ValueError(f"out overlaps {argument}; give it memory of its own")
+    return output
+
+
+def _same_file(one: str, other: str) -> bool:
+    return one == other or (os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other))

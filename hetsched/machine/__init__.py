@@ -1,0 +1,1 @@
+"""This machine: its cores, and how fast they are."""

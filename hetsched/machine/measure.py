@@ -1,0 +1,617 @@
+"""How fast this machine's cores are: speed profiles by kernel, dtype and size, one core at a time and all at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform as system
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .. import _engine
+from .._base import check
+from .._base.drawn import Drawn
+from .._base.replace import replace_file
+from .._base.version import __version__
+from ..platform import UNIT, Platform, Worker
+from .topology import Topology, topology
+
+if TYPE_CHECKING:
+    pass
+
+KERNELS = _engine.MEASURED
+#: Of gemm the side, of panel the rows, of trsm the columns.
+_SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (64, 256, 1024)}
+_ROUNDS = 3  # a burst of noise hits one of them
+_AT_ONCE = 0.25  # share of the time for all cores at once
+_PERIODS = 0.3  # seconds: three of a quota's usual periods
+_FEW = 8  # workers that are measured one by one even where their types are equal
+_WEEK = 7 * 86400.0
+#: Speeds whose extremes are closer than this count as equal.
+_EVEN = 0.05
+_DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SpeedProfile:
+    """The speed of one worker in one kernel and dtype, while no other worker runs and no other program is on its core.
+
+    Attributes
+    ----------
+    worker : int
+    kernel : {"gemm", "panel", "trsm"}
+        A square product; the panel of an LU factorisation, as many columns wide as `lu_factor` would choose; the triangular
+        solve with such a panel's square.
+    dtype : str
+    sizes : (k,) int64 array
+        Of gemm the side, of panel the rows, of trsm the columns.
+    flops : (k,) float64 array
+        Of one repetition.
+    gflops : (k,) float64 array
+        Median of the repetitions, without outliers.
+    spread : (k,) float64 array
+        Half of their interquartile range, relative to the median.
+    """
+
+    worker: int
+    kernel: str
+    dtype: str
+    sizes: NDArray[np.int64]
+    flops: NDArray[np.float64]
+    gflops: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """(k,) of one repetition."""
+        times: NDArray[np.float64] = self.flops / (self.gflops * UNIT)
+        return times
+
+    def at(self, sizes: ArrayLike) -> NDArray[np.float64]:
+        """GFLOP/s at other sizes: linear between those measured, outside that of the nearest."""
+        return np.interp(check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops)
+
+
+@dataclass(frozen=True, eq=False)
+class AtOnce:
+    """Large products by all workers at once, each its own, in one dtype.
+
+    Attributes
+    ----------
+    dtype : str
+    size : int
+        Side of the products.
+    gflops : (p,) float64 array
+        Of each worker, over the whole time: what others took of its core is missing.
+    alone : (p,) float64 array
+        Of one worker at a time while it had its core, from the profiles.
+    share : (p,) float64 array
+        The part of the time for which each had its core; less than 1 beside other programs and under a quota.
+    """
+
+    dtype: str
+    size: int
+    gflops: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+    @property
+    def ratio(self) -> float:
+        """All at once over one at a time: what sharing caches, memory, power and quota costs, and other programs."""
+        return float(self.gflops.sum() / self.alone.sum())
+
+    @property
+    def own(self) -> NDArray[np.float64]:
+        """(p,) GFLOP/s of each worker while it had its core."""
+        speeds: NDArray[np.float64] = self.gflops / self.share
+        return speeds
+
+
+class MeasuredPlatform(Platform, Drawn):
+    """A Platform of this machine's cores as `measure` found them. Its cycle-times are those of large float64 products, or of the
+    first dtype that was measured, by all workers at once.
+
+    Attributes
+    ----------
+    profiles : dict
+        (worker, kernel, dtype) -> SpeedProfile.
+    at_once : dict
+        dtype -> AtOnce.
+    cpus : tuple of int or None
+        Where each worker was held; None for one that could not be.
+    start : float
+        Seconds that a product costs besides its work when all workers share it.
+    quota : float or None
+        Cpus' worth that the process might use.
+    measured : float
+        When, in seconds since 1970.
+    took : float
+        Seconds that the measuring took.
+    notes : tuple of str
+        What could not be done, or disturbed.
+    """
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self.at_once = {
+            name: AtOnce(name, int(x["size"]), *(_positive(x[key]) for key in ("gflops", "alone", "share")))
+            for name, x in record["at_once"].items()
+        }
+        self.profiles = {
+            (int(x["worker"]), x["kernel"], x["dtype"]): SpeedProfile(
+                int(x["worker"]),
+                x["kernel"],
+                x["dtype"],
+                check.frozen(np.array(x["sizes"], np.int64)),
+                _positive(x["flops"]),
+                _positive(x["gflops"]),
+                check.frozen(np.array(x["spread"], np.float64)),
+            )
+            for x in record["profiles"]
+        }
+        self.cpus = tuple(None if cpu is None else int(cpu) for cpu in record["cpus"])
+        self.start, self.measured, self.took = (float(record[key]) for key in ("start", "measured", "took"))
+        self.quota = None if record["quota"] is None else float(record["quota"])
+        self.notes = tuple(map(str, record["notes"]))
+        self._record = record
+        names = [f"worker {i}" if cpu is None else f"cpu {cpu}" for i, cpu in enumerate(self.cpus)]
+        main = self.at_once[main_dtype(self.at_once)]
+        if any(len(x) != len(names) for once in self.at_once.values() for x in (once.gflops, once.alone, once.share)):
+            raise ValueError("a measurement needs one speed per worker")
+        for found in self.profiles.values():
+            if (
+                not 0 <= found.worker < len(names)
+                or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
+            ):
+                raise ValueError("a profile needs a worker, and one speed per size")
+        super().__init__([Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)])
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was measured."""
+        return time.time() - self.measured
+
+    @property
+    def pinned(self) -> bool:
+        """Whether every worker was held on a cpu of its own."""
+        return None not in self.cpus
+
+    def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
+        """One of `profiles`; ValueError if it was not measured."""
+        name = check.dtype(dtype, _engine.DTYPES).name
+        worker = check.integer("worker", worker, low=0, high=len(self) - 1)
+        found = self.profiles.get((worker, check.choice("kernel", kernel, KERNELS), name))
+        if found is None:
+            raise ValueError(f"kernel {kernel} in {name} of worker {worker} was not measured")
+        return found
+
+    def platform(self, dtype: DTypeLike = np.float64) -> Platform:
+        """The workers with their cycle-times in another dtype: the best split is not the same for all."""
+        return Platform.star(speeds=self._large(dtype).gflops, names=list(self.names))
+
+    def chunk_profiles(
+        self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """For `distribute_profile`: (sizes, times) of each worker for chunks of so many flops, in seconds, all at once."""
+        flops = check.number("flops", flops, above=0.0)
+        factor = self._slowdown(dtype)
+        found = [self.profile(i, kernel, dtype) for i in range(len(self))]
+        with np.errstate(over="ignore"):
+            pairs = [(x.flops / flops, x.seconds * factor[i]) for i, x in enumerate(found)]
+        if not all(np.isfinite(sizes).all() for sizes, _ in pairs):
+            raise ValueError(f"flops of {flops:g} in a chunk are too few: their number overflows")
+        return pairs
+
+    def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
+        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""
+        m, n, block = (check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
+        half = _engine.flops_per_update(check.dtype(dtype, _engine.DTYPES)) / 2
+        first = np.arange(0, min(m, n), block)
+        width, rows = np.minimum(block, min(m, n) - first), m - first
+        flops = half * width**2 * (rows - width / 3)
+        rates = np.array([self.profile(i, "panel", dtype).at(rows) for i in range(len(self))])
+        times: NDArray[np.float64] = flops / (rates * UNIT) * self._slowdown(dtype)[:, None]
+        return times
+
+    def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
+        """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured."""
+        found = self.at_once.get(check.dtype(dtype, _engine.DTYPES).name)
+        if found is None or found.own.max() <= (1 + _EVEN) * found.own.min():
+            return None
+        return found.own
+
+    def _large(self, dtype: DTypeLike) -> AtOnce:
+        name = check.dtype(dtype, _engine.DTYPES).name
+        if name not in self.at_once:
+            raise ValueError(f"dtype {name} was not measured, but {', '.join(self.at_once)}")
+        return self.at_once[name]
+
+    def _slowdown(self, dtype: DTypeLike) -> NDArray[np.float64]:
+        found = self._large(dtype)
+        factor: NDArray[np.float64] = found.alone / found.gflops
+        return factor
+
+    def record(self) -> dict[str, Any]:
+        """All of it as plain Python values, ready for JSON: what the cache holds."""
+        return self._record
+
+    def table(self) -> str:
+        """The profiles in columns, GFLOP/s and spread."""
+        lines = ["GFLOP/s by size, median ± spread"]
+        for kernel in KERNELS:
+            for dtype in self.at_once:
+                found = [x for (_, k, d), x in self.profiles.items() if (k, d) == (kernel, dtype)]
+                if not found:
+                    continue
+                lines.append(f"{kernel + ' ' + dtype:<18}" + "".join(f"{size:>14}" for size in found[0].sizes))
+                for x in found:
+                    cells = [f"{rate:8.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True)]
+                    lines.append(f"  {self.names[x.worker]:<16}" + "".join(f"{cell:>14}" for cell in cells))
+        for once in self.at_once.values():
+            lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of one at a time")
+            rows = zip(self.names, once.gflops, once.alone, once.share, strict=True)
+            lines += [
+                f"  {name:<16}{rate:14.4g}{alone:14.4g} alone, had its core {share:.0%}" for name, rate, alone, share in rows
+            ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        once = self.at_once[main_dtype(self.at_once)]
+        rates = ", ".join(f"{rate:.4g}" for rate in once.gflops[:6]) + (", ..." if len(self) > 6 else "")
+        return f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.table())}</pre>"
+
+
+def main_dtype(names: Iterable[str]) -> str:
+    found = list(names)
+    if not found:
+        raise ValueError("a measurement has at least one dtype")
+    return "float64" if "float64" in found else found[0]
+
+
+def _positive(values: Any) -> NDArray[np.float64]:
+    array = np.array(values, np.float64)
+    if array.ndim != 1 or not ((array > 0) & np.isfinite(array)).all():
+        raise ValueError("a measurement has positive numbers")
+    return check.frozen(array)
+
+
+def measure(
+    *,
+    kernels: Sequence[str] = KERNELS,
+    dtypes: Sequence[DTypeLike] = ("float64", "float32"),
+    sizes: dict[str, Sequence[int]] | None = None,
+    cores: str = "auto",
+    seconds: float = 1.5,
+    max_age: float = _WEEK,
+    refresh: bool = False,
+) -> MeasuredPlatform:
+    """The Platform of this machine, measured: profiles of each core, one at a time, and large products by all at once.
+
+    Parameters
+    ----------
+    kernels : sequence of {"gemm", "panel", "trsm"}
+        Products, panels of LU factorisations, triangular solves: on one machine they may differ in which core is how much faster.
+    dtypes : sequence of dtype_like
+        float32, float64, complex64, complex128.
+    sizes : dict, optional
+        kernel -> sizes >= 1: sides of products, rows of panels, columns of solves. Where the first sizes tell that one would take
+        too long, it is left out.
+    cores : {"auto", "all", "types"}
+        Measure every core by itself, or one of each type that `topology` tells apart, whose profiles then stand for all of that
+        type. "auto": every one of up to 8. All at once are all of them.
+    seconds : float
+        About how long to measure.
+    max_age : float
+        Seconds for which an earlier measurement is good: that of the same machine, mask, quota, kernels and version.
+    refresh : bool
+        Measure anew in any case.
+
+    Returns
+    -------
+    MeasuredPlatform
+        With as many workers as are worth starting by `topology`, each held on a cpu. `notes` says what could not be done.
+
+    Notes
+    -----
+    Every kernel runs in the engine's threads, without the GIL, on operands of its own; three rounds over all kernels, sizes and
+    cores. Repetitions further from the median than three (scaled) median absolute deviations are outliers. The result is kept
+    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched, where that can be written.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> here = hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32, 64]}, seconds=0.05, max_age=0)
+    >>> len(here) == hs.topology().worth
+    True
+    >>> here.profile(0).sizes.tolist()
+    [32, 64]
+    """
+    chosen = _chosen(kernels, dtypes, sizes)
+    if cores not in ("auto", "all", "types"):
+        raise ValueError(f"cores must be auto, all or types, got {cores!r}")
+    seconds = check.number("seconds", seconds, above=0.0)
+    max_age = check.number("max_age", max_age, low=0.0)
+    host = topology()
+    kept = None if refresh else recent(host, max_age=max_age)
+    if kept is not None and _has(kept, chosen, sizes is not None):
+        return kept
+    record = _measure(host, chosen, cores, seconds)
+    if kept is not None:
+        record = _joined(record, kept.record())
+    found = MeasuredPlatform(record)
+    _write(_path(record["fingerprint"]), record)
+    for renew in _renewals:
+        renew()
+    return found
+
+
+#: Called after each new measurement.
+_renewals: list[Callable[[], None]] = []
+
+
+def when_measured(renew: Callable[[], None]) -> None:
+    """Have a function called after each new measurement, for what was divided by an earlier one."""
+    _renewals.append(renew)
+
+
+def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredPlatform | None:
+    """The measurement of this machine that the cache holds, if it is not too old; costs a fraction of a millisecond."""
+    mark = fingerprint(topology() if host is None else host)
+    try:
+        path = _path(mark)
+        if path is None:
+            return None
+        record = json.loads(path.read_bytes())
+        if record["format"] != "hetsched-measure" or record["version"] != 1 or record["fingerprint"] != mark:
+            return None
+        if not 0 <= time.time() - record["measured"] < max_age:
+            return None
+        return MeasuredPlatform(record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
+        return None  # not there, or broken: it is written anew
+
+
+def fingerprint(host: Topology) -> dict[str, Any]:
+    """What a measurement is valid for."""
+    kernel = _engine.kernel()
+    return {
+        "hetsched": __version__,
+        "engine": _engine.version(),
+        "model": host.model,
+        "system": f"{system.system()} {system.machine()}",
+        "cpus": list(host.allowed),
+        "cores": [[cpu.core, cpu.type, cpu.capacity, cpu.max_frequency] for cpu in host.logical],
+        "workers": list(host.places[: host.worth]),
+        "quota": host.quota,
+        "kernel": [kernel[key] for key in ("name", "version", "set")] + [list(x) for x in kernel["kernels"].values()],
+    }
+
+
+def rate(dtype: np.dtype[Any]) -> float:
+    """Flops per second of one core in a small product, in a few milliseconds: the third least time of eight."""
+    found = _engine.measure_kernel(_engine.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8)
+    return found.flops / float(np.sort(found.times[0])[2])
+
+
+# ---- measuring ----------------------------------------------------------------------------------------------------
+
+
+def _chosen(
+    kernels: Sequence[str], dtypes: Sequence[DTypeLike], sizes: dict[str, Sequence[int]] | None
+) -> dict[tuple[str, str], list[int]]:
+    """(kernel, dtype) -> increasing sizes."""
+    kernels, dtypes = (check.entries(name, x, "a sequence") for name, x in (("kernels", kernels), ("dtypes", dtypes)))
+    names = []
+    for given in dtypes:
+        names.append(check.dtype(given, _engine.DTYPES, "dtypes").name)
+    if sizes is not None and not isinstance(sizes, dict):
+        raise TypeError(f"sizes must be a dict of kernels and their sizes, got {sizes!r}")
+    for name, words in (("kernels", kernels), ("sizes", sizes or ())):
+        for kernel in words:
+            check.choice(name, kernel, KERNELS)
+    if not kernels or not names:
+        raise ValueError(f"{'dtypes' if kernels else 'kernels'} is empty: there is nothing to measure")
+    chosen = {}
+    for kernel in dict.fromkeys(kernels):
+        wanted = check.integers(f"sizes[{kernel!r}]", list((sizes or {}).get(kernel, _SIZES[kernel])), low=1, high=2**15)
+        if wanted.ndim != 1 or not len(wanted):
+            raise ValueError(f"sizes[{kernel!r}] must be a sequence of integers")
+        chosen.update({(kernel, name): sorted(set(wanted.tolist())) for name in names})
+    return chosen
+
+
+def _has(kept: MeasuredPlatform, chosen: dict[tuple[str, str], list[int]], exactly: bool) -> bool:
+    """Whether a measurement answers a call, at its sizes if these were given."""
+    for (kernel, dtype), sizes in chosen.items():
+        found = kept.profiles.get((0, kernel, dtype))
+        if found is None or dtype not in kept.at_once or (exactly and not set(sizes) <= set(found.sizes.tolist())):
+            return False
+    return True
+
+
+def _joined(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """The old one's profiles too, where the new one has none; then it is as old."""
+    have = {(x["worker"], x["kernel"], x["dtype"]) for x in new["profiles"]}
+    more = [x for x in old["profiles"] if (x["worker"], x["kernel"], x["dtype"]) not in have]
+    if not more or old["cpus"] != new["cpus"]:
+        return new
+    at_once = {**{name: x for name, x in old["at_once"].items() if name not in new["at_once"]}, **new["at_once"]}
+    return {**new, "profiles": new["profiles"] + more, "at_once": at_once, "measured": min(new["measured"], old["measured"])}
+
+
+def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: str, seconds: float) -> dict[str, Any]:
+    begin = time.time()
+    p = host.worth
+    places = host.places[:p]
+    threads = _engine.Threads(p, places)
+    held = _engine.pinned(threads, p)
+    twins = _twins(host, places, cores)
+    samples = _one_by_one(threads, p, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE))
+    profiles = [
+        _profile(i, kernel, dtype, {size: x for (k, d, size, w), x in samples.items() if (k, d, w) == (kernel, dtype, twin)})
+        for kernel, dtype in chosen
+        for i, twin in enumerate(twins)
+    ]
+    names = list(dict.fromkeys(dtype for _, dtype in chosen))
+    at_once, busy = {}, []
+    for name in names:
+        sides = {x["dtype"]: x["sizes"][-1] for x in profiles if x["kernel"] == "gemm"}
+        window = max(seconds * _AT_ONCE / len(names), _PERIODS if host.quota is not None else 0.0)
+        at_once[name] = _together(threads, p, name, sides.get(name, 256), window)
+        alone = [x["gflops"][-1] for x in profiles if (x["kernel"], x["dtype"]) == ("gemm", name)]
+        at_once[name]["alone"] = alone or at_once[name]["gflops"]
+        busy += [(share, i) for i, share in enumerate(at_once[name]["share"])]
+    notes = []
+    if not all(held):
+        lost = ", ".join(str(places[i]) for i in range(p) if not held[i])
+        notes.append(f"threads could not be held on cpus {lost}: their speeds are those of wherever the system put them")
+    if host.quota is not None:
+        notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
+    elif min(busy)[0] < 0.9:
+        share, i = min(busy)
+        notes.append(f"other programs were running: {'cpu' if held[i] else 'worker'} {places[i] if held[i] else i} had its core "
+                     f"for {share:.0%} of the time")  # fmt: skip
+    if cores == "types" or len(set(twins)) < p:
+        notes.append("profiles are those of one core of each type")
+    return {
+        "format": "hetsched-measure",
+        "version": 1,
+        "fingerprint": fingerprint(host),
+        "measured": begin,
+        "took": time.time() - begin,
+        "cpus": [cpu if ok else None for cpu, ok in zip(places, held, strict=True)],
+        "quota": host.quota,
+        "start": _start_cost(threads, p),
+        "profiles": profiles,
+        "at_once": at_once,
+        "notes": notes,
+    }
+
+
+def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
+    """For each worker the one that is measured for it: itself, or the first of its type."""
+    if cores == "all" or (cores == "auto" and len(places) <= _FEW):
+        return list(range(len(places)))
+    by_number = {cpu.number: cpu for cpu in host.logical}
+    kinds = [(by_number[cpu].type, by_number[cpu].capacity) for cpu in places]
+    return [kinds.index(kind) for kind in kinds]
+
+
+def _one_by_one(
+    threads: _engine.Threads, p: int, workers: list[int], chosen: dict[tuple[str, str], list[int]], seconds: float
+) -> dict[tuple[str, str, int, int], tuple[float, list[float]]]:
+    """(kernel, dtype, size, worker) -> flops and the times of all repetitions."""
+    count = sum(map(len, chosen.values())) * len(workers)
+    share = seconds / (_ROUNDS * count)
+    found: dict[tuple[str, str, int, int], tuple[float, list[float]]] = {}
+    for turn in range(_ROUNDS):
+        for (kernel, dtype), sizes in chosen.items():
+            for worker in workers:
+                before = None
+                for size in sizes:
+                    key = (kernel, dtype, size, worker)
+                    if turn == 0 and before is not None:  # would it take too long?
+                        last, least = before
+                        if least * (size / last) ** (3 if kernel == "gemm" else 2) > 0.2 * seconds:
+                            break
+                    if turn > 0 and (key not in found or min(found[key][1]) > 4 * share):
+                        continue
+                    result = _engine.measure_kernel(
+                        threads, kernel, np.dtype(dtype), size, workers=p, worker=worker, seconds=share
+                    )
+                    times = result.times[worker].tolist()
+                    found.setdefault(key, (result.flops, []))[1].extend(times)
+                    before = size, min(times)
+    return found
+
+
+def _profile(worker: int, kernel: str, dtype: str, samples: dict[int, tuple[float, list[float]]]) -> dict[str, Any]:
+    rows = [(size, flops, *typical(times)) for size, (flops, times) in sorted(samples.items())]
+    sizes, flops, medians, spreads = zip(*rows, strict=True)
+    gflops = [work / (median * UNIT) for work, median in zip(flops, medians, strict=True)]
+    return {"worker": worker, "kernel": kernel, "dtype": dtype, "sizes": list(sizes), "flops": list(flops),
+            "gflops": gflops, "spread": list(spreads)}  # fmt: skip
+
+
+def typical(times: ArrayLike) -> tuple[float, float]:
+    """Median without outliers, and half the interquartile range relative to it."""
+    x = np.asarray(times, np.float64)
+    middle = np.median(x)
+    deviation = 1.4826 * np.median(np.abs(x - middle))
+    kept = x[np.abs(x - middle) <= 3 * max(float(deviation), 1e-3 * float(middle))]
+    low, median, high = np.quantile(kept, [0.25, 0.5, 0.75])
+    return float(median), float((high - low) / (2 * median))
+
+
+def _together(threads: _engine.Threads, p: int, dtype: str, size: int, seconds: float) -> dict[str, Any]:
+    """Sustained speeds of all workers at once, and the shares of the cores that they had."""
+    result = _engine.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=p, seconds=seconds, least=3)
+    done = np.array([len(times) for times in result.times]) * result.batch * result.flops
+    share = np.clip(result.busy / result.elapsed, 1e-3, 1.0)
+    return {"size": size, "gflops": (done / result.elapsed / UNIT).tolist(), "share": share.tolist()}
+
+
+def _start_cost(threads: _engine.Threads, p: int) -> float:
+    """What it takes to have all workers share a small product, beside its work divided by p."""
+    a = np.ones((100, 100))  # smaller ones are left to the caller
+    c, one = np.empty_like(a), _engine.Threads(1, None)
+    both, alone = (
+        _engine.seconds(lambda t=t: _engine.gemm(t, a, a, c, 1.0, 0.0, None, None))  # type: ignore[misc]
+        for t in (threads, one)
+    )
+    return max(0.0, both - alone / p)
+
+
+# ---- the cache ----------------------------------------------------------------------------------------------------
+
+
+def _path(mark: dict[str, Any]) -> Path | None:
+    """Where measurements with a fingerprint are kept; None for a user without a home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        folder = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    digest = sha256(json.dumps(mark, sort_keys=True).encode()).hexdigest()[:16]
+    return folder / "hetsched" / f"measure-{digest}.json"
+
+
+def _write(path: Path | None, record: dict[str, Any]) -> None:
+    if path is None:
+        return
+    with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(path) as file:
+            file.write(json.dumps(record).encode())
+
+
+def describe(found: MeasuredPlatform | None) -> str:
+    """Which speeds are in use, for `hetsched info`."""
+    if found is None:
+        return "not measured: cores count as equal (`hetsched measure` measures them)"
+    once = found.at_once[main_dtype(found.at_once)]
+    rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], once.gflops, strict=False))
+    use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
+    return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"
+
+
+def _ago(age: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if age >= length:
+            return f"{age / length:.0f} {unit}"
+    return f"{age:.0f} s"

@@ -1,0 +1,279 @@
+"""Three-dimensional partition: boxes of given volumes that tile the iterations of a product."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..errors import InfeasibleError
+from ..plan import Plan, Step, proven
+from ..platform import names_of
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
+METHODS = tuple(_AXES)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Cuboids(Plan):
+    """Boxes that tile the unit cube, or the m x n x k iterations of C (m x n) = A (m x k) B (k x n).
+
+    Attributes
+    ----------
+    boxes : (p, 6) array
+        row, col, depth, height, width, length of each worker's box: float64 in the unit cube, int64 for a shape. All zero
+        for a worker that gets nothing.
+    cost : float
+        Sum of alpha * height * length + beta * length * width + gamma * height * width over the boxes.
+    weights : (float, float, float)
+        alpha, beta, gamma.
+    volumes : (p,) float64 array
+        The volumes asked for, scaled to sum 1.
+    shape : (int, int, int) or None
+        m, n, k; None for the unit cube.
+    cycle_times : (p,) float64 array
+        Time per iteration (or for the whole cube): the platform's, or 1 / volume.
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    """
+
+    boxes: NDArray[np.float64] | NDArray[np.int64]
+    cost: float
+    weights: tuple[float, float, float]
+    volumes: NDArray[np.float64]
+    shape: tuple[int, int, int] | None
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "alpha, beta and gamma"
+
+    @cached_property
+    def actual_volumes(self) -> NDArray[np.float64]:
+        """(p,) the volumes of the boxes, as shares of the whole."""
+        sides: NDArray[np.float64] = self.boxes[:, 3:] / np.array(self.shape or (1, 1, 1), np.float64)
+        return check.frozen(sides.prod(axis=1))
+
+    @property
+    def imbalance(self) -> float:
+        """Largest actual volume / asked volume: 1.0 is perfect balance; integer cuts cost a little."""
+        given = self.volumes > 0
+        return float((self.actual_volumes[given] / self.volumes[given]).max())
+
+    def steps(self) -> list[Step]:
+        cells = math.prod(self.shape or (1,))
+        steps = []
+        for i, (_, _, _, height, width, length) in enumerate(self.boxes.tolist()):
+            volume, time = float(self.actual_volumes[i]), float(self.cycle_times[i])
+            if volume > 0:  # a time that overflows is 1 / volume of a sliver
+                duration = volume * cells * time if math.isfinite(time) else cells * volume / float(self.volumes[i])
+                steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g} x {length:.4g}"))
+        return steps
+
+
+def cuboids(
+    volumes: Platform | ArrayLike,
+    gamma: float = 1.0,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    method: str = "best",
+    shape: tuple[int, int, int] | None = None,
+    seed: int = 0,
+    orders: int | None = None,
+) -> Cuboids:
+    """Tile the iterations of a product C = A B with one box per worker, of given volumes and small faces.
+
+    A worker with a box of height x width x length (rows and columns of C, inner dimension) needs a height x length part of
+    A and a length x width part of B, and gives its height x width part of C. The cost is the sum of these faces, weighted.
+    Rectangles of C (no cut across the inner dimension) and layers (only such cuts) are special cases.
+
+    Parameters
+    ----------
+    volumes : (p,) array_like or Platform
+        Relative volumes, >= 0, at least one positive; of a Platform the speeds.
+    gamma : float
+        Cost of a unit of C, relative to one of A and B: 1 if partial results are sent once, 0 if they cost nothing. >= 0.
+    alpha, beta : float
+        Cost of a unit of A and of B, >= 0. One of the three must be positive.
+    method : {"best", "guillotine", "interval", "layers", "rectangles"}
+        "best": the exact search for up to ten positive volumes; for more, "interval" and a search over the orders of the
+        workers. "guillotine": the cheapest tiling made by cutting boxes in two, for up to ten positive volumes.
+        "interval": the volumes in ascending order, cut as runs. "layers": cuts across the inner dimension only.
+        "rectangles": "best" without such cuts.
+    shape : (m, n, k), optional
+        Tile m x n x k iterations exactly, with integer boxes. At least one iteration per worker is needed; a worker whose
+        share rounds to nothing gets nothing.
+    seed : int
+        Of the search over orders, which is deterministic. 0 <= seed < 2**63.
+    orders : int, optional
+        Number of orders that the search tries. The default takes about a second at most. More than 64 positive volumes are
+        not searched.
+
+    Returns
+    -------
+    Cuboids
+        lower_bound: every box alone in the cube, with its best sides; of up to four boxes in the unit cube the true optimum.
+        For a shape the volumes are those of the integer boxes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For NaN, negative or infinite volumes or weights, an unknown method, "guillotine" for more than ten positive volumes,
+        a shape that is not three positive integers.
+    InfeasibleError
+        For more workers than iterations.
+
+    Notes
+    -----
+    A tree of cuts costs a mk + b kn + c mn in an m x n x k box, with a, b, c that depend on the ratios of the volumes only.
+    The interval DP keeps the cheapest tree of each run for 21 to 91 ratios of the sides: O(p^3), a heuristic. Cuts of the
+    integer boxes come from a DP on the tree: each side stays within 2 of its ideal and the largest load is the least
+    possible that way.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.cuboids([1] * 8)
+    >>> plan.boxes[0].tolist(), plan.cost, plan.optimal
+    ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6.0, True)
+    >>> [round(hs.cuboids([3, 2, 2, 1, 5, 6], method=m).cost, 3) for m in ("best", "rectangles", "layers")]
+    [5.421, 5.796, 8.0]
+    """
+    check.choice("method", method, METHODS)
+    weights = (
+        check.number("alpha", alpha, low=0.0),
+        check.number("beta", beta, low=0.0),
+        check.number("gamma", gamma, low=0.0),
+    )
+    if not any(weights):
+        raise ValueError("alpha, beta and gamma are all zero: there is nothing to minimise")
+    seed = check.integer("seed", seed, low=0, high=2**63 - 1)
+    scaled, times = check.shares("volumes", volumes)
+    enrolled = int((scaled > 0).sum())
+    sides = None if shape is None else _shape(shape, enrolled)
+    if orders is not None:
+        orders = check.integer("orders", orders, low=0)
+    if method == "guillotine" and enrolled > _engine.CUBOIDS_EXACT:
+        raise ValueError(
+            f"method 'guillotine' takes at most {_engine.CUBOIDS_EXACT} positive volumes, got {enrolled}; 'best' takes more"
+        )
+
+    m, n, k = (float(side) for side in sides or (1, 1, 1))
+    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two: nothing overflows and nothing is rounded
+    scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
+    faces = np.array([scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n])
+    exact = method in ("best", "guillotine", "rectangles") and enrolled <= _engine.CUBOIDS_EXACT
+    if exact:
+        tree, _ = _engine.partition_cuboids_exact(scaled, faces, _AXES[method])
+    elif method in ("best", "rectangles"):
+        tree = _search(scaled, faces, _AXES[method], seed, orders)
+    else:
+        order = np.flatnonzero(scaled > 0).astype(np.int32) if method == "layers" else None
+        tree, _ = _engine.partition_cuboids(scaled, faces, _AXES[method], order, 0, 0)
+
+    if sides is None:
+        boxes: NDArray[np.float64] | NDArray[np.int64] = _engine.cuboid_boxes(scaled, tree)
+    else:
+        boxes = _engine.tile_cuboids(sides, scaled, tree)
+    height, width, length = boxes[:, 3:].T.astype(np.float64)
+    cost = unit * _faces(height, width, length, scaled_weights)
+    bound = unit * _separate_cost(height * width * length, scaled_weights, (m, n, k))
+    if sides is None and enrolled <= 4:  # these tilings are all guillotine
+        bound = max(bound, unit * _engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
+    bound = min(bound, cost)
+    return Cuboids(
+        method=method,
+        lower_bound=bound,
+        optimal=proven(cost, bound),
+        scope=_scope(method, exact) if sides is None else "",
+        boxes=check.frozen(boxes),
+        cost=cost,
+        weights=weights,
+        volumes=check.frozen(scaled),
+        shape=sides,
+        cycle_times=check.frozen(times),
+        names=names_of(volumes, len(scaled)),
+    )
+
+
+def _shape(shape: tuple[int, int, int], workers: int) -> tuple[int, int, int]:
+    try:
+        m, n, k = shape
+    except (TypeError, ValueError):
+        raise TypeError(f"shape must be three integers, got {shape!r}") from None
+    m, n, k = (check.integer(f"shape[{i}]", side, low=1) for i, side in enumerate((m, n, k)))
+    if workers > m * n * k:
+        raise InfeasibleError(f"shape ({m}, {n}, {k}) has {m * n * k} iterations, fewer than the {workers} workers of volumes")
+    return m, n, k
+
+
+def _scope(method: str, exact: bool) -> str:
+    if method == "layers":
+        return "layers"
+    if not exact:
+        return ""
+    return "guillotine tilings without cuts across the depth" if method == "rectangles" else "guillotine tilings"
+
+
+def _search(
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, seed: int, orders: int | None
+) -> NDArray[np.int32]:
+    """The best tree of the ascending order and of `orders` changed ones, in chunks: Ctrl-C is seen between them."""
+    size = int((volumes > 0).sum())
+    # Fewer axes are part of more, but the DP does not see all: far apart weights ask for rectangles or slices.
+    found = [(*_engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
+    best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
+    left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
+    if size > 64:
+        left = 0
+    chunk = max(1, 2 * 10**6 // size**3)
+    tree = best
+    while left > 0:
+        order = tree[tree >= 0]
+        tree, cost = _engine.partition_cuboids(volumes, faces, axes, order, min(chunk, left), seed)
+        if cost < least:
+            best, least = tree, cost
+        left -= chunk
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64  # another stretch of the generator
+    return best
+
+
+def _faces(
+    height: NDArray[np.float64], width: NDArray[np.float64], length: NDArray[np.float64], weights: tuple[float, float, float]
+) -> float:
+    return math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
+
+
+def _separate_cost(volumes: NDArray[np.float64], weights: tuple[float, float, float], sides: tuple[float, float, float]) -> float:
+    """The least sum of weighted faces if every box had the cube for itself: no tiling is below.
+
+    A box of volume v costs alpha v / width + beta v / height + gamma v / length. By Lagrange the sides are in the proportion
+    beta : alpha : gamma, but for those that reach the cube's, the first the one with the least cube side / weight.
+    """
+    across = np.array([weights[1], weights[0], weights[2]]) / max(weights)  # of the face across each axis
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight, longest = np.log(across), np.log(sides)
+        first = np.argsort(longest - weight, kind="stable")
+        rest = np.log(volumes[volumes > 0])
+        box = np.empty((3, len(rest)))
+        free = np.ones(len(rest), bool)
+        for j, q in enumerate(first):
+            left = first[j:]
+            scale = (rest - weight[left].sum()) / len(left)
+            fits = free & (scale + weight[q] <= longest[q])  # False where a weight of 0 makes any length good
+            box[left] = np.where(fits, scale + weight[left, None], box[left])
+            free &= ~fits
+            box[q, free] = rest[free] if j == 2 else longest[q]
+            rest = np.where(free, rest - longest[q], rest)
+    height, width, length = np.exp(box)
+    return _faces(height, width, length, weights)

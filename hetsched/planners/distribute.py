@@ -1,0 +1,211 @@
+"""Who gets how many: one-dimensional allocation of equal, independent chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import Plan, Step
+from ..platform import names_of
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Distribution(Plan):
+    """Counts of equal chunks per worker.
+
+    Attributes
+    ----------
+    counts : (p,) int64 array
+        Chunks of each worker; they sum to n.
+    displs : (p,) int64 array
+        First chunk of each worker, if the chunks are dealt in worker order (as for MPI_Scatterv).
+    makespan : float
+        max(counts * cycle_times), in the unit of the cycle-times.
+    cycle_times : (p,) float64 array
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    """
+
+    counts: NDArray[np.int64]
+    displs: NDArray[np.int64]
+    makespan: float
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    def steps(self) -> list[Step]:
+        return [
+            Step(i, "compute", 0.0, float(count * time), f"{count} chunks")
+            for i, (count, time) in enumerate(zip(self.counts.tolist(), self.cycle_times.tolist(), strict=True))
+            if count
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DistributionStack(Plan):
+    """Distributions of many workloads over as many sets of workers; stack[i] or stack[i, j] is a Distribution.
+
+    As a plan its value is the largest makespan.
+
+    Attributes
+    ----------
+    counts : (..., p) int64 array
+        Chunks of each worker.
+    displs : (..., p) int64 array
+        First chunk of each worker.
+    makespan : (...) float64 array
+        max(counts * cycle_times) over the workers; each is the least possible.
+    cycle_times : (..., p) float64 array
+    names : tuple of str
+        P0, P1, ...
+    """
+
+    counts: NDArray[np.int64]
+    displs: NDArray[np.int64]
+    makespan: NDArray[np.float64]
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def value(self) -> float:
+        return float(self.makespan.max(initial=0.0))
+
+    def __len__(self) -> int:
+        return len(self.makespan)
+
+    def __getitem__(self, index: Any) -> Distribution | DistributionStack:
+        makespan = self.makespan[index]
+        rows = (*index, slice(None)) if isinstance(index, tuple) else (index, slice(None))
+        parts = {name: check.frozen(getattr(self, name)[rows]) for name in ("counts", "displs", "cycle_times")}
+        if np.ndim(makespan) == 0:
+            return Distribution(
+                method=self.method,
+                lower_bound=float(makespan),
+                optimal=self.optimal,
+                scope=self.scope,
+                makespan=float(makespan),
+                names=self.names,
+                **parts,
+            )
+        return DistributionStack(
+            method=self.method,
+            lower_bound=float(makespan.max(initial=0.0)),
+            optimal=self.optimal,
+            scope=self.scope,
+            makespan=check.frozen(makespan),
+            names=self.names,
+            **parts,
+        )
+
+    def certificate(self) -> str:
+        if self.makespan.size == 0:
+            return f"no distributions ({self.method})"
+        low, high = float(self.makespan.min()), self.value
+        return f"{self.makespan.size} distributions, makespans {low:.6g} to {high:.6g}, gap 0.00%, each optimal ({self.method})"
+
+    def steps(self) -> list[Step]:
+        raise TypeError("a DistributionStack cannot be simulated: take one of its distributions, such as stack[0]")
+
+
+@overload
+def distribute(
+    n: int, cycle_times: Platform | Sequence[float] | None = None, *, speeds: Sequence[float] | None = None
+) -> Distribution: ...
+@overload
+def distribute(
+    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+) -> Distribution | DistributionStack: ...
+def distribute(
+    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+) -> Distribution | DistributionStack:
+    """Distribute n equal, independent chunks so that the last worker ends as early as possible.
+
+    Parameters
+    ----------
+    n : int
+        Number of chunks, 0 <= n <= 2**53. With a stack of cycle-times also an integer array that broadcasts against (...).
+    cycle_times : Platform, (p,) or (..., p) array_like
+        Time per chunk of each worker, > 0. A worker with an infinite cycle-time gets nothing.
+    speeds : (p,) or (..., p) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
+
+    Returns
+    -------
+    Distribution, or DistributionStack for cycle-times of more than one dimension
+        Always optimal; ties go to the lowest index.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For NaN, zero or negative cycle-times, an empty platform, n outside its range, shapes that do not broadcast.
+
+    Notes
+    -----
+    Algorithm 2 of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.2, in O(p log p) whatever n. The optimum is
+    the n-th smallest element of the multiset {k t_i}; comparisons are exact, so rounding cannot make it second best.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.distribute(78, [3, 5, 8])
+    >>> plan.counts.tolist(), plan.makespan, plan.optimal
+    ([40, 24, 14], 120.0, True)
+    >>> hs.distribute([78, 10], [[3, 5, 8], [8, 5, 3]]).counts.tolist()
+    [[40, 24, 14], [2, 3, 5]]
+    """
+    times = check.cycle_times(cycle_times, speeds, stacked=True)
+    if times.ndim > 1:
+        return _distribute_stack(check.integers("n", n, low=0), times)
+    chunks = check.integer("n", n, low=0)
+    counts, makespan = _engine.distribute(chunks, times)
+    return Distribution(
+        method="distribute",
+        lower_bound=makespan,
+        optimal=True,
+        scope="all allocations",
+        counts=check.frozen(counts),
+        displs=displs_of(counts),
+        makespan=makespan,
+        cycle_times=check.frozen(times),
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> DistributionStack:
+    try:
+        shape = np.broadcast_shapes(n.shape, times.shape[:-1])
+    except ValueError:
+        raise ValueError(f"n of shape {n.shape} does not broadcast against cycle_times of shape {times.shape}") from None
+    p = times.shape[-1]
+    times = np.ascontiguousarray(np.broadcast_to(times, (*shape, p)))
+    chunks = np.ascontiguousarray(np.broadcast_to(n, shape)).reshape(-1)
+    counts, makespans = _engine.distribute_batch(chunks, times.reshape(-1, p))
+    counts = counts.reshape(times.shape)
+    return DistributionStack(
+        method="distribute",
+        lower_bound=float(makespans.max(initial=0.0)),
+        optimal=True,
+        scope="all allocations",
+        counts=check.frozen(counts),
+        displs=displs_of(counts),
+        makespan=check.frozen(makespans.reshape(shape)),
+        cycle_times=check.frozen(times),
+        names=names_of(None, p),
+    )
+
+
+def displs_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """First chunk of each worker along the last axis, read-only."""
+    return check.frozen(np.cumsum(counts, axis=-1) - counts)

@@ -1,0 +1,205 @@
+"""A load that can be divided at will, handed out over one bus, with results that come back."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import Plan, Step, proven
+from ..platform import names_of
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+_METHODS = ("best", "fifo", "lifo")
+_PROVEN = 6  # workers up to which all pairs of orders are tried
+_WORK = 300_000_000  # of the search, in numbers of the programs' tables: about a second
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DivisibleLoad(Plan):
+    """Shares of a divisible load, and the orders of the messages.
+
+    Attributes
+    ----------
+    shares : (p,) float64 array
+        Of each worker; their sum is the load.
+    load : float
+    makespan : float
+        When the last result is back.
+    send_order, receive_order : (q,) int64 arrays
+        The workers with a share, in the order of the messages to them, and back from them.
+    enrolled : tuple of int
+        The same, ascending.
+    return_ratio : float
+        Size of a worker's results relative to its share.
+    cycle_times, link_costs : (p,) float64 arrays
+        Time per unit of load: to work on it, to send it.
+    names : tuple of str
+    """
+
+    shares: NDArray[np.float64]
+    load: float
+    makespan: float
+    send_order: NDArray[np.int64]
+    receive_order: NDArray[np.int64]
+    enrolled: tuple[int, ...]
+    return_ratio: float
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    def steps(self) -> list[Step]:
+        """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
+        steps: list[Step] = []
+        ends: dict[int, float] = {}
+        bus = 0.0
+        for i in self.send_order.tolist():
+            share, start = float(self.shares[i]), bus
+            if message := share * float(self.link_costs[i]):
+                bus = start + message
+                steps.append(Step(i, "transfer", start, bus, "out"))
+            ends[i] = bus + share * float(self.cycle_times[i])
+            steps.append(Step(i, "compute", bus, ends[i], f"{share:.6g}"))
+        for i in self.receive_order.tolist():
+            if message := float(self.shares[i]) * (self.return_ratio * float(self.link_costs[i])):
+                start = max(bus, ends[i])
+                bus = start + message
+                steps.append(Step(i, "transfer", start, bus, "back"))
+        return steps
+
+
+def divisible_load(
+    load: float,
+    cycle_times: Platform | ArrayLike,
+    link_costs: ArrayLike | None = None,
+    *,
+    return_ratio: float = 0.0,
+    method: str = "best",
+) -> DivisibleLoad:
+    """Divide a load over workers that the master reaches one at a time, so that the last result is back as early as possible.
+
+    Parameters
+    ----------
+    load : float
+        Its size, > 0.
+    cycle_times : Platform or (p,) array_like
+        Time per unit of load, > 0; an infinite one does nothing.
+    link_costs : float or (p,) array_like, optional
+        Time to send a unit, >= 0; by default those of the Platform, or 0.
+    return_ratio : float
+        Size of the results relative to the load, >= 0; their messages cost return_ratio * link_costs.
+    method : {"best", "fifo", "lifo"}
+        "fifo": results come back in the order in which the shares went out, the cheapest links first (last, if
+        return_ratio > 1). "lifo": in the opposite order, the cheapest links first out. "best": any two orders; all of them for
+        up to 6 workers, else a search that starts from the other two methods.
+
+    Returns
+    -------
+    DivisibleLoad
+        The shares are the best for its orders. "best" is optimal for up to 6 workers and where return_ratio is 0: no orders and
+        no shares take less than makespan * (1 - 1e-12), proven for each pair of orders; `optimal` says so.
+
+    Raises
+    ------
+    ValueError
+        Also where the makespan, a share, or the time of a worker for a unit of load is beyond the range of normal numbers.
+
+    Notes
+    -----
+    Beaumont, Marchal, Robert, Scheduling divisible loads with return messages on heterogeneous master-worker platforms (2005):
+    for given orders a linear program, which also says who is enrolled; for "fifo" and "lifo" these orders are the best of their
+    kind. The best two orders can be neither, and no polynomial algorithm is known. Without results the cheapest links first is
+    optimal. The programs are solved in floating point; what is compared and claimed is computed from the shares, and from prices
+    of the dual programs, with all roundings counted.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.divisible_load(100, [2, 3, 4], [0.2, 0.5, 0.3], return_ratio=0.5)
+    >>> plan.shares.round(2).tolist(), plan.send_order.tolist(), plan.receive_order.tolist()
+    ([51.84, 24.85, 23.3], [0, 2, 1], [1, 2, 0])
+    >>> round(plan.makespan, 2), plan.optimal
+    (119.24, True)
+    """
+    size = check.number("load", load, above=0.0)
+    times = check.cycle_times(cycle_times, None)
+    p = len(times)
+    given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
+    costs = check.each("link_costs", given, p)
+    ratio = check.number("return_ratio", return_ratio, low=0.0)
+    check.choice("method", method, _METHODS)
+    active = np.flatnonzero(np.isfinite(times))
+    t, c = np.ascontiguousarray(times[active]), np.ascontiguousarray(costs[active])
+    with np.errstate(over="ignore", under="ignore"):
+        back = ratio * c
+        alone = t + c + back
+    if not (np.isfinite(alone).all() and math.isfinite(float(alone.min()) * size)):
+        raise ValueError("the makespan overflows: give times or the load in a larger unit")
+    bound = _engine.divisible_bound(t, c, back)
+    found = _found(t, c, back, bound, method)
+    makespan = found.makespan * size
+    shares = np.zeros(p)
+    with np.errstate(under="ignore"):
+        shares[active] = found.shares * size
+    least = min(found.makespan, makespan, float(shares[active][found.shares > 0].min()))
+    if least < sys.float_info.min:
+        raise ValueError("the makespan or a share underflows: give times or the load in a smaller unit")
+    out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
+    lower = min(bound * size, makespan)
+    optimal = found.optimal or proven(found.makespan, bound)
+    kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
+    return DivisibleLoad(
+        method="exact" if method == "best" and optimal and len(active) <= _PROVEN else method,
+        lower_bound=makespan if optimal else lower,
+        optimal=optimal,
+        scope="all orders" if optimal else kind,
+        shares=check.frozen(shares),
+        load=size,
+        makespan=makespan,
+        send_order=check.frozen(out.astype(np.int64)),
+        receive_order=check.frozen((inward if ratio else inward[:0]).astype(np.int64)),
+        enrolled=tuple(sorted(out.tolist())),
+        return_ratio=ratio,
+        cycle_times=check.frozen(times),
+        link_costs=check.frozen(costs),
+        names=names_of(cycle_times, p),
+    )
+
+
+@dataclass(frozen=True)
+class _Orders:
+    out: NDArray[np.int32]
+    back: NDArray[np.int32]
+    shares: NDArray[np.float64]
+    makespan: float
+    optimal: bool
+
+
+def _found(
+    times: NDArray[np.float64], costs: NDArray[np.float64], back: NDArray[np.float64], bound: float, method: str
+) -> _Orders:
+    """The better of the starts, improved if the method is "best"."""
+    cheapest = np.argsort(costs, kind="stable").astype(np.int32)
+    first = cheapest[::-1].copy() if (back > costs).any() else cheapest
+    starts = {"fifo": (first, first), "lifo": (cheapest, cheapest[::-1].copy())}
+    best: _Orders | None = None
+    for out, inward in starts.values() if method == "best" else [starts[method]]:
+        found = _Orders(*_engine.divisible_orders(times, costs, back, out, inward, 0, 0.0))
+        if best is None or found.makespan < best.makespan:
+            best = found
+    assert best is not None
+    if method != "best" or proven(best.makespan, bound):
+        return best
+    programs = max(1, math.ceil(_WORK / (3 * len(times) ** 3)))
+    searched = _Orders(*_engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound))
+    return searched if searched.optimal or searched.makespan <= best.makespan else best

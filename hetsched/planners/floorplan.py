@@ -1,0 +1,349 @@
+"""Methods of `partition`: from areas to a floorplan, and from a floorplan to zones."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from ..errors import InfeasibleError
+
+BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
+
+#: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
+_WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
+#: Of all orders of the workers, "best" tries zones around others for so few.
+_ALL_ORDERS = 5
+#: Floorplans per worker that "best" tries without a budget, and at most so many workers times floorplans.
+_EVALUATIONS, _EFFORT = 60_000, 200_000_000
+
+Plan = NDArray[np.int32]
+Pieces = NDArray[np.float64] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """What is asked of a method; `areas` sum to 1, `sides` are the rows and columns of a matrix or None."""
+
+    areas: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    groups: NDArray[np.int32] | None
+    group_cost: float
+    objective: str
+    sides: tuple[int, int] | None
+    seed: int
+    budget: float | None
+
+    @property
+    def aspect(self) -> float:
+        return 1.0 if self.sides is None else self.sides[1] / self.sides[0]
+
+    @property
+    def size(self) -> int:
+        """Workers of positive area."""
+        return int((self.areas > 0).sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Floorplan:
+    """A floorplan in postfix notation with its zones: pieces (q, 5) of worker, row, col, height, width."""
+
+    plan: Plan
+    pieces: Pieces
+    columns: tuple[tuple[int, ...], ...]
+    cost: float
+    scope: str
+
+
+def plan_floorplan(method: str, request: Request) -> Floorplan:
+    """What a method of METHODS finds."""
+    return METHODS[method](request)
+
+
+def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
+    """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
+    if request.sides is None:
+        workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
+        pieces: Pieces = _by_worker(workers, rects, len(request.areas))
+    else:
+        workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
+        pieces = _by_worker(workers, cells, len(request.areas))
+        scope = ""
+    return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
+
+
+def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
+    """Pieces in ascending order of worker, those of a worker in the order given."""
+    counts = np.bincount(workers, minlength=p)
+    pieces: Any = np.empty((len(workers), 5), rects.dtype)
+    if counts.max() == 1:
+        places = (np.cumsum(counts) - 1)[workers]
+        pieces[places, 0], pieces[places, 1:] = workers, rects
+    else:
+        order = np.argsort(workers, kind="stable")
+        pieces[:, 0], pieces[:, 1:] = workers[order], rects[order]
+    found: Pieces = pieces
+    return found
+
+
+def cost_of(pieces: Pieces, request: Request) -> float:
+    """The objective for given zones."""
+    costs = zones(pieces, len(request.areas)).sum(axis=1)
+    with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
+        if request.weights is not None:
+            costs *= request.weights
+        if request.objective == "max":
+            return float(costs.max())
+        total = float(costs.sum())
+    if request.groups is not None:
+        own = pieces.astype(np.float64)
+        own[:, 0] = request.groups[pieces[:, 0].astype(np.int64)]
+        total += request.group_cost * float(zones(own, int(request.groups.max()) + 1).sum())
+    return total
+
+
+def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
+    """(p, 2) how many rows and columns the pieces of each worker span."""
+    owners = pieces[:, 0].astype(np.int64)
+    spans = np.zeros((p, 2))
+    counts = np.bincount(owners, minlength=p)
+    single = counts[owners] == 1
+    if single.all():
+        spans[owners] = pieces[:, 3:]
+        return spans
+    spans[owners[single]] = pieces[single, 3:]
+    for worker in np.flatnonzero(counts > 1):
+        own = pieces[owners == worker]
+        for axis in (0, 1):
+            spans[worker, axis] = _union(own[:, 1 + axis], own[:, 3 + axis])
+    return spans
+
+
+def areas_of(pieces: Pieces, p: int) -> NDArray[np.float64]:
+    """(p,) the area of each worker's pieces."""
+    areas = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+    return areas.astype(np.float64)
+
+
+def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
+    total, reached = 0.0, -np.inf
+    for start, length in sorted(zip(starts.tolist(), lengths.tolist(), strict=True)):
+        total += max(0.0, start + length - max(reached, start))
+        reached = max(reached, start + length)
+    return total
+
+
+def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
+    """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]], top to bottom."""
+    sizes = np.diff(starts)
+    plan = np.full(2 * len(order) - 1, ABOVE, np.int32)
+    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)  # every column but the first ends with a cut beside
+    place = np.arange(len(order)) - np.repeat(starts[:-1], sizes)
+    plan[np.repeat(first, sizes) + np.maximum(2 * place - 1, 0)] = order
+    plan[(first + 2 * sizes - 1)[1:]] = BESIDE
+    return plan
+
+
+def _members(order: NDArray[np.int32], starts: NDArray[np.int32]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(order[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
+
+
+def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
+    """The columns of a floorplan of full columns."""
+    stack: list[list[list[int]]] = []
+    for entry in plan.tolist():
+        if entry >= 0:
+            stack.append([[entry]])
+            continue
+        second = stack.pop()
+        if entry == BESIDE:
+            stack[-1] += second
+        else:
+            stack[-1][-1] += second[0]
+    return tuple(tuple(column) for column in stack[0])
+
+
+# ---- methods -----------------------------------------------------------------------------------------------------
+
+
+def _columns(request: Request) -> Floorplan:
+    p = len(request.areas)
+    m, n = request.sides or (p, p)
+    order, starts = _engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
+    plain = request.weights is None and request.objective == "sum"
+    return laid_out(of_columns(order, starts), request, _members(order, starts), "partitions into full columns" if plain else "")
+
+
+def _rule(name: str) -> Callable[[Request], Floorplan]:
+    def follow(request: Request) -> Floorplan:
+        plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
+        return laid_out(plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
+
+    return follow
+
+
+def _contiguous(request: Request) -> Floorplan:
+    if request.sides is None:
+        raise ValueError('method "contiguous" deals cells: give shape')
+    if request.sides[0] * request.sides[1] > 2**53:
+        raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
+    workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
+    pieces = np.column_stack((workers.astype(np.int64), cells))
+    return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
+
+
+def _at_most(limit: int, method: str, request: Request) -> None:
+    if request.size > limit:
+        aim = ' with objective "max"' if request.objective == "max" else ""
+        raise InfeasibleError(f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}')
+
+
+@contextlib.contextmanager
+def _told_apart(method: str) -> Iterator[None]:
+    """The engine keeps all forms that a zone may have; it gives up where these are too many."""
+    try:
+        yield
+    except NotImplementedError:
+        raise InfeasibleError(
+            f'method "{method}" would not end: link_costs or areas are too far apart for so many workers, use "columns" or "best"'
+        ) from None
+
+
+def _interval(request: Request) -> Floorplan:
+    _at_most(256 if request.objective == "max" else 1024, "interval", request)
+    if request.objective == "max":
+        return laid_out(
+            _engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
+        )
+    group_cost = request.group_cost if request.groups is not None else 0.0
+    with _told_apart("interval"):
+        plan, _ = _engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
+    within = "" if request.groups is None else " of each group and of the groups"
+    return laid_out(plan, request, scope=f"guillotine partitions of the list{within} sorted by area")
+
+
+def _guillotine(request: Request) -> Floorplan:
+    size = request.size
+    _at_most(7 if request.objective == "max" else 16, "guillotine", request)
+    if request.objective == "max":
+        plan, _ = _engine.partition_narrow(request.areas, request.weights, request.aspect)
+        return laid_out(plan, request, scope="guillotine partitions")
+    with _told_apart("guillotine"):
+        plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
+    scope = "guillotine partitions"
+    if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
+        scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
+    return laid_out(plan, request, scope=scope)
+
+
+def _nonrectangular(request: Request) -> Floorplan:
+    _at_most(256, "nonrectangular", request)
+    return _least([laid_out(plan, request) for plan in _around_plans(request)], request)
+
+
+def _around_plans(request: Request) -> Iterator[Plan]:
+    yield _engine.partition_around(request.areas, request.weights, request.aspect)[0]
+    if 2 < request.size <= _ALL_ORDERS:
+        for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
+            yield _engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
+
+
+def _best(request: Request) -> Floorplan:
+    size = request.size
+    if request.groups is not None:
+        return _interval(request)
+    found = []  # what proves more comes first: of equals the first is taken
+    with contextlib.suppress(InfeasibleError):
+        if size <= (7 if request.objective == "max" else _ALL_CUTS):
+            found.append(_guillotine(request))
+    with contextlib.suppress(InfeasibleError):
+        if size <= _INTERVAL:
+            found.append(_interval(request))
+    found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
+    if request.objective == "max":
+        found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
+        if 1 < size <= _AROUND:
+            found.append(_nonrectangular(request))
+        return _least(found, request)
+    if size > _ALL_CUTS or request.budget is not None:
+        found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
+    if 1 < size <= _AROUND:
+        found.append(_nonrectangular(request))
+    elif size > _AROUND:
+        found.append(laid_out(_around_the_largest(request), request))
+    return _least(found, request)
+
+
+def _around_the_largest(request: Request) -> Plan:
+    """The largest around full columns of the others in its corner."""
+    owner = int(np.argmax(request.areas))
+    others = np.array(request.areas)
+    others[owner] = 0.0
+    plan = of_columns(*_engine.partition_columns(others, 1.0, request.size, request.size))
+    return np.concatenate((plan, np.array([owner, AROUND], np.int32)))
+
+
+def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
+    """Floorplans of a search from the given one: one of a fixed length, or as many as the budget allows."""
+    if (plan < ABOVE).any():
+        return
+    size, seed = request.size, request.seed
+    evaluations = min(_EVALUATIONS * size, _EFFORT // size)
+    end = None if request.budget is None else time.monotonic() + request.budget
+    while True:
+        start = time.monotonic()
+        plan, seed, _ = _engine.partition_search(
+            request.areas, request.weights, request.aspect, plan, seed, evaluations, 0.5 / size**2
+        )
+        yield plan
+        took = time.monotonic() - start
+        if end is None or time.monotonic() >= end:
+            return
+        evaluations = max(1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6))))
+
+
+def _least(found: list[Floorplan], request: Request) -> Floorplan:
+    """The least cost, the first of equals; in a matrix among those whose load is within 5 % of the best balanced one's."""
+    if request.sides is not None:
+        loads = [_load(f, request) for f in found]
+        found = [f for f, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
+    least = min(f.cost for f in found)
+    return next(f for f in found if f.cost <= least * (1 + 1e-12))
+
+
+def _load(found: Floorplan, request: Request) -> float:
+    """The largest cells given / cells asked for."""
+    cells = areas_of(found.pieces, len(request.areas))
+    given = cells / cells.sum()
+    return float((given / np.where(request.areas > 0, request.areas, np.inf)).max())
+
+
+def _sorted(areas: NDArray[np.float64]) -> NDArray[np.int32]:
+    order = np.argsort(areas, kind="stable").astype(np.int32)
+    return order[areas[order] > 0]
+
+
+METHODS: dict[str, Callable[[Request], Floorplan]] = {
+    "best": _best,
+    "columns": _columns,
+    "interval": _interval,
+    "guillotine": _guillotine,
+    "nonrectangular": _nonrectangular,
+    "contiguous": _contiguous,
+    **{name: _rule(name) for name in _engine.RULES},
+}
+
+
+def quick_methods(size: int, matrix: bool, groups: bool, largest: bool) -> list[str]:
+    """Those that take so many workers of positive area in about a second, with a matrix, groups, or objective "max"."""
+    if groups:
+        return ["best", "interval"]
+    limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
+    return [method for method in METHODS if size <= limits.get(method, size) and (matrix or method != "contiguous")]

@@ -1,0 +1,219 @@
+"""A matrix product in layers on a star: the inner dimension is divided, and every worker computes a layer of the whole result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import Plan, Step, proven
+from ..platform import names_of
+from .distribute import displs_of
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
+METHODS = ("exact", "best", "paper")
+_SEQUENTIAL, _OVERLAPPING = MODES[:2], ("scss", "pcss")
+_LEAST, _MOST = 2.0**-300, 2.0**300  # HS_LAYERS_MOST
+_WORK = 3 * 10**6  # of the search over orders: at most half a second
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LayersPlan(Plan):
+    """C = A B of n x n matrices: counts[i] columns of A and rows of B for worker i, who multiplies them to a layer of C.
+
+    Attributes
+    ----------
+    n : int
+    mode : {"scss", "sccs", "pccs", "pcss"}
+    counts : (p,) int64 array
+        They sum to n.
+    displs : (p,) int64 array
+        The first column of A, and row of B, of each worker, if they are dealt in worker order.
+    order : (q,) int64 array
+        The workers with layers, in the order of their messages; by index where all messages go out at once.
+    receive, compute : (p, 2) float64 arrays
+        When each worker's message and work start and end; 0 for those without layers. With simultaneous start the work lasts at
+        least as long as the message.
+    makespan : float
+        When the last worker ends. The sum of the layers is left to later.
+    shares : (p,) float64 array
+        Layers of each worker if they could be divided: the best ones for this order, or the paper's.
+    relaxed : float
+        The makespan with these.
+    volume : int
+        Elements of A and B sent, 2 n^2: each once.
+    volume_with_sum : int
+        With (q - 1) n^2 for the sum: every worker with layers but the one that keeps the sum sends his; less will not do, as an
+        element of C is in q places. To bring the sum back to the source takes n^2 more.
+    memory : (p,) int64 array
+        Elements that each worker holds: 2 n counts[i] of A and B, and n^2 of its layer.
+    cycle_times, link_costs : (p,) float64 arrays
+        Per multiply-add and per element, as given.
+    names : tuple of str
+    """
+
+    n: int
+    mode: str
+    counts: NDArray[np.int64]
+    displs: NDArray[np.int64]
+    order: NDArray[np.int64]
+    receive: NDArray[np.float64]
+    compute: NDArray[np.float64]
+    makespan: float
+    shares: NDArray[np.float64]
+    relaxed: float
+    volume: int
+    volume_with_sum: int
+    memory: NDArray[np.int64]
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    def steps(self) -> list[Step]:
+        """A message and the work of each worker with layers."""
+        steps = []
+        for i in self.order.tolist():
+            count = int(self.counts[i])
+            what = f"{count} layer{'s' * (count != 1)}"
+            for kind, (start, end) in (("transfer", self.receive[i].tolist()), ("compute", self.compute[i].tolist())):
+                if start < end:
+                    steps.append(Step(i, kind, start, end, what))
+        return steps
+
+
+def layers_star(
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    link_costs: ArrayLike | None = None,
+    mode: str = "pccs",
+    method: str = "exact",
+    *,
+    speeds: ArrayLike | None = None,
+) -> LayersPlan:
+    """Divide the inner dimension of an n x n matrix product among workers around a source that holds A and B.
+
+    A worker with k columns of A and rows of B receives 2 n k elements and does n^2 k multiply-adds. Each element of A and B is
+    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum` and `memory`.
+
+    Parameters
+    ----------
+    n : int
+        Side of the matrices, 0 <= n <= 2**30.
+    cycle_times : Platform or (p,) array_like
+        Time per multiply-add of each worker, > 0: w_i Tcp. A worker with an infinite cycle-time gets nothing.
+    link_costs : float or (p,) array_like, optional
+        Time to send a worker an element, >= 0: z_i Tcm; by default those of the Platform, or 0.
+    mode : {"scss", "sccs", "pccs", "pcss"}
+        Sequential or parallel communication: one message after the other, or all at once. Consecutive or simultaneous start: a
+        worker computes when all its data has come, or while it comes, and then ends no earlier than the message.
+    method : {"exact", "best", "paper"}
+        "exact": the best counts, for messages in the order of the workers. "best": the best order too; the same where all
+        messages go out at once. "paper": the closed form in the order of the workers, in which all end together, rounded as in
+        section 4.5.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them.
+
+    Returns
+    -------
+    LayersPlan
+        lower_bound holds for every order with one message for each worker. Where messages go out at once "exact" is optimal. Else
+        "best" is usually proven optimal for up to 16 workers, and for up to 20 whose links differ.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments outside their ranges: n^2 cycle_times and 2 n link_costs, where not 0, from 2**-300 to 2**300.
+
+    Notes
+    -----
+    Liu, Shi, Zhang, Robertazzi, Layer Based Partition for Matrix Multiplication on Heterogeneous Processor Platforms, section 4.
+    For shares that are real numbers ascending link costs are the best order; for whole layers often another one is. Whole layers
+    by dynamic programming, O(p n) at worst and usually much less, whatever n. Where work takes less time than its message, the
+    longer of the two stands in the paper's forms for simultaneous start.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs")
+    >>> plan.counts.tolist(), round(plan.makespan, 2), plan.optimal
+    ([45, 28, 16, 11], 92.7, False)
+    >>> plan = hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs", "best")
+    >>> plan.order.tolist(), plan.counts.tolist(), round(plan.makespan, 2), plan.optimal
+    ([0, 3, 2, 1], [44, 27, 17, 12], 90.64, True)
+    >>> plan.volume, plan.volume_with_sum
+    (20000, 50000)
+    """
+    side = check.integer("n", n, low=0, high=2**30)
+    times = check.cycle_times(cycle_times, speeds)
+    p = len(times)
+    given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
+    costs = check.each("link_costs", given, p)
+    for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
+        check.choice(name, value, choices)
+    factor = max(side, 1)  # nothing to do takes no time anyway
+    work = _scaled("cycle_times", times, factor**2, "n^2")
+    message = _scaled("link_costs", costs, 2 * factor, "2 n")
+
+    engine = _engine.Layers(MODES.index(mode), side, work, message)
+    order = np.arange(p, dtype=np.int32)
+    exact = False
+    if method == "paper":
+        shares, counts = engine.paper()
+        first = int(np.argmax(np.isfinite(work)))
+        hold = max(work[first], message[first]) if mode in _OVERLAPPING else work[first] + message[first]
+        relaxed = float(shares[first] * hold)
+    else:
+        if method == "best":
+            order, counts, exact = engine.best(_WORK)
+        else:
+            counts, exact = engine.exact()
+        shares, relaxed = engine.relaxed(order)
+    times_of, makespan = engine.schedule(order, counts)
+    bound = min(engine.bound(), makespan)
+    optimal = (exact and (method == "best" or mode not in _SEQUENTIAL)) or proven(makespan, bound)
+    if mode not in _SEQUENTIAL:
+        order = np.arange(p, dtype=np.int32)
+    start, received, end = times_of
+    enrolled = order[counts[order] > 0].astype(np.int64)
+    return LayersPlan(
+        method=method,
+        lower_bound=makespan if optimal else bound,
+        optimal=optimal,
+        scope="all orders and counts" if optimal else "plans with messages in this order" if exact else "",
+        n=side,
+        mode=mode,
+        counts=check.frozen(counts),
+        displs=displs_of(counts),
+        order=check.frozen(enrolled),
+        receive=check.frozen(np.stack((start, received), axis=1)),
+        compute=check.frozen(np.stack((start if mode in _OVERLAPPING else received, end), axis=1)),
+        makespan=makespan,
+        shares=check.frozen(shares),
+        relaxed=relaxed,
+        volume=2 * side**2,
+        volume_with_sum=(2 + max(len(enrolled) - 1, 0)) * side**2,
+        memory=check.frozen(np.where(counts > 0, 2 * side * counts + side**2, 0)),
+        cycle_times=check.frozen(times),
+        link_costs=check.frozen(costs),
+        names=names_of(cycle_times, p),
+    )
+
+
+def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> NDArray[np.float64]:
+    """Times per layer."""
+    with np.errstate(over="ignore"):
+        scaled: NDArray[np.float64] = values * float(factor)
+    bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{what} {name}[{i}] must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in another unit")
+    return scaled

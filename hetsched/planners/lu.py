@@ -1,0 +1,371 @@
+"""LU factorisation: plans for unequal workers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import Plan, Step, proven
+from ..platform import UNIT, names_of
+from .lu_pattern import METHODS, LuPattern, lu_pattern
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+#: A method of `lu_pattern`, its result, or the worker of each block of columns.
+Owner = str | LuPattern | ArrayLike
+Times = NDArray[np.float64]
+
+_HIGH = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LuPlan(Plan):
+    """Who factors and updates which block of columns of an LU factorisation, and when.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        m, n.
+    block : int
+        Columns of a block.
+    owner : (b,) int32 array
+        The worker of each block.
+    counts : (p,) int64 array
+        Blocks of each worker.
+    makespan : float
+        In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
+    tasks : structured array
+        worker, panel, block, start, end, flops of each task: with panel == block the panel is factored, else it updates the
+        block.
+    messages : structured array
+        panel, sender, receiver, start, end of each message; empty without links.
+    cycle_times : (p,) float64 array
+        Per gigaflop of an update.
+    panel_times : (p,) float64 array
+        Per gigaflop of a panel.
+    links : (p, p) float64 array or None
+        Time per gigabyte from each worker to each; None where messages take no time.
+    look_ahead : bool
+    ideal : float
+        The work divided perfectly over the speeds.
+    dtype : str
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    """
+
+    shape: tuple[int, int]
+    block: int
+    owner: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    makespan: float
+    tasks: NDArray[Any]
+    messages: NDArray[Any]
+    cycle_times: Times
+    panel_times: Times
+    links: Times | None
+    look_ahead: bool
+    ideal: float
+    dtype: str
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @cached_property
+    def step_times(self) -> NDArray[np.float64]:
+        """(steps, 2) when the first task of each panel starts and the last one ends. They overlap: the next panel is early."""
+        steps = int(self.tasks["panel"].max(initial=-1)) + 1
+        times = np.full((steps, 2), np.inf)
+        times[:, 1] = 0.0
+        np.minimum.at(times[:, 0], self.tasks["panel"], self.tasks["start"])
+        np.maximum.at(times[:, 1], self.tasks["panel"], self.tasks["end"])
+        return times
+
+    @cached_property
+    def step_efficiency(self) -> NDArray[np.float64]:
+        """(steps,) how well the updates of each step are balanced: perfectly divided time / time of the last worker."""
+        steps = len(self.step_times)
+        updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
+        load = np.zeros((steps, len(self.names)))
+        np.add.at(load, (updates["panel"], updates["worker"]), updates["flops"])
+        with np.errstate(over="ignore", invalid="ignore"):
+            times = self.cycle_times / self.cycle_times.min()
+            busy = np.where(load > 0, load, 0.0) * np.where(load > 0, times, 0.0)
+            shares = load.sum(axis=1) / (1.0 / times).sum() / busy.max(axis=1)
+        return np.where(busy.any(axis=1), shares, 1.0)
+
+    @property
+    def efficiency(self) -> float:
+        """Perfectly divided work / makespan."""
+        return self.ideal / self.makespan if self.makespan > 0 else 1.0
+
+    def table(self) -> str:
+        """The steps, one a line: from when to when, who factors the panel, how long each worker updates, and the efficiency."""
+        steps = len(self.step_times)
+        updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
+        busy = np.zeros((steps, len(self.names)))
+        np.add.at(busy, (updates["panel"], updates["worker"]), updates["end"] - updates["start"])
+        width = [max(9, len(name)) for name in self.names]
+        names = "".join(f"  {name:>{w}}" for name, w in zip(self.names, width, strict=True))
+        lines = [f"{'step':>5} {'start':>10} {'end':>10}  {'panel':>{max(width)}}{names}  efficiency"]
+        for k, (start, end) in enumerate(self.step_times.tolist()):
+            own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy[k].tolist(), width, strict=True))
+            panel = self.names[self.owner[k]]
+            lines.append(f"{k:5} {start:10.4g} {end:10.4g}  {panel:>{max(width)}}{own}  {self.step_efficiency[k]:10.1%}")
+        own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy.sum(axis=0).tolist(), width, strict=True))
+        lines.append(f"{'all':>5} {0.0:10.4g} {self.makespan:10.4g}  {'':{max(width)}}{own}  {self.efficiency:10.1%}")
+        return "\n".join(lines)
+
+    @cached_property
+    def flops(self) -> NDArray[np.float64]:
+        """(p,) of each worker."""
+        return np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64)
+
+    def label(self, panel: int, block: int) -> str:
+        """A task in words."""
+        blocks = len(self.owner) - 1
+        return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
+
+    def steps(self) -> list[Step]:
+        rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
+        steps = [Step(worker, "compute", start, end, _label(panel, block)) for worker, start, end, panel, block in rows]
+        for panel, _, receiver, start, end in self.messages.tolist():
+            steps.append(Step(receiver, "transfer", start, end, _label(panel, panel)))
+        return steps
+
+
+def _label(panel: int, block: int) -> str:
+    return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
+
+
+def plan_lu(
+    m: int,
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    owner: Owner = "pattern",
+    block: int | None = None,
+    dtype: DTypeLike = np.float64,
+    panel_times: ArrayLike | None = None,
+    link_costs: ArrayLike | None = None,
+    look_ahead: bool = True,
+) -> LuPlan:
+    """The schedule of an LU factorisation whose blocks of columns are dealt to workers.
+
+    A worker goes through the steps in order. Of each it first updates the block that is the next panel, if that is its own, and
+    factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
+
+    Parameters
+    ----------
+    m, n : int
+        Sizes of the matrix, >= 0.
+    cycle_times : Platform or (p,) array_like
+        Seconds per gigaflop of each worker, > 0; an infinite one gets nothing.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them.
+    owner : {"pattern", "cyclic", "contiguous"}, LuPattern or (b,) array_like
+        A method of `lu_pattern`, a result of it, or the worker of each block.
+    block : int, optional
+        Columns of a block. Default: such that the owners given have one each, else what `lu_factor` chooses.
+    dtype : dtype_like
+    panel_times : (p,) array_like, optional
+        Seconds per gigaflop in a panel, > 0, where they differ: a device may be fast in updates and slow in panels. Infinite only
+        for a worker that owns no panel.
+    link_costs : float, (p,) or (p, p) array_like, optional
+        Seconds per gigabyte, >= 0, of every message, of each worker's link to a switch (a message goes over two of them, one
+        after the other), or from each worker to each. Default: the links of a Platform, else messages take no time.
+    look_ahead : bool
+        False: a worker factors the next panel only after all its updates of the step.
+
+    Returns
+    -------
+    LuPlan
+        lower_bound is the largest of two: the work divided perfectly over the speeds, and the panels, each with the update of
+        the next one, by the fastest worker one after another. Both hold for every owner, with these blocks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The message names the argument.
+
+    Notes
+    -----
+    The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, simulated task by task with the work that
+    each really has; there all updates take the same time and panels none. An update includes its triangular solve; exchanges of
+    rows take no time. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
+    O(b^2 + b p) for b blocks.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.plan_lu(1000, 1000, [3, 5, 8], owner=hs.lu_pattern(10, [3, 5, 8]))
+    >>> cyclic = hs.plan_lu(1000, 1000, [3, 5, 8], owner="cyclic", block=100)
+    >>> round(cyclic.makespan / plan.makespan, 2)
+    1.51
+    """
+    m, n = check.integer("m", m, low=0, high=_HIGH), check.integer("n", n, low=0, high=_HIGH)
+    times = check.cycle_times(cycle_times, speeds)
+    kind = check.dtype(dtype, _engine.DTYPES)
+    if not isinstance(look_ahead, bool | np.bool_):
+        raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
+    panels = times if panel_times is None else _panel_times(panel_times, len(times))
+    links = _links(link_costs, cycle_times, len(times))
+    block, owners, method = _deal(m, n, times, owner, block, kind)
+    slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
+    if slow.any():
+        raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
+    flops = _engine.flops_per_update(kind)
+    makespan, _, raw, messages = _engine.lu_simulate(
+        m, n, block, owners, _per_update("cycle_times", times, flops),
+        None if panel_times is None else _per_update("panel_times", panels, flops),
+        None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
+    )  # fmt: skip
+    fields = ["worker", "panel", "block", "start", "end"]
+    tasks = np.empty(len(raw), [(name, _engine.LU_TASK[name]) for name in fields] + [("flops", "f8")])
+    for name in fields:
+        tasks[name] = raw[name]
+    tasks["flops"] = raw["work"] * flops
+    factors = tasks["panel"] == tasks["block"]
+    updates, factoring = (float(tasks["flops"][which].sum()) / UNIT for which in (~factors, factors))
+    ideal = _divided(updates, factoring, times, panels)
+    bound = max(ideal, _chain(tasks, times, panels) / UNIT)
+    return LuPlan(
+        method=method,
+        lower_bound=min(bound, makespan),
+        optimal=proven(makespan, bound),
+        scope="",
+        shape=(m, n),
+        block=block,
+        owner=check.frozen(owners),
+        counts=check.frozen(np.bincount(owners, minlength=len(times))),
+        makespan=makespan,
+        tasks=check.frozen(tasks),
+        messages=check.frozen(messages),
+        cycle_times=check.frozen(times),
+        panel_times=check.frozen(panels),
+        links=None if links is None else check.frozen(links),
+        look_ahead=bool(look_ahead),
+        ideal=ideal,
+        dtype=kind.name,
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def _per_update(name: str, times: Times, flops: float) -> Times:
+    """Seconds of an update."""
+    small = times * (flops / UNIT)
+    if not small.all():
+        raise ValueError(f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit")
+    return small
+
+
+def _panel_times(given: ArrayLike, p: int) -> Times:
+    times = check.positive("panel_times", check.vector("panel_times", given))
+    if len(times) != p:
+        raise ValueError(f"panel_times must have {p} entries, got {len(times)}")
+    return times
+
+
+def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
+    """(p, p) time per unit of data from each worker to each, 0 to itself; None if all are 0."""
+    given = link_costs
+    if given is None:
+        own = getattr(platform, "links", None)
+        given = getattr(platform, "link_costs", None) if own is None else own
+        if given is None:
+            return None
+    costs = check.reals(f"link_costs must be numbers, got {given!r}", given)
+    if costs.shape not in ((), (p,), (p, p)):
+        raise ValueError(f"link_costs must be a number or have shape ({p},) or ({p}, {p}), got {costs.shape}")
+    if costs.ndim == 2:
+        np.fill_diagonal(costs, 0.0)  # nobody sends to himself
+    bad = ~((costs >= 0) & np.isfinite(costs))
+    if bad.any():
+        raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
+    with np.errstate(over="ignore"):
+        links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
+    np.fill_diagonal(links, 0.0)
+    if not np.isfinite(links).all():
+        raise ValueError("link_costs of two workers have a sum that overflows")
+    return links if links.any() else None
+
+
+def _divided(updates: float, panels: float, times: Times, panel_times: Times) -> float:
+    """The least time in which the workers can divide gigaflops of both kinds, perfectly. It is the largest, over all r, of
+    (updates + r panels) / sum of max(1 / time, r / panel time); only the workers' own ratios of the two times matter."""
+    works = np.isfinite(times)
+    unit = times.min()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        t, q = times[works] / unit, panel_times[works] / unit  # of the fastest: no sum of rates overflows
+        ratio = q / t
+        order = np.argsort(ratio, kind="stable")  # from the best in panels to the best in updates
+        ratio, rate, panel_rate = ratio[order], 1.0 / t[order], 1.0 / q[order]
+        bounds = [updates / rate.sum()]
+        if panels > 0:
+            bounds.append(panels / panel_rate.sum())
+        rest = rate.sum() - np.cumsum(rate)
+        together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
+        usual = np.isfinite(ratio) & np.isfinite(together)
+        bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
+    return float(max(bounds)) * float(unit)
+
+
+def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
+    """The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the
+    workers that is fastest at both together: they are the same worker's."""
+    ahead = tasks["block"] - tasks["panel"]
+    factors = tasks["flops"][ahead == 0]
+    updates = tasks["flops"][(ahead == 1) & (tasks["block"] < len(factors))]
+    if not len(factors):
+        return 0.0
+    least = np.full(len(updates), np.inf)
+    for time, panel_time in set(zip(times.tolist(), panel_times.tolist(), strict=True)):
+        if time < np.inf and panel_time < np.inf:
+            with np.errstate(over="ignore"):  # then another is faster, or the makespan overflows too
+                np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
+    return math.fsum((float(factors[0]) * float(panel_times.min()), *least.tolist())) if np.isfinite(least).all() else math.inf
+
+
+def _deal(
+    m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
+) -> tuple[int, NDArray[np.int32], str]:
+    """Block, owner of each, and the method's name."""
+    if block is not None:
+        block = check.integer("block", block, low=1, high=_HIGH)
+    if isinstance(owner, str):
+        if owner not in METHODS:
+            raise ValueError(f"owner must be one of {', '.join(METHODS)}, a LuPattern or the workers, got {owner!r}")
+        if block is None:
+            block = _engine.lu_block(m, n, dtype, len(times))
+        count = _blocks(m, n, block)
+        if count == 0:
+            return block, np.empty(0, np.int32), owner
+        with np.errstate(over="ignore"):
+            relative = np.ldexp(times, -int(np.frexp(times.min())[1]))  # exact, and no sum of them overflows
+        return block, lu_pattern(count, relative, method=owner).owner.copy(), owner
+    method = owner.method if isinstance(owner, LuPattern) else "given"
+    owners = check.integers("owner", owner.owner if isinstance(owner, LuPattern) else owner, low=0, high=len(times) - 1)
+    if owners.ndim != 1:
+        raise ValueError(f"owner must be one-dimensional, got shape {owners.shape}")
+    if block is None:
+        block = max(1, -(-n // max(1, len(owners))))
+    if (count := _blocks(m, n, block)) != len(owners):
+        raise ValueError(f"owner has {len(owners)} entries, {m} x {n} elements make {count} blocks of {block} columns")
+    if (idle := np.isinf(times[owners])).any():
+        raise ValueError(f"owner[{int(np.argmax(idle))}] is a worker with an infinite cycle-time")
+    return block, owners.astype(np.int32), method
+
+
+def _blocks(m: int, n: int, block: int) -> int:
+    try:
+        return _engine.lu_blocks(m, n, block)
+    except ValueError:
+        raise ValueError(f"block={block} cuts {m} x {n} elements into too many blocks") from None

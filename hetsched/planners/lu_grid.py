@@ -1,0 +1,261 @@
+"""Who owns which block of an LU factorisation dealt in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from .._base.replace import replace_file
+from ..plan import Plan, Step, proven
+from ..platform import names_of, relative_speeds
+from .floorplan import of_columns
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+#: Workers up to which "nested" takes the best of all cuts, and the best cuts of the sorted list.
+_ALL_CUTS, _INTERVAL = 10, 128
+#: The largest side: its square is below 2^31.
+_MOST = 46340
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LuGrid(Plan):
+    """Owners of square blocks, what the updates of each step cost, and what is sent for them.
+
+    Attributes
+    ----------
+    owner : (n, n) int32 array
+        The worker of each block.
+    counts : (p,) int64 array
+        Blocks of each worker.
+    loads : (n,) float64 array
+        Time of each step's updates: step k updates the blocks (i, j) with i, j > k, each worker its own. The last one is 0.
+    ideal : (n,) float64 array
+        The same work divided perfectly over the speeds.
+    traffic : (n,) int64 array
+        Blocks sent in each step. A worker receives every block of the panel, (i, k), and of the pivot row, (k, j), that it needs
+        for an update and does not own; and the diagonal block, if it owns another block of either.
+    received : (p,) int64 array
+        Blocks that each worker receives in all steps.
+    makespan : float
+        The sum of the loads: the time of all updates. Panels, triangular solves and messages are not in it.
+    cost : float
+        What "best" minimises: makespan + link_cost * all traffic, or, without link_cost, makespan * all traffic.
+    link_cost : float or None
+    cycle_times : (p,) float64 array
+        Time to update one block.
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    """
+
+    owner: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    ideal: NDArray[np.float64]
+    traffic: NDArray[np.int64]
+    received: NDArray[np.int64]
+    makespan: float
+    cost: float
+    link_cost: float | None
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @cached_property
+    def updates(self) -> NDArray[np.int64]:
+        """(n, p) blocks that each worker updates in each step."""
+        n, p = len(self.owner), len(self.names)
+        lines = np.arange(n)
+        ring = np.minimum.outer(lines, lines)  # in the steps before this one the block is updated
+        counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
+        return np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64)))
+
+    def steps(self) -> list[Step]:
+        """The updates, each step's when the one before has ended; panels and messages take no time."""
+        steps = []
+        times, start = self.cycle_times.tolist(), 0.0
+        for k, (load, updates) in enumerate(zip(self.loads.tolist(), self.updates.tolist(), strict=True)):
+            for i, count in enumerate(updates):
+                if count:
+                    steps.append(Step(i, "compute", start, start + count * times[i], f"step {k}: {count} updates"))
+            start += load
+        return steps
+
+    def to_chameleon(self, path: str | PathLike[str]) -> None:
+        """Write the map as a custom distribution of Chameleon: a line "n n", then the owners row by row, from 0.
+
+        Chameleon's test programs read it as `--custom`, its library by `chameleon_getrankof_custom_init`; a larger matrix repeats
+        the map. Of its source, 1.2 to 1.3: ranks count from 0, whatever the comment there says.
+
+        Parameters
+        ----------
+        path : path-like
+            Written beside it first, then renamed.
+        """
+        lines = [f"{len(self.owner)} {len(self.owner)}", *(" ".join(map(str, row)) for row in self.owner.tolist())]
+        with replace_file(path) as file:
+            file.write(("\n".join(lines) + "\n").encode())
+
+
+def lu_grid(
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    method: str = "best",
+    *,
+    speeds: ArrayLike | None = None,
+    link_cost: float | None = None,
+) -> LuGrid:
+    """Deal n x n blocks of a matrix to workers, so that the updates of every step of LU are balanced and few blocks are sent.
+
+    Step k factors the panel, the blocks (i, k) with i >= k, solves for the pivot row (k, j), and updates the blocks (i, j) with
+    i, j > k, which are equal and independent.
+
+    Parameters
+    ----------
+    n : int
+        Blocks on a side, 1 to 46340.
+    cycle_times : Platform or (p,) array_like
+        Time of each worker to update one block, > 0. A worker with an infinite cycle-time gets nothing.
+    method : {"best", "1d1d", "nested", "columns", "cyclic"}
+        "1d1d": workers in columns as `partition` has them; block columns are dealt to these, and block rows within each, by the
+        incremental rule from the last one back. "nested": the same at every cut of the best straight cuts. For comparison,
+        "columns": whole block columns by `lu_pattern`, and "cyclic": the best block-cyclic q x r grid of all workers, whatever
+        their speeds. "best": of these four the one with the least cost.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
+    link_cost : float, optional
+        Time to send a block, >= 0, messages one after another and none while somebody computes. Default: load and traffic
+        count alike, 1 % of the one as much as 1 % of the other.
+
+    Returns
+    -------
+    LuGrid
+        lower_bound is the sum of the least loads of the single steps, as if the blocks could be dealt anew before each.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For NaN, zero or negative cycle-times, n outside its range, an unknown method, a negative link_cost.
+
+    Notes
+    -----
+    Section 2.4 of Beaumont, Boudet, Legrand, Rastello, Robert (2001) in both directions. Dealing takes O(n^2) for each level of
+    cuts, loads and traffic O(n^2 + n p).
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.lu_grid(4, [1, 1, 2], "1d1d")
+    >>> plan.owner.tolist(), plan.loads.tolist(), plan.traffic.tolist()
+    ([[0, 0, 1, 0], [0, 0, 1, 0], [2, 2, 1, 2], [0, 0, 1, 0]], [4.0, 2.0, 1.0, 0.0], [7, 5, 3, 0])
+    """
+    n = check.integer("n", n, low=1, high=_MOST)
+    times = check.cycle_times(cycle_times, speeds)
+    check.choice("method", method, METHODS)
+    if link_cost is not None:
+        link_cost = check.number("link_cost", link_cost, low=0.0)
+    names = names_of(cycle_times, len(times))
+    bounds = _engine.lu_grid_bound(n, times)
+    best: LuGrid | None = None
+    for kind in METHODS[1:] if method == "best" else (method,):
+        for owner in _MAPS[kind](n, times):
+            grid = _evaluated(kind, owner, times, bounds, link_cost, names)
+            if best is None or (grid.cost, grid.makespan) < (best.cost, best.makespan):
+                best = grid
+    assert best is not None  # every method has a map
+    return best
+
+
+def _evaluated(
+    method: str,
+    owner: NDArray[np.int32],
+    times: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    link_cost: float | None,
+    names: tuple[str, ...],
+) -> LuGrid:
+    """The plan of a map, with its certificate."""
+    n, p = len(owner), len(times)
+    loads, traffic, received = _engine.lu_grid_evaluate(owner, times)
+    fastest = float(times.min())
+    with np.errstate(over="ignore"):
+        makespan, bound, sent = float(np.cumsum(loads)[-1]), float(np.cumsum(bounds)[-1]), int(traffic.sum())
+        ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
+        cost = makespan * sent if link_cost is None else makespan + link_cost * sent
+    optimal = proven(makespan, bound)
+    return LuGrid(
+        method=method,
+        lower_bound=min(bound, makespan),
+        optimal=optimal,
+        scope="all maps of whole blocks" if optimal else "",
+        owner=check.frozen(owner),
+        counts=check.frozen(np.bincount(owner.ravel(), minlength=p)),
+        loads=check.frozen(loads),
+        ideal=check.frozen(ideal),
+        traffic=check.frozen(traffic),
+        received=check.frozen(received),
+        makespan=makespan,
+        cost=cost,
+        link_cost=link_cost,
+        cycle_times=check.frozen(times),
+        names=names,
+    )
+
+
+# ---- maps ---------------------------------------------------------------------------------------------------------
+
+
+def _shares(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = relative_speeds(times)
+    shares /= shares.sum()
+    return shares
+
+
+def _one_by_one(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+    p = len(times)
+    yield _engine.lu_grid_deal(n, times, of_columns(*_engine.partition_columns(_shares(times), 1.0, p, p)))
+
+
+def _nested(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+    shares, p = _shares(times), int(np.isfinite(times).sum())
+    if p <= _ALL_CUTS:
+        plan, _ = _engine.partition_guillotine(shares, None, 1.0, False)
+    elif p <= _INTERVAL:
+        plan, _ = _engine.partition_interval(shares, None, 1.0)
+    else:
+        plan, _ = _engine.partition_rule("nagamochi-abe", shares)
+    yield _engine.lu_grid_deal(n, times, plan)
+
+
+def _columns(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+    workers = np.flatnonzero(np.isfinite(times)).astype(np.int32)
+    plan = of_columns(workers, np.arange(len(workers) + 1, dtype=np.int32))
+    yield _engine.lu_grid_deal(n, times, plan)
+
+
+def _cyclic(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+    """All grids of all workers with a finite cycle-time."""
+    workers = np.flatnonzero(np.isfinite(times)).astype(np.int32)
+    p, lines = len(workers), np.arange(n)
+    for rows in range(1, p + 1):
+        if p % rows == 0:
+            yield workers[np.add.outer(lines % rows * (p // rows), lines % (p // rows))]
+
+
+_MAPS: dict[str, Callable[[int, NDArray[np.float64]], Iterator[NDArray[np.int32]]]] = {
+    "1d1d": _one_by_one,
+    "nested": _nested,
+    "columns": _columns,
+    "cyclic": _cyclic,
+}
+METHODS = ("best", *_MAPS)

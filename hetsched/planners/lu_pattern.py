@@ -1,0 +1,168 @@
+"""Who owns which block column of an LU or QR factorisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import Plan, Step, proven
+from ..platform import names_of
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+METHODS = ("pattern", "cyclic", "contiguous")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LuPattern(Plan):
+    """Owners of block columns, and the cost of the updates.
+
+    Attributes
+    ----------
+    owner : (n,) int32 array
+        The worker that owns each block column, from the left.
+    counts : (p,) int64 array
+        Block columns of each worker.
+    step_costs : (n - 1,) float64 array
+        Time of each step's updates: step k updates the block columns k + 1 .. n - 1, each worker its own.
+    cost : float
+        Their sum: the time of all updates.
+    period : int or None
+        Block columns in a slice; None if there is only one.
+    cycle_times : (p,) float64 array
+        Time to update one block column.
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    """
+
+    owner: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    step_costs: NDArray[np.float64]
+    cost: float
+    period: int | None
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "cost"
+
+    def steps(self) -> list[Step]:
+        """The updates, each step's when the one before has ended; panels and messages take no time."""
+        steps = []
+        left = self.counts.tolist()
+        with np.errstate(over="ignore"):
+            starts = np.concatenate(([0.0], np.cumsum(self.step_costs)))[:-1].tolist()
+        times = self.cycle_times.tolist()
+        for k, (start, pivot) in enumerate(zip(starts, self.owner.tolist(), strict=False)):
+            left[pivot] -= 1
+            for i, count in enumerate(left):
+                if count:
+                    steps.append(Step(i, "compute", start, start + count * times[i], f"step {k}: {count} updates"))
+        return steps
+
+
+def lu_pattern(
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    period: int | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    method: str = "pattern",
+) -> LuPattern:
+    """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR are balanced.
+
+    Step k factors the block column k and updates the n - 1 - k to its right, which are equal and independent.
+
+    Parameters
+    ----------
+    n : int
+        Number of block columns, at least 1.
+    cycle_times : Platform or (p,) array_like
+        Time of each worker to update one block column, > 0. A worker with an infinite cycle-time gets nothing.
+    period : int, optional
+        Repeat the pattern of that many block columns; a first slice that is incomplete has the end of it. Default: one
+        slice of n. Only for method "pattern".
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
+    method : {"pattern", "cyclic", "contiguous"}
+        "pattern": the reversed incremental allocation. For comparison, "cyclic": in turn over the workers; "contiguous":
+        the counts of `distribute`, each worker's blocks side by side.
+
+    Returns
+    -------
+    LuPattern
+        lower_bound is the sum of the least costs of the single steps, as if the blocks could be redealt before each. The
+        pattern of one slice attains it in every step, so it is optimal for any non-negative weights of the steps.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For NaN, zero or negative cycle-times, n or period below 1, an unknown method.
+
+    Notes
+    -----
+    The dynamic programming algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, in O(n log p).
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.lu_pattern(10, [3, 5, 8])
+    >>> plan.owner.tolist(), plan.cost
+    ([2, 1, 0, 0, 1, 0, 2, 0, 1, 0], 83.0)
+    >>> hs.lu_pattern(10, [3, 5, 8], method="cyclic").cost
+    123.0
+    """
+    n = check.integer("n", n, low=1)
+    times = check.cycle_times(cycle_times, speeds)
+    check.choice("method", method, METHODS)
+    if period is not None:
+        if method != "pattern":
+            raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')
+        period = check.integer("period", period, low=1)
+    dealt, makespans = _engine.distribute_prefix(n, times)
+    if method == "cyclic":
+        owner = np.resize(np.flatnonzero(np.isfinite(times)).astype(np.int32), n)
+    elif method == "contiguous":
+        owner = np.sort(dealt)
+    else:
+        owner = np.resize(dealt[:period], n)[::-1].copy()
+    step_costs = _step_costs(owner, times)
+    cost, bound = _sum(step_costs), _sum(makespans[: n - 1][::-1])
+    optimal = proven(cost, bound)
+    return LuPattern(
+        method=method,
+        lower_bound=bound,
+        optimal=optimal,
+        scope="all allocations" if optimal else "",
+        owner=check.frozen(owner),
+        counts=check.frozen(np.bincount(owner, minlength=len(times))),
+        step_costs=check.frozen(step_costs),
+        cost=cost,
+        period=None if period is None or period >= n else period,
+        cycle_times=check.frozen(times),
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def _sum(costs: NDArray[np.float64]) -> float:
+    """In the order of the steps, as the schedule adds them up."""
+    with np.errstate(over="ignore"):
+        return float(np.cumsum(costs)[-1]) if len(costs) else 0.0
+
+
+def _step_costs(owner: NDArray[np.int32], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n - 1,) largest load among the blocks k + 1 .. n - 1, for each k."""
+    backwards = owner[::-1]
+    order = np.argsort(backwards, kind="stable")
+    counts = np.bincount(backwards, minlength=len(times))
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    own = np.empty(len(owner), np.int64)  # how many of the owner's blocks end with this one, counted from the right
+    own[order] = np.arange(1, len(owner) + 1) - first
+    with np.errstate(over="ignore"):
+        costs: NDArray[np.float64] = np.maximum.accumulate(own * times[backwards])[:-1][::-1].copy()
+    return costs

@@ -1,0 +1,605 @@
+"""Layers of a product on a mesh, or on any network without cycles: how many each node computes, and which links carry them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from ..errors import InfeasibleError
+from ..plan import Plan, Step, proven
+from ..platform import Platform, mesh_links, names_of
+from .mesh_lp import Network, Program, Solution
+
+if TYPE_CHECKING:
+    pass
+
+METHODS = ("relaxed", "pmft", "heuristic", "neighbours", "milp")
+_BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
+_SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
+_LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times and links
+_APART = 1e6  # times of a layer may differ by this factor: the tolerances of the solver are absolute
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MeshPlan(Plan):
+    """Layers of C = A B on a network: a node gets columns of A and as many rows of B, from the source over the links.
+
+    Attributes
+    ----------
+    n : int
+        Side of the matrices.
+    counts : (X, Y) or (p,) array
+        Layers that each node computes, int64; float64 with method "relaxed". They sum to n.
+    links : (m, 2) int64 array
+        Tail and head of each link; nodes of a mesh are numbered row by row.
+    flows : (m,) float64 array
+        Elements that each link carries.
+    start, finish : (X, Y) or (p,) float64 arrays
+        When all that a node computes or sends on has arrived, and when it has computed its layers.
+    makespan : float
+        The latest finish.
+    source : int
+        The node that has A and B.
+    source_computes : bool
+        Whether it may keep layers.
+    shape : (X, Y) or None
+        Of the mesh.
+    cycle_times : (p,) float64 array
+        Time per multiply-add.
+    link_costs : (m,) float64 array
+        Time per element.
+    lp_solves, iterations : int
+        Linear programs solved, and simplex iterations in all of them.
+    planning_time : float
+        Seconds.
+    names : tuple of str
+    """
+
+    n: int
+    counts: NDArray[Any]
+    links: NDArray[np.int64]
+    flows: NDArray[np.float64]
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]
+    makespan: float
+    source: int
+    source_computes: bool
+    shape: tuple[int, int] | None
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    lp_solves: int
+    iterations: int
+    planning_time: float
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def flows_right(self) -> NDArray[np.float64]:
+        """(X, Y - 1) elements over each horizontal link of a mesh; negative where they go to the left."""
+        return self._directed(1)
+
+    @property
+    def flows_down(self) -> NDArray[np.float64]:
+        """(X - 1, Y) elements over each vertical link of a mesh; negative where they go up."""
+        return self._directed(0)
+
+    @property
+    def volume(self) -> float:
+        """Elements over all links."""
+        return float(self.flows.sum())
+
+    @property
+    def volume_with_sum(self) -> float:
+        """The same with the sums for C on their way back to the source, n^2 elements over a link.
+
+        Every node sends one sum, of its own layers and of the sums that it gets, over the link that brought it most.
+        """
+        tail, head = self.links.T
+        sends = self.counts.ravel() > 0
+        sends[self.source] = False
+        for v in _order(len(self.cycle_times), self.links, self.source)[::-1].tolist():
+            into = np.flatnonzero((head == v) & (self.flows > 0.0))
+            if sends[v] and len(into):
+                sends[tail[into[np.argmax(self.flows[into])]]] = True
+        sends[self.source] = False
+        return self.volume + float(sends.sum()) * self.n**2
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """(X, Y) or (p,) elements that each node holds: what comes in, and its n^2 of C; of the source A and B too."""
+        held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
+        held[self.source] = 2.0 * self.n**2
+        memory: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
+        return memory
+
+    def steps(self) -> list[Step]:
+        """What each node receives, and then computes; links into a node that work at the same time are one transfer."""
+        steps = []
+        counts, start, finish = self.counts.ravel(), self.start.ravel(), self.finish.ravel()
+        begin = start[self.links[:, 0]]
+        end = begin + self.flows * self.link_costs
+        for v in range(len(self.cycle_times)):
+            used = np.flatnonzero((self.links[:, 1] == v) & (end > begin))
+            for group in _overlapping(used[np.argsort(begin[used], kind="stable")], begin, end):
+                what = "from " + ", ".join(self.names[i] for i in self.links[group, 0].tolist())
+                steps.append(Step(v, "transfer", float(begin[group].min()), float(end[group].max()), what))
+            if counts[v] > 0:
+                steps.append(Step(v, "compute", float(start[v]), float(finish[v]), f"{counts[v]:.6g} layers"))
+        return steps
+
+    def _directed(self, axis: int) -> NDArray[np.float64]:
+        if self.shape is None:
+            raise TypeError("only a mesh has links to the right and down")
+        x, y = self.shape
+        nodes = np.arange(x * y).reshape(x, y)
+        first = nodes[:, :-1] if axis == 1 else nodes[:-1]
+        signed = np.zeros(first.shape)
+        step = 1 if axis == 1 else y
+        for (i, j), flow in zip(self.links.tolist(), self.flows.tolist(), strict=True):
+            if abs(j - i) == step and (axis == 0 or i // y == j // y):
+                signed[divmod(min(i, j), y)] = flow if i < j else -flow
+        return signed
+
+
+def layers_mesh(
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    down: ArrayLike | None = None,
+    method: str = "pmft",
+    *,
+    speeds: ArrayLike | None = None,
+    source: Sequence[int] = (0, 0),
+    source_computes: bool = False,
+    prune: bool = False,
+    gap: float = 0.0,
+    time_limit: float | None = 60.0,
+) -> MeshPlan:
+    """Divide the layers of an n x n product among the nodes of a mesh, and route them there from a source.
+
+    A layer is a column of A and a row of B; a node that gets k of them computes their product, which is to be added to those of
+    the others. Data moves away from the source, in all links at once. A node computes and sends on after it has received
+    everything.
+
+    Parameters
+    ----------
+    n : int
+        Side of the matrices, 1 to 10^6.
+    cycle_times : Platform or (X, Y) array_like
+        Time per multiply-add: k layers take k n^2 of it. A node with an infinite one only sends on. Of a Platform.mesh the
+        links too.
+    right : (X, Y - 1) array_like
+        Time per element between each node and the one to its right, >= 0.
+    down : (X - 1, Y) array_like
+        Time per element between each node and the one below it, >= 0.
+    method : {"pmft", "relaxed", "heuristic", "neighbours", "milp"}
+        "relaxed": layers divided at will. "pmft": the paper's three phases, from the relaxed shares to a local optimum.
+        "heuristic": the paper's, two or three linear programs. "neighbours": a local optimum of all moves of one layer.
+        "milp": branch and bound by HiGHS, optimal unless it ends at its time limit or gap.
+    speeds : (X, Y) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
+    source : (row, column)
+        The node that has A and B.
+    source_computes : bool
+        Whether it may keep layers, which need no transfer. In the paper it does not.
+    prune : bool
+        Whether links may be left out, so that nodes do not wait for others that send them nothing.
+    gap : float
+        "milp" ends at this relative distance from its bound.
+    time_limit : float or None
+        Seconds of branch and bound; None for no limit. Ctrl-C ends it too.
+
+    Returns
+    -------
+    MeshPlan
+        lower_bound is the makespan of "relaxed", or the bound of branch and bound.
+
+    Raises
+    ------
+    ImportError
+        Without the package highspy.
+    InfeasibleError
+        If nobody but the source can compute.
+    ValueError, TypeError
+        For arguments outside their ranges.
+
+    Notes
+    -----
+    Layer-based partition on a mesh, section 5 of the paper: MFT-LBP, algorithms 1 to 3. As in (50) a node waits for all nodes
+    that it has a link from, even for one that sends nothing; bounds and optima are those of this model. They are HiGHS's, in
+    floating point with tolerances of 1e-9 (1e-6 for branch and bound); flows and times are made exact afterwards.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.layers_mesh(100, [[4e-4, 3e-4], [2e-4, 5e-4]], right=[[3e-4], [8e-4]], down=[[5e-4, 4e-4]])
+    >>> plan.counts.tolist(), round(plan.makespan, 3), plan.source
+    ([[0, 33], [48, 19]], 101.685, 0)
+    """
+    given = cycle_times
+    if isinstance(given, Platform):
+        if given.shape is None:
+            raise TypeError("cycle_times is a Platform, but no mesh: make one with Platform.mesh")
+        if right is not None or down is not None:
+            raise TypeError("right and down must not be given with a Platform, which has them")
+        if speeds is not None:
+            raise TypeError("give either cycle_times or speeds")
+        cycle_times, right, down = given.cycle_times.reshape(given.shape), given.right, given.down
+    times = _times(cycle_times, speeds, 2)
+    across, along = mesh_links(right, down, times.shape)
+    row, column = _corner(source, times.shape)
+    first, links, costs = mesh_edges(across, along, (row, column))
+    options = _options(n, method, source_computes, prune, gap, time_limit)
+    return _plan(options, times, links, costs, first, names_of(given, times.size))
+
+
+def layers_network(
+    n: int,
+    cycle_times: ArrayLike | None = None,
+    links: Sequence[Sequence[float]] | None = None,
+    source: int = 0,
+    method: str = "pmft",
+    *,
+    speeds: ArrayLike | None = None,
+    source_computes: bool = False,
+    prune: bool = False,
+    gap: float = 0.0,
+    time_limit: float | None = 60.0,
+) -> MeshPlan:
+    """Divide the layers of an n x n product among the nodes of any network whose links lead away from a source.
+
+    Parameters
+    ----------
+    cycle_times : (p,) array_like
+        Time per multiply-add of each node, the source among them.
+    links : (m, 3) array_like
+        (tail, head, time per element) of each link: a tree, torus, hypercube, ... with a direction for each link such that
+        there is no cycle and the source reaches every node. Two links may join the same nodes.
+    source : int
+        The node that has A and B.
+    n, method, speeds, source_computes, prune, gap, time_limit
+        As of `layers_mesh`.
+
+    Returns
+    -------
+    MeshPlan
+        With shape None and arrays of one dimension.
+
+    Raises
+    ------
+    ImportError, InfeasibleError
+        As of `layers_mesh`.
+    ValueError, TypeError
+        For arguments outside their ranges, a cycle, or a node that the source does not reach.
+
+    Notes
+    -----
+    The multi-neighbour networks of section 5 of the paper; of a tree the plan is the optimum in the mode PCCS.
+
+    Examples
+    --------
+    A hypercube: links lead from each node to those with one more bit.
+
+    >>> import hetsched as hs
+    >>> links = [(i, i | 1 << bit, 1e-4) for i in range(8) for bit in range(3) if not i >> bit & 1]
+    >>> plan = hs.layers_network(100, [3e-4] * 8, links)
+    >>> int(plan.counts.sum()), len(plan.flows), round(plan.makespan, 2)
+    (100, 12, 45.44)
+    """
+    times = _times(cycle_times, speeds, 1)
+    pairs, costs = _triples(links, len(times))
+    start = check.integer("source", source, low=0, high=len(times) - 1)
+    options = _options(n, method, source_computes, prune, gap, time_limit)
+    return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
+
+
+def mesh_edges(
+    right: NDArray[np.float64], down: NDArray[np.float64], source: tuple[int, int]
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
+    """The source's number, and (tail, head) and cost of each link of a mesh: away from the source, in all four quadrants."""
+    (row, column), (x, y) = source, (len(right), down.shape[1])
+    nodes = np.arange(x * y).reshape(x, y)
+    ends = []
+    for first, second, inward in (
+        (nodes[:, :-1], nodes[:, 1:], nodes[:, :-1] % y < column),
+        (nodes[:-1], nodes[1:], nodes[:-1] // y < row),
+    ):
+        ends.append(np.stack([np.where(inward, second, first).ravel(), np.where(inward, first, second).ravel()], 1))
+    return int(nodes[row, column]), np.concatenate(ends), np.concatenate([right.ravel(), down.ravel()])
+
+
+# ---- methods -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `layers_mesh` was asked for."""
+
+    n: int
+    method: str
+    source_computes: bool = False
+    prune: bool = False
+    gap: float = 0.0
+    time_limit: float = float("inf")
+
+
+def _plan(
+    options: Options,
+    times: NDArray[np.float64],
+    links: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    source: int,
+    names: tuple[str, ...],
+) -> MeshPlan:
+    began = time.perf_counter()
+    n, own = options.n, times.ravel()
+    network = network_of(n, own, links, costs, source, options.source_computes)
+    programs = [Program(network)]
+    found, bound = solved(programs[0], options)
+    if options.prune:
+        programs.append(Program(programs[0].pruned()))
+        if not programs[1].network.kept.all():
+            pruned, _ = solved(programs[1], options)
+            if pruned.makespan < found.makespan:
+                found, network = pruned, programs[1].network
+        programs.append(Program(programs[0].network, below=found.makespan))
+        bound = programs[2].least()
+    flows = np.zeros(len(links))
+    flows[network.kept] = 2.0 * n * found.flows
+    shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
+    return MeshPlan(
+        method=options.method,
+        lower_bound=min(bound, found.makespan),
+        optimal=proven(found.makespan, bound),
+        scope="",
+        n=n,
+        counts=check.frozen(found.counts.reshape(times.shape)),
+        links=check.frozen(links),
+        flows=check.frozen(flows),
+        start=check.frozen(network.starts(found.flows).reshape(times.shape)),
+        finish=check.frozen(found.finish.reshape(times.shape)),
+        makespan=found.makespan,
+        source=source,
+        source_computes=options.source_computes,
+        shape=shape,
+        cycle_times=check.frozen(own),
+        link_costs=check.frozen(costs),
+        lp_solves=sum(program.solves for program in programs),
+        iterations=sum(program.iterations for program in programs),
+        planning_time=time.perf_counter() - began,
+        names=names,
+    )
+
+
+def solved(program: Program, options: Options) -> tuple[Solution, float]:
+    """The solution that the method finds, and a lower bound for all plans on that network."""
+    relaxed, least = program.relaxed()
+    if least >= relaxed.makespan * _BETTER:
+        least = relaxed.makespan
+    if options.method == "relaxed":
+        return relaxed, least
+    if options.method == "heuristic":
+        return _heuristic(program, relaxed), least
+    found = _pmft(program, relaxed)
+    if options.method != "pmft":
+        found = _neighbours(program, found)
+    if options.method != "milp":
+        return found, least
+    found, bound, done = program.whole(found, options.gap, options.time_limit)
+    return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
+
+
+def _pmft(program: Program, relaxed: Solution) -> Solution:
+    """Phases II and III of the paper (algorithms 2 and 1), with strict improvement: as printed it would not end at a tie."""
+    n, works = program.network.n, program.network.works
+    counts = np.floor(relaxed.counts + 0.5).astype(np.int64)
+    found = program.fixed(counts)
+    while (total := int(counts.sum())) != n:
+        counts = counts.copy()
+        counts[_last(found) if total > n else _first(found, works)] += 1 if total < n else -1
+        found = program.fixed(counts)
+    while True:
+        counts = found.counts.copy()
+        counts[_last(found)] -= 1
+        counts[_first(found, works)] += 1
+        other = program.fixed(counts)
+        if other.makespan >= found.makespan * _BETTER:
+            return found
+        found = other
+
+
+def _heuristic(program: Program, relaxed: Solution) -> Solution:
+    """Algorithm 3: rounded shares are made to sum to n by one each, in the order of the finishing times, round and round."""
+    n, works = program.network.n, program.network.works
+    counts = np.floor(relaxed.counts + 0.5).astype(np.int64)
+    found = program.fixed(counts)
+    rest = n - int(counts.sum())
+    if rest == 0:
+        return found
+    counts = counts.copy()
+    order = [v for v in np.argsort(found.finish, kind="stable").tolist() if works[v]]
+    while rest:
+        for v in order if rest > 0 else order[::-1]:
+            if rest and counts[v] + np.sign(rest) >= 0:
+                counts[v] += np.sign(rest)
+                rest -= int(np.sign(rest))
+    return program.fixed(counts)
+
+
+def _neighbours(program: Program, found: Solution) -> Solution:
+    """Move one layer between the two nodes where that helps most, until no move helps.
+
+    The makespan is a convex function of the counts, so each linear program bounds all others from below: moves that
+    cannot help are not tried, and none that could is left out.
+    """
+    works = program.network.works
+    cuts: list[tuple[float, NDArray[np.float64]]] = []  # makespan(counts) >= height + slopes @ counts
+
+    def tried(counts: NDArray[np.int64]) -> Solution:
+        solution = program.fixed(counts)
+        slopes = program.slopes()
+        cuts.append((solution.makespan - float(slopes @ counts), slopes))
+        return solution
+
+    found = tried(found.counts)
+    while True:
+        counts, best = found.counts, found
+        givers, takers = np.flatnonzero(counts > 0), np.flatnonzero(works)
+        least = np.full((len(givers), len(takers)), -np.inf)
+        least[givers[:, None] == takers] = np.inf
+        known = 0
+        while True:
+            for height, slopes in cuts[known:]:
+                np.maximum(least, height + slopes @ counts + slopes[takers] - slopes[givers][:, None], out=least)
+            known = len(cuts)
+            i, j = np.unravel_index(int(np.argmin(least)), least.shape)
+            if least.size == 0 or least[i, j] >= best.makespan * _BETTER:
+                break
+            moved = counts.copy()
+            moved[givers[i]] -= 1
+            moved[takers[j]] += 1
+            least[i, j] = np.inf
+            other = tried(moved)
+            if other.makespan < best.makespan * _BETTER:
+                best = other
+        if best is found:
+            return found
+        found = best
+
+
+def _last(found: Solution) -> int:
+    """The node with layers that finishes last."""
+    return int(np.argmax(np.where(found.counts > 0, found.finish, -np.inf)))
+
+
+def _first(found: Solution, works: NDArray[np.bool_]) -> int:
+    """The node that may have layers and finishes first."""
+    return int(np.argmin(np.where(works, found.finish, np.inf)))
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> Options:
+    size = check.integer("n", n, low=1, high=10**6)
+    check.choice("method", method, METHODS)
+    for name, given in (("source_computes", source_computes), ("prune", prune)):
+        if not isinstance(given, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {given!r}")
+    seconds = float("inf") if time_limit is None else check.number("time_limit", time_limit, low=0.0)
+    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds)
+
+
+def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
+    """(X, Y) or (p,) cycle-times; infinite for a node that cannot compute."""
+    if (given is None) == (speeds is None):
+        raise TypeError("give either cycle_times or speeds")
+    name, values = ("cycle_times", given) if speeds is None else ("speeds", speeds)
+    array = check.reals(f"{name} must be an array of real numbers, got {values!r}", values)
+    if array.ndim != ndim or array.size == 0:
+        kind = "a mesh has rows and columns" if ndim == 2 else "one for each node"
+        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)} ({kind}), got shape {array.shape}")
+    with np.errstate(divide="ignore", over="ignore"):
+        times = array if speeds is None else 1.0 / array
+    bad = ~((times >= _LEAST) & ((times <= _MOST) | np.isposinf(times)))
+    if bad.any():
+        i, where = check._first(bad)
+        wanted = "from 2**-200 to 2**200, or infinite" if speeds is None else "0 or from 2**-200 to 2**200"
+        raise ValueError(f"{name}{where} must be {wanted}, got {array[i]:g}")
+    return times
+
+
+def _corner(source: Any, shape: tuple[int, ...]) -> tuple[int, int]:
+    try:
+        row, column = source
+    except (TypeError, ValueError):
+        raise TypeError(f"source must be a row and a column, got {source!r}") from None
+    return (
+        check.integer("source[0]", row, low=0, high=shape[0] - 1),
+        check.integer("source[1]", column, low=0, high=shape[1] - 1),
+    )
+
+
+def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if links is None:
+        raise TypeError("links must be given: (tail, head, time per element) of each")
+    table = check.reals(f"links must be triples of numbers, got {links!r}", links)
+    if table.shape == (0,):
+        table = np.zeros((0, 3))
+    if table.ndim != 2 or table.shape[1] != 3:
+        raise ValueError(f"links must have shape (m, 3): tail, head, time per element; got {table.shape}")
+    pairs = check.integers("links", table[:, :2], low=0, high=p - 1) if len(table) else np.zeros((0, 2), np.int64)
+    if (own := pairs[:, 0] == pairs[:, 1]).any():
+        raise ValueError(f"links[{int(np.argmax(own))}] leads from node {pairs[np.argmax(own), 0]} to itself")
+    return pairs, table[:, 2].copy()
+
+
+def network_of(
+    n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], source: int, source_computes: bool
+) -> Network:
+    bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
+    if bad.any():
+        i = int(np.argmax(bad))
+        tail, head = links[i].tolist()
+        raise ValueError(
+            f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}"
+        )
+    works = np.isfinite(times)
+    works[source] &= source_computes
+    if not works.any():
+        raise InfeasibleError("nobody but the source can compute" + ("" if source_computes else ": give source_computes=True"))
+    compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
+    fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
+    if slowest > _APART * fastest:
+        raise ValueError(
+            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the fastest node, "
+            f"and {slowest:g} on the slowest or over a link: no more than "
+            f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
+        )
+    order = _order(len(times), links, source)
+    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool))
+
+
+def _order(p: int, links: NDArray[np.int64], source: int) -> NDArray[np.int64]:
+    """The nodes such that every link leads from an earlier to a later one."""
+    after: list[list[int]] = [[] for _ in range(p)]
+    missing = np.bincount(links[:, 1], minlength=p)
+    for tail, head in links.tolist():
+        after[tail].append(head)
+    seen, pending = {source}, [source]
+    while pending:
+        for head in after[pending.pop()]:
+            if head not in seen:
+                seen.add(head)
+                pending.append(head)
+    if len(seen) < p:
+        raise ValueError(f"links do not lead from the source, node {source}, to node {min(set(range(p)) - seen)}")
+    order = [source] if missing[source] == 0 else []
+    for node in order:  # grows
+        for head in after[node]:
+            missing[head] -= 1
+            if missing[head] == 0:
+                order.append(head)
+    if len(order) < p:
+        raise ValueError(f"links must not have a cycle, node {min(set(range(p)) - set(order))} is on or behind one")
+    return np.array(order, np.int64)
+
+
+def _overlapping(links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Links in the order of their begin, those together that work at the same time."""
+    groups: list[list[int]] = []
+    latest = -np.inf
+    for link in links.tolist():
+        if begin[link] < latest:
+            groups[-1].append(link)
+        else:
+            groups.append([link])
+        latest = max(latest, end[link])
+    return [np.array(group, np.int64) for group in groups]

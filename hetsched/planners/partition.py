@@ -1,0 +1,427 @@
+"""Two-dimensional partition: zones of given areas that tile a matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from ..errors import InfeasibleError
+from ..plan import Plan, Step, plain, proven
+from ..platform import names_of
+from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, plan_floorplan, zones
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+OBJECTIVES = ("sum", "max")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Partition(Plan):
+    """Zones that tile the unit square, or an m x n matrix: a rectangle for each worker, or several.
+
+    Attributes
+    ----------
+    pieces : (q, 5) array
+        worker, row, col, height, width of every rectangle: float64 in the unit square, int64 in a matrix. A worker whose zone
+        is not a rectangle has several, one that gets nothing has none.
+    columns : tuple of tuple of int
+        The workers of each column, left to right, top to bottom; () for a method without columns.
+    floorplan : tuple of int
+        Who lies where, in postfix notation: workers, and -1 for the two before it side by side, -2 for the first of them above
+        the second, -3 for a pinwheel of five (top, right, bottom, left, centre), -4 for the first in the lower right corner of
+        the second. Empty for method "contiguous".
+    cost : float
+        Sum over the workers of link_cost * (height + width) of their zones, which is their communication in a product; for a
+        zone that is not a rectangle, of what it spans. With objective "max" the largest instead. Groups add group_cost *
+        (height + width) of each group's rectangle.
+    areas : (p,) float64 array
+        The areas asked for, scaled to sum 1.
+    shape : (int, int) or None
+        The matrix, in rows and columns; None for the unit square.
+    cycle_times : (p,) float64 array
+        Time per cell of the matrix (or for the whole square): the platform's, or 1 / area.
+    names : tuple of str
+        The platform's, or P0, P1, ...
+    objective : {"sum", "max"}
+    link_costs : (p,) float64 array
+    groups : (p,) int32 array or None
+    group_cost : float
+    """
+
+    pieces: Pieces
+    columns: tuple[tuple[int, ...], ...]
+    floorplan: tuple[int, ...]
+    cost: float
+    areas: NDArray[np.float64]
+    shape: tuple[int, int] | None
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+    objective: str
+    link_costs: NDArray[np.float64]
+    groups: NDArray[np.int32] | None
+    group_cost: float
+
+    _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "link_costs and group_cost"
+
+    @cached_property
+    def rects(self) -> Pieces | tuple[Pieces, ...]:
+        """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
+        not a rectangle: for each worker the (k, 4) array of its rectangles.
+        """
+        owners = self.pieces[:, 0].astype(np.int64)
+        if len(np.unique(owners)) == len(owners):
+            rects = np.zeros((len(self.areas), 4), self.pieces.dtype)
+            rects[owners] = self.pieces[:, 1:]
+            return check.frozen(rects)
+        return tuple(check.frozen(self.pieces[owners == i, 1:]) for i in range(len(self.areas)))
+
+    @cached_property
+    def actual_areas(self) -> NDArray[np.float64]:
+        """(p,) the areas of the zones, as shares of the whole."""
+        cells = areas_of(self.pieces, len(self.areas))
+        return cells if self.shape is None else cells / (self.shape[0] * self.shape[1])
+
+    @property
+    def imbalance(self) -> float:
+        """Largest actual area / asked area: 1.0 is perfect balance; integer cuts cost a little."""
+        given = self.areas > 0
+        return float((self.actual_areas[given] / self.areas[given]).max())
+
+    @cached_property
+    def spans(self) -> NDArray[np.float64]:
+        """(p, 2) rows and columns that each zone spans: what its worker needs of A and of B."""
+        return zones(self.pieces, len(self.areas))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "rects": plain(self.rects)}
+
+    def recut(self, areas: Platform | ArrayLike) -> Recut:
+        """Other areas in the same floorplan: new cuts at the old places, which moves little.
+
+        Parameters
+        ----------
+        areas : (p,) array_like or Platform
+            For the same workers. A worker without a zone cannot get one, nor one with a zone lose it.
+
+        Returns
+        -------
+        Recut
+            With the fresh partition by the same method beside it.
+        """
+        return _recut(self, areas)
+
+    def steps(self) -> list[Step]:
+        cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
+        steps = []
+        for i, (height, width) in enumerate(self.spans.tolist()):
+            area, time = float(self.actual_areas[i]), float(self.cycle_times[i])
+            if area > 0:  # a time that overflows is 1 / area of a sliver
+                duration = area * cells * time if math.isfinite(time) else cells * area / float(self.areas[i])
+                steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g}"))
+        return steps
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the cost
+def partition(
+    areas: Platform | ArrayLike,
+    method: str = "best",
+    shape: tuple[int, int] | None = None,
+    *,
+    objective: str = "sum",
+    link_costs: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    group_cost: float = 1.0,
+    seed: int = 0,
+    budget: float | None = None,
+) -> Partition:
+    """Tile a square or a matrix with one zone per worker, of given areas and small half perimeters.
+
+    In a matrix product over the zones of C, a worker receives as much of A and B as the half perimeter of its zone: the cost
+    is the communication.
+
+    Parameters
+    ----------
+    areas : (p,) array_like or Platform
+        Relative areas, >= 0, at least one positive; of a Platform the speeds.
+    method : str
+        "best": the best of all below, improved by a search over orders. Rectangles: "columns" (full columns, the best of that
+        kind), "interval" (the best guillotine cuts of the sorted list), "guillotine" (the best of all guillotine cuts, up to 16
+        workers; with pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "nagamochi-abe", "kalinov-lastovetsky".
+        Other zones: "nonrectangular" (as "interval", some worker may lie around the others), "snrpp", "contiguous" (runs of
+        cells, row by row; needs shape).
+    shape : (m, n), optional
+        Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
+        to nothing gets nothing.
+    objective : {"sum", "max"}
+        Minimise the sum of the half perimeters or the largest ("best", "interval" and "guillotine" do; the others report it).
+    link_costs : (p,) array_like, optional
+        Weights > 0 of the workers' half perimeters; default 1.
+    groups : (p,) array_like of int, optional
+        A number for each worker: those of a group (a cluster) lie in one rectangle. For methods "best" and "interval".
+    group_cost : float
+        Weight of the half perimeter of each group's rectangle, beside those of its workers.
+    seed : int
+        Of the search of "best".
+    budget : float, optional
+        Seconds for that search; default: a fixed number of steps, a fraction of a second, the same on every machine.
+
+    Returns
+    -------
+    Partition
+        lower_bound is the sum of 2 sqrt(area): every zone spans at best a square; and for up to three workers what follows
+        from the corners of the matrix. For a matrix the areas are those of the integer zones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
+    InfeasibleError
+        For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
+        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep. "best" goes on
+        without them.
+
+    Notes
+    -----
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the others are named in the guide.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> areas = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]
+    >>> round(hs.partition(areas, "columns").cost, 9), round(hs.partition(areas).cost, 9)
+    (5.5, 5.46)
+    """
+    check.choice("method", method, METHODS)
+    check.choice("objective", objective, OBJECTIVES)
+    scaled, times = check.shares("areas", areas)
+    p = len(scaled)
+    sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
+    group_cost = check.number("group_cost", group_cost, low=0.0)
+    if groups is not None and (method not in ("best", "interval") or objective != "sum"):
+        raise ValueError('groups are for methods "best" and "interval" with objective "sum"')
+    request = Request(
+        areas=scaled,
+        weights=None if link_costs is None else _weights(link_costs, p),
+        groups=None if groups is None else _groups(groups, p),
+        group_cost=group_cost,
+        objective=objective,
+        sides=sides,
+        seed=check.integer("seed", seed, low=0, high=2**64 - 1),
+        budget=None if budget is None else check.number("budget", budget, low=0.0),
+    )
+    return finish(method, plan_floorplan(method, request), request, times, names_of(areas, p))
+
+
+def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64], names: tuple[str, ...]) -> Partition:
+    """The Partition of a floorplan, with its certificate."""
+    weights = np.ones(len(request.areas)) if request.weights is None else request.weights
+    if not math.isfinite(found.cost):
+        raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
+    m, n = (1, 1) if request.sides is None else request.sides
+    actual = areas_of(found.pieces, len(request.areas))
+    with np.errstate(over="ignore"):  # then the cost does too
+        bound = lower_bound(actual, weights, m, n, request.objective)
+    if request.groups is not None:
+        sums = np.bincount(request.groups, actual)
+        bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
+    enrolled = actual > 0
+    columns = found.columns
+    if not enrolled[request.areas > 0].all():  # a matrix may have no cell for a small one
+        columns = tuple(tuple(w for w in column if enrolled[w]) for column in columns)
+    return Partition(
+        method=method,
+        lower_bound=min(bound, found.cost),
+        optimal=proven(found.cost, bound),
+        scope=found.scope,
+        pieces=check.frozen(found.pieces),
+        columns=tuple(filter(None, columns)),
+        floorplan=tuple(found.plan.tolist()),
+        cost=found.cost,
+        areas=check.frozen(request.areas),
+        shape=request.sides,
+        cycle_times=check.frozen(times),
+        names=names,
+        objective=request.objective,
+        link_costs=check.frozen(weights),
+        groups=None if request.groups is None else check.frozen(request.groups),
+        group_cost=request.group_cost,
+    )
+
+
+def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
+    """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
+    present = areas > 0
+    s, c = areas[present], weights[present]
+    short, whole = min(m, n), m + n
+    slices = short + s / short  # of a zone that spans the shorter side
+    least = np.where(np.sqrt(s) <= short, 2.0 * np.sqrt(s), slices)
+    if objective == "max":
+        return float((c * least).max())
+    total = float((c * least).sum())
+    if len(s) == 2:  # one zone spans everything, or both span the same side
+        around = (c * whole + (c * least)[::-1]).min()
+        return max(total, float(min(around, *((c * (side + s / side)).sum() for side in (m, n)))))
+    if len(s) == 3:  # some zone spans a side, or every row and every column meets two zones
+        nobody = float(np.sort(c)[:2].sum()) * whole
+        bound = max(total, min(total + float((c * (slices - least)).min()), nobody))
+        return max(bound, float(c[0]) * _bound_of_three(np.sort(least), m, n)) if (c == c[0]).all() else bound
+    return total
+
+
+def _bound_of_three(least: NDArray[np.float64], m: float, n: float) -> float:
+    """For three zones that cost at least so much each: by what the one that spans a side leaves to the other two."""
+    two = float(least[0] + least[1])
+    cases = [2.0 * (m + n)]
+    for h, w in ((m, n), (n, m)):
+        cases += [h + w + two - max(0.0, (two - h) / 2.0), 2.0 * h + w + float(least[0]), 3.0 * h + w]
+    return min(cases)
+
+
+def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
+    weights = check.positive("link_costs", check.vector("link_costs", link_costs))
+    if not np.isfinite(weights).all():
+        raise ValueError(f"link_costs[{int(np.argmax(np.isinf(weights)))}] must be finite")
+    if len(weights) != p:
+        raise ValueError(f"link_costs must have {p} entries like areas, got {len(weights)}")
+    return weights
+
+
+def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
+    """The groups, numbered from 0."""
+    try:
+        given = np.asarray(groups)
+    except ValueError:  # ragged
+        given = np.empty(0)
+    if given.dtype.kind not in "iu" or given.shape != (p,):
+        raise ValueError(f"groups must be {p} integers, one for each of areas, got {groups!r}")
+    return np.unique(given, return_inverse=True)[1].astype(np.int32)
+
+
+def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
+    try:
+        m, n = shape
+    except (TypeError, ValueError):
+        raise TypeError(f"shape must be a pair of integers, got {shape!r}") from None
+    m, n = check.integer("shape[0]", m, low=1), check.integer("shape[1]", n, low=1)
+    if workers > m * n:
+        raise InfeasibleError(f"shape ({m}, {n}) has {m * n} cells, fewer than the {workers} workers of areas")
+    return m, n
+
+
+# ---- other areas in an old floorplan ----
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recut:
+    """A partition recut for other areas, beside a fresh one.
+
+    Attributes
+    ----------
+    old, plan, fresh : Partition
+        Before; the same floorplan with new cuts; by the same method from nothing.
+    moved, fresh_moved : float
+        Fraction of the matrix that changes its owner on the way from `old` to `plan`, and to `fresh`.
+    moved_bound : float
+        Half the sum of the changes of the areas, the lesser of both plans: neither moves less. Those of a matrix are of
+        whole cells, and may differ.
+    """
+
+    old: Partition
+    plan: Partition
+    fresh: Partition
+    moved: float
+    moved_bound: float
+    fresh_moved: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<Recut: moves {self.moved:.2%} of the matrix (at least {self.moved_bound:.2%}; "
+            f"a fresh partition {self.fresh_moved:.2%}), "
+            f"cost {self.plan.cost:.6g} (fresh {self.fresh.cost:.6g})>"
+        )
+
+
+def _recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
+    """See `Partition.recut`."""
+    if not old.floorplan:
+        raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
+    scaled, times = check.shares("areas", areas)
+    if len(scaled) != len(old.areas):
+        raise ValueError(f"areas must have {len(old.areas)} entries like those of the partition, got {len(scaled)}")
+    changed = (scaled > 0) != (old.areas > 0)
+    if changed.any():
+        i = int(np.argmax(changed))
+        raise ValueError(f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}: a new floorplan is needed, call partition()")
+    request = Request(
+        areas=scaled,
+        weights=None if (old.link_costs == 1.0).all() else old.link_costs,
+        groups=old.groups,
+        group_cost=old.group_cost,
+        objective=old.objective,
+        sides=old.shape,
+        seed=0,
+        budget=None,
+    )
+    names = old.names if names_of(areas, len(scaled)) == names_of(None, len(scaled)) else names_of(areas, len(scaled))
+    floorplan = np.array(old.floorplan, np.int32)
+    found = laid_out(floorplan, request, columns_of(floorplan) if old.columns else ())
+    plan = finish(old.method, replace(found, scope=""), request, times, names)
+    fresh = partition(
+        areas,
+        old.method,
+        old.shape,
+        objective=old.objective,
+        link_costs=request.weights,
+        groups=old.groups,
+        group_cost=old.group_cost,
+    )
+    return Recut(
+        old=old,
+        plan=plan,
+        fresh=fresh,
+        moved=max(moved(old, plan), _changed(old, plan)),
+        moved_bound=min(_changed(old, plan), _changed(old, fresh)),
+        fresh_moved=max(moved(old, fresh), _changed(old, fresh)),
+    )
+
+
+def _changed(old: Partition, new: Partition) -> float:
+    """Half the sum of the changes of the areas: what moves at least, but for rounding."""
+    return float(np.abs(new.actual_areas - old.actual_areas).sum() / 2)
+
+
+def moved(old: Partition, new: Partition) -> float:
+    """Fraction of the matrix whose owner is another in `new`.
+
+    Parameters
+    ----------
+    old, new : Partition
+        Of the same shape, for the same workers.
+
+    Returns
+    -------
+    float
+        1 - the area of the common parts of each worker's zones.
+    """
+    if old.shape != new.shape or len(old.areas) != len(new.areas):
+        raise ValueError(f"new is for shape {new.shape} and {len(new.areas)} workers, old for {old.shape} and {len(old.areas)}")
+    m, n = old.shape or (1, 1)
+    kept = sum(
+        _common(old.pieces[old.pieces[:, 0] == worker, 1:], new.pieces[new.pieces[:, 0] == worker, 1:])
+        for worker in range(len(old.areas))
+    )
+    return max(0.0, 1.0 - kept / (m * n))
+
+
+def _common(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
+    x, y = a.astype(np.float64)[:, None], b.astype(np.float64)[None]
+    sides = np.minimum(x[..., :2] + x[..., 2:], y[..., :2] + y[..., 2:]) - np.maximum(x[..., :2], y[..., :2])
+    return float(np.prod(np.maximum(sides, 0.0), axis=-1).sum())

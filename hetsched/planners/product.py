@@ -1,0 +1,301 @@
+"""A plan for a matrix product C = A B, and what it takes: which worker computes which part of the iteration space, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from ..plan import Plan, Step, proven
+from ..platform import UNIT
+from .distribute import distribute
+from .floorplan import zones
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+#: Boxes of a plan at most: a second for each method.
+MOST_BOXES = 1_000_000
+
+#: How operands reach the workers: in steps, or all before the work; one after another, or at the same time; and whether the work
+#: on them starts with the transfer.
+COMMUNICATION = {
+    "once": (False, False, False),
+    "sequential": (True, False, False),
+    "parallel": (True, True, False),
+    "scss": (False, False, True),
+    "sccs": (False, False, False),
+    "pccs": (False, True, False),
+    "pcss": (False, True, True),
+}
+
+
+class LayerSum(NamedTuple):
+    """The sum of layers, when all boxes are done: each worker has some rows of C, and gets what others hold of them.
+
+    rows: (p + 1,) int64, worker i's are rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that it gets, over its own link. receive:
+    (p, 2) start and end of that, from the end of the last box. flops: (p,) additions. start: the end of the last box.
+    """
+
+    rows: NDArray[np.int64]
+    sent: NDArray[np.float64]
+    receive: NDArray[np.float64]
+    flops: NDArray[np.float64]
+    start: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ProductPlan(Plan):
+    """Boxes of the iteration space of C = A B, A m x k and B k x n, for each worker.
+
+    Attributes
+    ----------
+    shape : (int, int, int)
+        m, n, k.
+    boxes : (b, 7) int64 array
+        worker, row, col, depth, height, width, length of each box, in the order in which its worker does them.
+    shared : bool
+        The boxes are where the workers start; those that are early take tiles over from the others.
+    makespan : float
+        In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
+    flops : (p,) float64 array
+        Of each worker.
+    sent : (b,) float64 array
+        Bytes of A and B that each box waits for.
+    receive : (b, 2) float64 array
+        Start and end of that transfer.
+    communication : str
+        How the operands are sent; see `Pool.plan`.
+    layers : LayerSum or None
+        None: the boxes of a worker add up in C. Else C has several boxes above each other: each worker's boxes, with the same
+        rows and columns of C, add up in a layer of its own, and the layers are summed in the end.
+    cycle_times, link_costs : (p,) float64 array
+        Per gigaflop and per gigabyte.
+    names : tuple of str
+    """
+
+    shape: tuple[int, int, int]
+    boxes: NDArray[np.int64]
+    shared: bool
+    makespan: float
+    flops: NDArray[np.float64]
+    sent: NDArray[np.float64]
+    receive: NDArray[np.float64]
+    communication: str
+    layers: LayerSum | None
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def received(self) -> NDArray[np.float64]:
+        """(p,) bytes of A and B, and for a sum of layers of C, that each worker gets."""
+        total: NDArray[np.float64] = np.bincount(self.boxes[:, 0], self.sent, len(self.names)).astype(np.float64)
+        return total if self.layers is None else total + self.layers.sent
+
+    def steps(self) -> list[Step]:
+        steps = []
+        overlap = COMMUNICATION[self.communication][2]
+        ready = [0.0] * len(self.names)
+        volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
+        rate = self.flops.sum() / max(volumes.sum(), 1.0) / UNIT
+        durations = (volumes * rate * self.cycle_times[self.boxes[:, 0]]).tolist()
+        for box, worker in enumerate(self.boxes[:, 0].tolist()):
+            start, end = self.receive[box].tolist()
+            if end > start:
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(box, worker)))
+            begin = max(ready[worker], start if overlap else end)
+            ready[worker] = begin + durations[box]
+            steps.append(Step(worker, "compute", begin, ready[worker], self.box_labels[box]))
+            ready[worker] = max(ready[worker], end)
+        if self.layers is not None:
+            steps += self._sum_steps(overlap)
+        return steps
+
+    def _sum_steps(self, overlap: bool) -> list[Step]:
+        assert self.layers is not None
+        steps = []
+        for worker, (start, end) in enumerate((self.layers.start + self.layers.receive).tolist()):
+            if end > start:
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(len(self.boxes), worker)))
+            begin = start if overlap else end
+            duration = float(self.layers.flops[worker] * self.cycle_times[worker] / UNIT)
+            if self.layers.rows[worker + 1] > self.layers.rows[worker]:
+                steps.append(Step(worker, "compute", begin, begin + duration, "sum"))
+        return steps
+
+    def transfer_label(self, box: int, worker: int) -> str:
+        """What a box, or the sum as box len(boxes), waits for, in words."""
+        box = check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
+        worker = check.integer("worker", worker, low=0, high=len(self.names) - 1)
+        sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
+        return f"{sent / 1e6:.4g} MB"
+
+    @cached_property
+    def box_labels(self) -> list[str]:
+        """Each box in words."""
+        if self.layers is not None:
+            return [f"{h} x {w} x {k} at ({r}, {c}, {d})" for _, r, c, d, h, w, k in self.boxes.tolist()]
+        return [f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist()]
+
+
+class Task(NamedTuple):
+    """A product to plan: m, n, k; the side of a block; how operands are sent; sizes of an element and an update."""
+
+    shape: tuple[int, int, int]
+    platform: Platform
+    block: int
+    communication: str
+    itemsize: int
+    flops_per_update: float
+    shared: bool
+
+    @property
+    def step(self) -> int:
+        """The width of a step's pivots."""
+        return self.block if COMMUNICATION[self.communication][0] else self.shape[2]
+
+    @property
+    def unit_layer(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Each worker's time for `block` columns of A and rows of B, and for their transfer."""
+        m, n, _ = self.shape
+        work, sent = self.flops_per_update * m * n, self.itemsize * (m + n)
+        return tuple(self.block * x / UNIT for x in (work * self.platform.cycle_times, sent * self.platform.link_costs))  # type: ignore[return-value]
+
+
+def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
+    """The plan of (worker, row, col, height, width) zones of C, in elements; they may stick out of it."""
+    m, n, k = task.shape
+    p = len(task.platform)
+    worker, row, col = pieces[:, 0], pieces[:, 1], pieces[:, 2]
+    height = np.clip(m - row, 0, pieces[:, 3])
+    width = np.clip(n - col, 0, pieces[:, 4])
+    inside = (height > 0) & (width > 0)
+    own = np.stack((worker, row, col, height, width), axis=1)[inside]
+    own = own[np.argsort(own[:, 0], kind="stable")]
+
+    steps = -(-max(k, 1) // max(task.step, 1))
+    if steps * len(own) > MOST_BOXES:
+        raise ValueError(
+            f"block = {task.block} makes {steps} steps of {len(own)} boxes, more than {MOST_BOXES} together: give a larger one"
+        )
+    depths = np.arange(0, max(k, 1), max(task.step, 1))
+    lengths = np.minimum(max(task.step, 1), k - depths)
+    boxes = np.empty((len(depths), len(own), 7), np.int64)
+    boxes[:, :, [0, 1, 2, 4, 5]] = own
+    boxes[:, :, 3], boxes[:, :, 6] = depths[:, None], lengths[:, None]
+    first = np.diff(own[:, 0], prepend=-1) > 0  # a worker's first box of a step waits for the transfer
+    sent = task.itemsize * lengths[:, None] * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
+    scope = f"slices into block {method}" if method in ("columns", "rows") and not task.platform.link_costs.any() else ""
+    return _with_times(method, scope, boxes, first, sent, task, None)
+
+
+def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
+    """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in elements, in the order
+    of the port; together they are the iteration space, or more of it than there is."""
+    m, n, k = task.shape
+    platform, p = task.platform, len(task.platform)
+    boxes = given.copy()
+    boxes[:, 4:] = np.clip((m, n, k) - boxes[:, 1:4], 0, boxes[:, 4:])
+    boxes = boxes[(boxes[:, 4:] > 0).all(axis=1)]
+    worker, row, _, _, height, width, length = boxes.T
+    sent = task.itemsize * length * (height + width).astype(np.float64)
+    layered = bool((boxes[:, 3] > 0).any())
+    layers = None
+    if layered:
+        speeds = np.zeros(p)
+        speeds[worker] = platform.speeds[worker]
+        rows = np.concatenate(([0], np.cumsum(distribute(m, speeds=speeds).counts)))
+        top, low = rows[:-1, None], rows[1:, None]
+        held = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None) * width  # of a worker's rows, in each box
+        own = worker == np.arange(p)[:, None]
+        bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1).astype(np.float64)
+        added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+        sends, adds = bytes_sent * platform.link_costs / UNIT, added * platform.cycle_times / UNIT
+        receive, makespan = _schedule(np.arange(p), np.ones(p, bool), sends[None], adds[None], p, task.communication)
+        layers = LayerSum(rows, bytes_sent, receive[0], added, makespan)
+    return _with_times(method, "", boxes[None], np.ones(len(boxes), bool), sent[None], task, layers)
+
+
+def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPlan:
+    """Layers of the whole of C, whose (worker, depth, length) boxes early workers take over. Nothing is sent."""
+    m, n, _ = task.shape
+    p = len(task.platform)
+    given = np.array([(worker, 0, 0, depth, m, n, length) for worker, depth, length in boxes], np.int64)
+    rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
+    added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+    none, last = np.zeros((p, 2)), float((added * task.platform.cycle_times).max() / UNIT)
+    layers = LayerSum(rows, np.zeros(p), none, added, last)
+    first = np.diff(given[:, 0], prepend=-1) > 0
+    return _with_times("layers", "", given[None], first, np.zeros((1, len(given))), task, layers)
+
+
+def _with_times(
+    method: str,
+    scope: str,
+    boxes: NDArray[np.int64],
+    first: NDArray[np.bool_],
+    sent: NDArray[np.float64],
+    task: Task,
+    layers: LayerSum | None,
+) -> ProductPlan:
+    """boxes (steps, b, 7): in each step first[b] those that wait for sent[step, b] bytes. layers.start is the sum's duration."""
+    platform, p = task.platform, len(task.platform)
+    times, costs = platform.cycle_times, platform.link_costs
+    worker = boxes[0, :, 0] if len(boxes) else np.zeros(0, np.int64)
+    flops = task.flops_per_update * np.prod(boxes[:, :, 4:].astype(np.float64), axis=2)
+    receive, makespan = _schedule(worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication)
+    if layers is not None:
+        for array in layers[:4]:
+            array.setflags(write=False)
+        layers, makespan = layers._replace(start=makespan), makespan + layers.start
+    total = np.bincount(worker, flops.sum(axis=0), p)
+    bound = float(total.sum() / platform.speeds.sum() / UNIT)
+    return ProductPlan(
+        method=method,
+        lower_bound=min(bound, makespan),
+        optimal=proven(makespan, bound),
+        scope=scope,
+        shape=task.shape,
+        boxes=check.frozen(boxes.reshape(-1, 7)),
+        shared=task.shared,
+        makespan=makespan,
+        flops=check.frozen(total.astype(np.float64)),
+        sent=check.frozen(sent.reshape(-1)),
+        receive=check.frozen(receive.reshape(-1, 2)),
+        communication=task.communication,
+        layers=layers,
+        cycle_times=check.frozen(times),
+        link_costs=check.frozen(costs),
+        names=platform.names,
+    )
+
+
+def _schedule(
+    workers: NDArray[np.int64],
+    first: NDArray[np.bool_],
+    transfers: NDArray[np.float64],
+    updates: NDArray[np.float64],
+    p: int,
+    communication: str,
+) -> tuple[NDArray[np.float64], float]:
+    """Start and end of the transfer of each box (steps, boxes), and the makespan. Workers are served in order, step by step."""
+    _, parallel, overlap = COMMUNICATION[communication]
+    receive = np.zeros((*transfers.shape, 2))
+    ready, port = [0.0] * p, 0.0
+    order = list(zip(range(len(workers)), workers.tolist(), first.tolist(), strict=True))
+    for step, (transfer, update) in enumerate(zip(transfers.tolist(), updates.tolist(), strict=True)):
+        for box, worker, waits in order:
+            start = end = ready[worker]
+            if waits and transfer[box] > 0:
+                start = start if parallel else max(port, start)
+                port = end = start + transfer[box]
+            receive[step, box] = start, end
+            ready[worker] = max((start if overlap else end) + update[box], end)
+    return receive, max(ready)

@@ -1,0 +1,241 @@
+"""Ways to plan a matrix product: slices, rectangles, layers, boxes, and the choice among them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._base import check
+from ..errors import InfeasibleError
+from ..platform import Platform
+from .cuboids import Cuboids, cuboids
+from .distribute import distribute
+from .floorplan import METHODS as PARTITIONS
+from .layers import MODES, LayersPlan
+from .partition import Partition, partition
+from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_zones
+
+#: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`;
+#: whichever is fastest.
+_OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
+METHODS = ("auto", *_OWN, *(name for name in PARTITIONS if name not in _OWN))
+
+#: Workers up to which "auto" also looks for the best partition and the best boxes.
+_FEW = 64
+
+_OVERFLOWS = "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
+
+_MOST = 1e80  # times this far apart are as good as infinite
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
+def plan_matmul(
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    *,
+    method: str = "auto",
+    block: int = 1,
+    communication: str = "once",
+    itemsize: int = 8,
+    flops_per_update: float = 2.0,
+    shared: bool = False,
+) -> ProductPlan:
+    """Plan C = A B, A m x k, B k x n, for a star platform.
+
+    Parameters
+    ----------
+    m, n, k : int
+        Sizes in elements, >= 0.
+    platform : Platform
+        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte.
+    method, block, communication :
+        See `Pool.plan`.
+    itemsize, flops_per_update :
+        Bytes of an element; flops of one multiply-add (8 for complex).
+    shared : bool
+        See ProductPlan.
+
+    Returns
+    -------
+    ProductPlan
+        Its lower bound is the work divided perfectly over the speeds.
+    """
+    m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+    block = check.integer("block", block, low=1)
+    check.choice("method", method, METHODS)
+    check.choice("communication", communication, COMMUNICATION)
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
+    if m and n and np.isposinf(task.unit_layer[0]).all():
+        raise ValueError(_OVERFLOWS)
+    plans = []
+    for name in _candidates(task) if method == "auto" else (method,):
+        try:
+            plans.append(_by_method(name, task, search=method != "auto"))
+        except InfeasibleError:  # fewer blocks than workers: slices do, or there is nothing to divide
+            if method != "auto":
+                raise
+    best = min(plans, key=_makespan)
+    require_finite(best)
+    return best
+
+
+def _makespan(plan: ProductPlan) -> float:
+    """Infinite for what overflows."""
+    return plan.makespan if math.isfinite(plan.makespan) else math.inf
+
+
+def require_finite(plan: ProductPlan) -> None:
+    if not math.isfinite(plan.makespan):
+        raise ValueError(_OVERFLOWS)
+
+
+def _candidates(task: Task) -> list[str]:
+    names = ["columns", "rows", "rectangles"]
+    if len(task.platform) <= _FEW:
+        linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
+        names += (["best", "contiguous"] if linked else []) + ([] if stepwise else ["layers"] + ["cuboids"] * bool(linked))
+    return names
+
+
+def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
+    m, n, k = task.shape
+    block = task.block
+    if name in ("layers", "cuboids"):
+        if COMMUNICATION[task.communication][0]:
+            raise ValueError(f"communication {task.communication!r} has steps along the inner dimension, which {name!r} divides")
+        if m and n and k:
+            return _layers(task) if name == "layers" else _cuboids(task, search)
+        name = "columns"  # there is nothing to divide
+    return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
+
+
+def _layers(task: Task) -> ProductPlan:
+    """Each number of workers, those with the least time for a layer and its transfer, divides the layers; their sum decides."""
+    m, n, k = task.shape
+    block, p = task.block, len(task.platform)
+    compute, send = (np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer)
+    send[send < 1.0 / _MOST] = 0.0
+    port = np.argsort(send, kind="stable")  # the best order of messages
+    speed = np.argsort(compute + send, kind="stable")
+    mode = MODES.index("sccs" if task.communication == "once" else task.communication)
+    plans = []
+    for enrolled in range(1, p + 1) if p <= _FEW else (p,):
+        time = np.full(p, np.inf)
+        time[speed[:enrolled]] = compute[speed[:enrolled]]
+        counts = np.zeros(p, np.int64)
+        counts[port] = block * _engine.Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
+        boxes = np.zeros((p, 7), np.int64)
+        boxes[:, 0], boxes[:, 3], boxes[:, 4:] = port, np.cumsum(counts[port]) - counts[port], (m, n, 0)
+        boxes[:, 6] = counts[port]
+        plans.append(in_layers("layers", boxes, task))
+    return min(plans, key=_makespan)
+
+
+def _cuboids(task: Task, search: bool) -> ProductPlan:
+    m, n, k = task.shape
+    block, p = task.block, len(task.platform)
+    found = cuboids(task.platform, shape=(-(-m // block), -(-n // block), -(-k // block)), orders=None if search else 0)
+    boxes = np.concatenate((np.arange(p)[:, None], block * found.boxes.astype(np.int64)), axis=1)
+    return in_layers("cuboids", boxes, task)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def plan_of_partition(
+    given: Partition, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float, communication: str
+) -> ProductPlan:
+    """The product over the zones of a partition of C's elements or blocks."""
+    if given.shape is None:
+        raise ValueError("plan is a partition of the unit square: give partition() a shape")
+    if len(given.areas) != len(platform):
+        raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
+    check.choice("communication", communication, COMMUNICATION)
+    rows, cols = given.shape
+    block = max(1, -(-m // rows))
+    if -(-m // block) != rows or -(-n // block) != cols:
+        raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
+    plan = in_zones(given.method, _in_elements(given.pieces, block), task)
+    require_finite(plan)
+    return plan
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def plan_of_boxes(
+    given: Cuboids | LayersPlan,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
+    communication: str,
+) -> ProductPlan:
+    """The product over boxes of its iterations, or over layers, of elements or blocks; layers have a mode of their own."""
+    p = len(given.names)
+    if p != len(platform):
+        raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
+    if isinstance(given, LayersPlan):
+        block = max(1, -(-k // max(given.n, 1)))
+        if -(-k // block) != given.n:
+            raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
+        boxes = np.zeros((p, 7), np.int64)
+        boxes[:, 0], boxes[:, 3], boxes[:, 6] = np.arange(p), block * given.displs, block * given.counts
+        boxes[:, 4:6] = m, n
+        boxes, communication = boxes[given.order], given.mode
+    elif given.shape is None:
+        raise ValueError("plan has boxes of the unit cube: give cuboids() a shape")
+    else:
+        block = max(1, -(-m // given.shape[0]))
+        if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
+            raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
+        boxes = np.concatenate((np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1)
+    if not isinstance(communication, str) or communication not in COMMUNICATION or COMMUNICATION[communication][0]:
+        raise ValueError(f"communication must be one of once, scss, sccs, pccs, pcss for such a plan, got {communication!r}")
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
+    if not (m and n and k):
+        return _by_method("columns", task, search=False)  # nothing to divide
+    plan = in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
+    require_finite(plan)
+    return plan
+
+
+def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
+    elements: NDArray[np.int64] = pieces.astype(np.int64) * np.array([1, block, block, block, block])
+    return elements
+
+
+def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    plan = distribute(along if across else 0, platform)
+    return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
+
+
+def _columns(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    start, width, height = _slices(cols, rows, platform)
+    return np.stack((np.arange(len(platform)), np.zeros_like(start), start, height, width), axis=1)
+
+
+def _rows(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    start, height, width = _slices(rows, cols, platform)
+    return np.stack((np.arange(len(platform)), start, np.zeros_like(start), height, width), axis=1)
+
+
+def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    if method == "columns":
+        return _columns(rows, cols, platform)
+    if method == "rows":
+        return _rows(rows, cols, platform)
+    if rows * cols < len(platform):
+        raise InfeasibleError(
+            f"method {method!r} gives every worker a block: {rows} x {cols} blocks are fewer than the {len(platform)} workers"
+        )
+    if method == "rectangles":
+        return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
+    costs = platform.link_costs
+    found = partition(platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None)
+    return found.pieces.astype(np.int64)

@@ -1,0 +1,483 @@
+"""Slices of a matrix on a ring of workers: who takes part, in which order, and how much each gets."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _engine
+from .._base import check
+from .._base.drawn import Drawn
+from ..errors import InfeasibleError
+from ..plan import Plan, Step, proven
+from ..platform import Platform, link_matrix, names_of
+
+if TYPE_CHECKING:
+    pass
+
+METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
+_LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
+_ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
+_MOST_ROUNDS = 2**30  # of one call of the engine
+_BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SliceRing(Plan):
+    """A ring of some of the workers, and the share of the work that each member has.
+
+    Attributes
+    ----------
+    ring : (q,) int64 array
+        The members in order, from the lowest index on, towards the lower one of its neighbours.
+    shares : (p,) float64 array
+        Of the work; they sum to 1, 0 outside the ring.
+    makespan : float
+        Time of a step: every member updates its slice and exchanges a boundary with both neighbours.
+    work, volume : float
+        Per step: of the whole matrix, and of the boundary between two slices.
+    relays : bool
+        Whether members without work were allowed.
+    cycle_times : (p,) float64 array
+        Time per unit of work.
+    links : (p, p) float64 array
+        Time per unit of volume from row to column.
+    names : tuple of str
+    """
+
+    ring: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    makespan: float
+    work: float
+    volume: float
+    relays: bool
+    cycle_times: NDArray[np.float64]
+    links: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def transfers(self) -> NDArray[np.float64]:
+        """(q,) the time that each member of the ring spends on messages in a step."""
+        return self.volume * _link_sums(self.links, self.ring)
+
+    @property
+    def length(self) -> float:
+        """Sum over the members of (link to the next + link to the one before) / cycle-time: what the best order makes small."""
+        return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
+
+    def steps(self) -> list[Step]:
+        """One step: each member updates its slice, sends its boundary to the next, and receives that of the one before."""
+        steps = []
+        before, after = np.roll(self.ring, 1), np.roll(self.ring, -1)
+        for i, x, y in zip(self.ring.tolist(), before.tolist(), after.tolist(), strict=True):
+            now = float(self.shares[i] * self.work * self.cycle_times[i])
+            if now > 0.0:
+                steps.append(Step(i, "compute", 0.0, now, f"{self.shares[i]:.2%}"))
+            if x == i:
+                continue
+            for other, what in ((y, f"to {self.names[y]}"), (x, f"from {self.names[x]}")):
+                duration = float(self.volume * self.links[i, other])
+                if duration > 0.0:
+                    steps.append(Step(i, "transfer", now, now + duration, what))
+                now += duration
+        return steps
+
+
+def slice_ring(
+    cycle_times: Platform | ArrayLike | None = None,
+    links: ArrayLike | None = None,
+    work: float | None = None,
+    volume: float | None = None,
+    method: str = "exact",
+    *,
+    speeds: ArrayLike | None = None,
+    relays: bool = False,
+    seed: int = 0,
+    budget: float | None = None,
+) -> SliceRing:
+    """Choose workers, arrange them on a ring, and cut a matrix into a slice for each, so that a step ends early.
+
+    In each step of an iteration a member of the ring updates its slice and then exchanges a boundary with both neighbours.
+    More workers compute faster, and each costs messages: it may be best to leave some out, even fast ones behind slow links.
+
+    Parameters
+    ----------
+    cycle_times : Platform or (p,) array_like
+        Time per unit of work, > 0. Of a Platform its links too. A worker with an infinite cycle-time is left out.
+    links : (p, p) array_like or float
+        links[i][j] is the time per unit of volume from worker i to worker j, >= 0, not necessarily symmetric; the diagonal is
+        not read. A number: all links are equal.
+    work : float
+        Work of a step, > 0, in the unit of the cycle-times.
+    volume : float
+        What two neighbours send each other in a step, >= 0, in the unit of the links.
+    method : {"exact", "best", "search", "multistart", "greedy", "all"}
+        "exact": optimal, for up to 22 workers that could be in the best ring (352 MiB then, 80 MiB for 20), for any number
+        where all links are equal. "search": local search from greedy rings. "best": exact where that is possible, else search.
+        "multistart": the best greedy ring of those that start with each worker, "greedy": the paper's, from the fastest.
+        "all": the best ring of all workers, up to 22, without selection.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
+    relays : bool
+        Whether a member of the ring may go without work and only pass boundaries on. By default every member has work.
+    seed : int
+        Of the search.
+    budget : float, optional
+        Seconds for the search; default: a fixed number of rounds, a fraction of a second for up to 64 workers.
+
+    Returns
+    -------
+    SliceRing
+        All members that have work end together. lower_bound holds for all rings of the workers.
+
+    Raises
+    ------
+    InfeasibleError
+        For more workers than the method can take; with "all" if the shortest ring leaves a worker without work.
+    ValueError, TypeError
+        For arguments outside their ranges: cycle-times, links, work and volume from 2**-200 to 2**200.
+
+    Notes
+    -----
+    Renard, Robert, Vivien (2003). Worker i in the ring pays volume * (links[i][next] + links[i][before]), for receiving as for
+    sending on its own side of the link, as the paper's text has it. A ring of one pays nothing, one of two pays both ways.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.slice_ring(hs.datasets.strasbourg(), work=100, volume=1)
+    >>> plan.ring.tolist(), round(plan.makespan, 6), plan.optimal
+    ([0, 3, 10, 9, 1, 2, 4, 11], 0.151548, True)
+    """
+    times = check.cycle_times(cycle_times, speeds)
+    matrix = _links(cycle_times, links, len(times))
+    amount = _amount("work", work, above=0.0)
+    boundary = _amount("volume", volume, low=0.0)
+    check.choice("method", method, METHODS)
+    if not isinstance(relays, bool | np.bool_):
+        raise TypeError(f"relays must be True or False, got {relays!r}")
+    start = check.integer("seed", seed, low=0, high=2**64 - 1)
+    seconds = None if budget is None else check.number("budget", budget, low=0.0)
+
+    able = _able(times, matrix)
+    own = times[able]
+    shares = np.zeros(len(times))
+    common = _common(matrix, able)
+    if method in ("exact", "best") and common is not None:
+        ring, shares[able], makespan = _homogeneous(own, common, amount, boundary)
+        method, bound, optimal, scope = "exact", makespan, True, "all rings"
+    else:
+        engine = _engine.Ring(own, _inner(matrix, able), amount, boundary, bool(relays))
+        if method in ("exact", "best"):
+            method, found = _exact(engine, method, own, start, seconds)
+        else:
+            found = _heuristic(engine, method, own, start, seconds)
+        shares[able], makespan = _shares(engine, found)
+        ring = found.astype(np.int64)
+        exact = method == "exact"
+        bound = makespan if exact else engine.bound(makespan, min(_BOUND_ROUNDS, 1 + _BOUND_EFFORT // len(own) ** 2))
+        optimal = exact or proven(makespan, bound)
+        scope = "all rings" if exact else "rings of all workers" if method == "all" and (shares[able] > 0).all() else ""
+    return SliceRing(
+        method=method,
+        lower_bound=min(bound, makespan),
+        optimal=optimal,
+        scope=scope,
+        ring=check.frozen(able[ring]),
+        shares=check.frozen(shares),
+        makespan=makespan,
+        work=amount,
+        volume=boundary,
+        relays=bool(relays),
+        cycle_times=check.frozen(times),
+        links=check.frozen(matrix),
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def _exact(
+    engine: _engine.Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
+) -> tuple[str, NDArray[np.int32]]:
+    try:
+        return "exact", engine.exact()
+    except NotImplementedError:
+        if method == "best":
+            return "search", _heuristic(engine, "search", times, seed, budget)
+        raise InfeasibleError(
+            f'method "exact" is for up to {_engine.RING_EXACT} workers that could be in the best ring, more of the {engine.p} '
+            'could: use method "search" or "best"'
+        ) from None
+
+
+def _heuristic(
+    engine: _engine.Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
+) -> NDArray[np.int32]:
+    fastest = int(np.argmin(times))
+    if method == "greedy":
+        return engine.greedy(fastest)
+    if method == "multistart":
+        return engine.greedy(-1)
+    if method == "search":
+        return _searched(engine, engine.greedy(-1 if engine.p <= 64 else fastest), seed, budget)
+    if engine.p > _engine.RING_EXACT:
+        raise InfeasibleError(f'method "all" is for up to {_engine.RING_EXACT} workers, cycle_times has {engine.p}')
+    return engine.shortest()
+
+
+def _searched(engine: _engine.Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
+    """A search of a fixed length, or as long as the budget allows."""
+    p = engine.p
+    rounds = min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
+    end = None if budget is None else time.monotonic() + budget
+    if end is not None:
+        rounds = min(rounds, 100)
+    while True:
+        start = time.monotonic()
+        ring, seed, _ = engine.search(ring, rounds, seed)
+        now = time.monotonic()
+        if end is None or now >= end or p == 1:
+            return ring
+        rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
+
+
+def _shares(engine: _engine.Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
+    try:
+        return engine.shares(ring)
+    except InfeasibleError:
+        raise InfeasibleError(
+            "the shortest ring of all workers takes less time than the messages of one of them, which would get no work: "
+            'allow relays, or use method "exact"'
+        ) from None
+
+
+def _homogeneous(
+    times: NDArray[np.float64], link: float, work: float, volume: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """The fastest alone, or all: section 3 of the paper."""
+    fastest = int(np.argmin(times))
+    rates = times[fastest] / times
+    alone, together = work * float(times[fastest]), work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link
+    if len(times) == 1 or alone <= together:
+        return np.array([fastest]), (np.arange(len(times)) == fastest).astype(np.float64), alone
+    return np.arange(len(times)), rates / rates.sum(), together
+
+
+# ---- profile -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RingProfile(Drawn):
+    """The best ring for every ratio of work and volume.
+
+    Attributes
+    ----------
+    ratios : (k,) float64 array
+        Ring i is best for work / volume from ratios[i] to ratios[i + 1]; the first is 0.
+    rings : tuple of int64 arrays
+    lengths : (k,) float64 array
+        Sum over the members of (link to the next + link to the one before) / cycle-time.
+    least_lengths : (p,) float64 array
+        The least length of all rings of 1, 2, ..., p workers.
+    proven : (k,) bool array
+        Whether every member has work all along, so that the ring is optimal. Where it is False the makespan is a lower bound.
+    cycle_times : (p,) float64 array
+    links : (p, p) float64 array
+    names : tuple of str
+    """
+
+    ratios: NDArray[np.float64]
+    rings: tuple[NDArray[np.int64], ...]
+    lengths: NDArray[np.float64]
+    least_lengths: NDArray[np.float64]
+    proven: NDArray[np.bool_]
+    cycle_times: NDArray[np.float64]
+    links: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(k,) members of each ring: the paper's p_opt."""
+        return np.array([len(ring) for ring in self.rings], np.int64)
+
+    def at(self, ratio: float) -> int:
+        """The index of the ring that is best at a ratio; of two at a breakpoint the smaller one."""
+        value = check.number("ratio", ratio, low=0.0)
+        return max(0, int(np.searchsorted(self.ratios, value)) - 1)
+
+    def makespan(self, work: float, volume: float) -> float:
+        """Time of a step with the best ring."""
+        amount, boundary = check.number("work", work, above=0.0), check.number("volume", volume, above=0.0)
+        i = self.at(min(amount / boundary, sys.float_info.max))
+        return float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
+
+    def __repr__(self) -> str:
+        jumps = " -> ".join(map(str, self.sizes.tolist()))
+        places = ", ".join(f"{ratio:.6g}" for ratio in self.ratios[1:].tolist())
+        return f"<RingProfile: {jumps} workers" + (f" at work / volume {places}>" if places else ">")
+
+
+def ring_profile(
+    cycle_times: Platform | ArrayLike | None = None, links: ArrayLike | None = None, *, speeds: ArrayLike | None = None
+) -> RingProfile:
+    """The best ring for every ratio of work and volume: how many workers take part, and where that changes.
+
+    Parameters
+    ----------
+    cycle_times, links, speeds
+        As of `slice_ring`, for up to 22 workers.
+
+    Returns
+    -------
+    RingProfile
+        The breakpoints are exact up to rounding.
+
+    Raises
+    ------
+    InfeasibleError
+        For more than 22 workers.
+    ValueError, TypeError
+        As of `slice_ring`.
+
+    Notes
+    -----
+    The time of a ring is linear in the work; the lower envelope of the shortest rings of all 2^p subsets is searched from both
+    ends. Time O(2^p p^2) and as much for each ring of the profile, memory as for method "exact".
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.ring_profile(hs.datasets.strasbourg())
+    <RingProfile: 1 -> 6 -> 8 -> 13 workers at work / volume 7.95752, 37.8784, 282.027>
+    """
+    times = check.cycle_times(cycle_times, speeds)
+    matrix = _links(cycle_times, links, len(times))
+    able = _able(times, matrix)
+    if len(able) > _engine.RING_EXACT:
+        raise InfeasibleError(f"a profile is for up to {_engine.RING_EXACT} workers, cycle_times has {len(able)}")
+    own, inner = times[able], _inner(matrix, able)
+    lengths = _engine.Ring(own, inner, 1.0, 1.0).lengths()
+    rates = 1.0 / own
+    speed, sizes = np.zeros(1), np.zeros(1, np.int8)
+    for rate in rates:
+        speed, sizes = np.concatenate((speed, speed + rate)), np.concatenate((sizes, sizes + 1))
+    pieces = _envelope(lengths, speed)
+    rings, flags = [], []
+    for ratio, subset in pieces:
+        members = np.flatnonzero(subset >> np.arange(len(own)) & 1)
+        ring = members[_engine.Ring(own[members], _inner(inner, members), 1.0, 1.0).shortest()]
+        paid = _link_sums(inner, ring).max()
+        flags.append(bool((ratio + lengths[subset]) / speed[subset] >= paid * (1 - 1e-12)))
+        rings.append(check.frozen(able[ring]))
+    least = np.full(len(times), np.inf)
+    np.minimum.at(least, sizes[1:].astype(np.int64) - 1, lengths[1:])
+    return RingProfile(
+        ratios=check.frozen(np.array([ratio for ratio, _ in pieces])),
+        rings=tuple(rings),
+        lengths=check.frozen(lengths[[subset for _, subset in pieces]]),
+        least_lengths=check.frozen(least),
+        proven=check.frozen(np.array(flags)),
+        cycle_times=check.frozen(times),
+        links=check.frozen(matrix),
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def _envelope(lengths: NDArray[np.float64], speed: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """Where which of the lines (x + length) / speed of the subsets is lowest for x > 0; the first subset is the empty one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = 1.0 / speed
+        start = lengths * inverse
+    start[0] = np.inf
+    lowest = np.flatnonzero(start == start.min())
+    first, last = int(lowest[np.argmax(speed[lowest])]), len(speed) - 1
+    pieces = [(0.0, first)]
+    pending = [(first, last)]
+    while pending:
+        a, b = pending.pop()
+        if inverse[a] <= inverse[b]:
+            continue
+        x = float((start[b] - start[a]) / (inverse[a] - inverse[b]))
+        times = x * inverse + start
+        times[0] = np.inf
+        c = int(np.argmin(times))
+        if times[c] < min(times[a], times[b]) * (1 - 1e-13):
+            pending += [(c, b), (a, c)]  # the left part first
+        else:
+            pieces.append((x, b))
+    return pieces
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(q,) of each member the links to the next and to the one before."""
+    if len(ring) == 1:
+        return np.zeros(1)
+    sums: NDArray[np.float64] = links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
+    return sums
+
+
+def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
+    """(p, p), of the platform or as given; a number for all of them takes no room."""
+    if isinstance(given, Platform) and given.links is not None:
+        if links is not None:
+            raise TypeError("links must not be given with a Platform that has links")
+        return given.links.copy()
+    if links is None:
+        kind = "" if not isinstance(given, Platform) else ": the Platform is a " + ("star" if given.shape is None else "mesh")
+        raise TypeError(f"links must be given{kind}")
+    if np.isscalar(links):
+        number = check.number("links", links, low=0.0)
+        return np.broadcast_to(np.float64(number), (p, p))
+    return link_matrix(links, p)
+
+
+def _amount(name: str, value: float | None, **limits: float) -> float:
+    number = check.number(name, value, **limits)
+    if number and not _LEAST <= number <= _MOST:
+        raise ValueError(f"{name} must be from 2**-200 to 2**200, got {number:g}")
+    return number
+
+
+def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The workers with a finite cycle-time; all numbers in their ranges."""
+    able = np.flatnonzero(np.isfinite(times))
+    bad = np.isfinite(times) & ~((times >= _LEAST) & (times <= _MOST))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"cycle_times[{i}] must be from 2**-200 to 2**200, got {times[i]:g}")
+    for first, rows in check.row_blocks(links[:1, :1] if links.strides == (0, 0) else links):
+        if (bad := (rows != 0.0) & ~((rows >= _LEAST) & (rows <= _MOST))).any():
+            i, j = (int(k) for k in np.argwhere(bad)[0])
+            raise ValueError(f"links[{first + i}][{j}] must be 0 or from 2**-200 to 2**200, got {rows[i, j]:g}")
+    return able
+
+
+def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np.float64]:
+    if len(members) > _engine.RING_MOST:
+        raise InfeasibleError(f"rings are for up to {_engine.RING_MOST} workers with unequal links, got {len(members)}")
+    inner = np.empty((len(members), len(members)))
+    for first, rows in check.row_blocks(inner):
+        rows[:] = links[np.ix_(members[first : first + len(rows)], members)]
+    return inner
+
+
+def _common(links: NDArray[np.float64], members: NDArray[np.int64]) -> float | None:
+    """The cost of a link, if that is the same for all members; 0 for one worker."""
+    if len(members) == 1:
+        return 0.0
+    first = float(links[members[0], members[1]])
+    if links.strides == (0, 0):
+        return first
+    for i in members:
+        if ((links[i, members] != first) & (members != i)).any():
+            return None
+    return first

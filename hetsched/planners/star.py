@@ -1,0 +1,382 @@
+"""Products on a star of workers with limited memory: who gets which columns, and in which order the master's port serves."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._base import check
+from ..errors import InfeasibleError
+from ..plan import Plan, Step, proven
+from ..platform import Platform
+
+if TYPE_CHECKING:
+    pass
+
+PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+METHODS = (*PAPER, "search", "exact")
+RETURNS = ("lazy", "eager")
+VARIANTS = {  # of hs_star_plan; the first eight are the paper's
+    "global": 0,
+    "global+c": 1,
+    "global+ahead": 2,
+    "global+ahead+c": 3,
+    "local": 4,
+    "local+c": 5,
+    "local+ahead": 6,
+    "local+ahead+c": 7,
+    "global+spread-c": 8,
+    "global+ahead+spread-c": 10,
+    "local+spread-c": 12,
+    "local+ahead+spread-c": 14,
+}
+HELD = ("C", "A", "B")  # in the order of hs_star_held
+_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C")  # the first three hold for every plan
+_DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
+_LISTED = 3  # of hs_star_order
+_MOST = 1e200
+_MOST_MESSAGES = 10**8
+_LONG = 10**6  # messages; from here on Ctrl-C is looked for
+_MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
+_MOST_EXACT = 2**20  # messages, of hs_star_exact
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StarPlan(Plan):
+    """C (r x s blocks) += A (r x t) B (t x s): the chunks of C of each worker, and every message on the master's port.
+
+    Attributes
+    ----------
+    shape : (int, int, int)
+        r, s and t in blocks.
+    makespan : float
+        In the unit of the cycle-times.
+    columns : (p,) int64 array
+        Block columns of C of each worker; they sum to s. Where C is shared out by rows: as many as its blocks are worth, rounded.
+    enrolled : (k,) int64 array
+        The workers that have some.
+    mu : (p,) int64 array
+        Largest side of square chunks in a worker's memory; 0 for one that the method does not consider.
+    chunks : structured array
+        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold), row,
+        col, height, width in C, depth (layers in a panel). A worker does its own in this order.
+    messages : structured array
+        The port's log: worker, kind (0 what is held, 1 panel of the others, 2 result), chunk, depth (of a panel and of its
+        result: the first layer), start, end, and for panels compute_start and compute_end.
+    updates : (p,) int64 array
+        Block updates of each worker; they sum to r s t.
+    bounds : dict of str to float
+        Lower bounds: "work", "traffic" and "transfer" hold for every plan, "steady state" (without and with the traffic of C)
+        for square chunks of at most the side that the memory allows.
+    returns : {"lazy", "eager", ""}
+        When results go back: just before the worker's next chunk, or as soon as the port is free. "exact", "": when it is best.
+    variant : str
+        Of "het", else "".
+    variants : dict of str to float
+        Makespans of het's variants, where all were tried.
+    cycle_times, link_costs : (p,) float64 arrays
+        Time per block update, and per block on the port.
+    memory : (p,) int64 array
+        Buffers of one block.
+    names : tuple of str
+    planning_time : float
+        Seconds that the planning took.
+    """
+
+    shape: tuple[int, int, int]
+    makespan: float
+    columns: NDArray[np.int64]
+    enrolled: NDArray[np.int64]
+    mu: NDArray[np.int64]
+    chunks: NDArray[Any]
+    messages: NDArray[Any]
+    updates: NDArray[np.int64]
+    bounds: dict[str, float]
+    returns: str
+    variant: str
+    variants: dict[str, float]
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    memory: NDArray[np.int64]
+    names: tuple[str, ...]
+    planning_time: float
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def binding(self) -> str:
+        """Which of the bounds that hold for every plan is the largest."""
+        return max(_BOUNDS[:3], key=self.bounds.__getitem__)
+
+    @property
+    def work(self) -> float:
+        """Makespan times the workers enrolled: what the paper's relative work compares."""
+        return self.makespan * len(self.enrolled)
+
+    def steps(self) -> list[Step]:
+        steps, held = [], self.chunks["held"].tolist()
+        for worker, kind, chunk, depth, start, end, compute_start, compute_end in self.messages.tolist():
+            layer = kind == 1 or (kind == 2 and held[chunk])
+            name = ("panel", "result")[kind - 1] if kind else HELD[held[chunk]]
+            what = f"{name} {depth} of chunk {chunk}" if layer else f"{name} of chunk {chunk}"
+            steps.append(Step(worker, "transfer", start, end, what))
+            if kind == 1:
+                steps.append(Step(worker, "compute", compute_start, compute_end, what))
+        return steps
+
+
+def plan_product(
+    r: int,
+    s: int,
+    t: int,
+    platform: Platform,
+    method: str = "best",
+    *,
+    returns: str = "lazy",
+    variant: str | None = None,
+    seed: int = 0,
+    effort: int = 10**7,
+) -> StarPlan:
+    """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
+
+    The master holds the matrices and has one port: one message at a time, in either direction. A worker receives a chunk of C,
+    then panel after panel of A and B while it computes, and sends the chunk back.
+
+    Parameters
+    ----------
+    r, s, t : int
+        Size in blocks of q x q elements, each at least 1.
+    platform : Platform
+        A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
+        one that holds any chunk.
+    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"}
+        The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
+        memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "search" chooses for
+        each worker what it holds (C, A or B), the form of its chunks and how much it does, by rows or columns, and the port's
+        order, first by a relaxation, then by annealing on simulated makespans. "best" is the best of all these (without "het" or
+        "homi" where they alone would take many seconds). "exact", for small instances and not tried by "best", is the least
+        makespan while C stays with the worker, over panels of full columns of any width up to mu and every order of the port.
+    returns : {"lazy", "eager"}
+        When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free. Not for
+        "exact".
+    variant : str, optional
+        Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
+        "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
+    seed : int
+        Of the search: 0 to 2**64 - 1. The same arguments give the same plan.
+    effort : int
+        Of the search: how many messages it simulates, about. The default takes about half a second. Of "exact": how many it
+        tries at most, a few million per second.
+
+    Returns
+    -------
+    StarPlan
+        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns" with "exact".
+
+    Raises
+    ------
+    InfeasibleError
+        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm".
+    ValueError, TypeError
+        For arguments outside their ranges; ValueError where "exact" has no proof after `effort` messages.
+
+    Notes
+    -----
+    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory. The search is
+    ours; method says which was best.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21])
+    >>> plan = hs.plan_product(4, 8, 3, platform, "het")
+    >>> plan.makespan, plan.columns.tolist(), plan.mu.tolist(), plan.variant
+    (250.0, [5, 3], [2, 3], 'global')
+    >>> plan = hs.plan_product(4, 8, 3, platform)
+    >>> plan.makespan, plan.columns.tolist(), plan.method
+    (195.0, [4, 4], 'search')
+    >>> hs.plan_product(4, 8, 3, platform, "exact").certificate()
+    'makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)'
+    """
+    start = time.perf_counter()
+    most = 2**31 - 1
+    shape = (
+        check.integer("r", r, low=1, high=most),
+        check.integer("s", s, low=1, high=most),
+        check.integer("t", t, low=1, high=most),
+    )
+    times, costs, memory = _star_of(platform, shape)
+    check.choice("method", method, ("best", *METHODS))
+    check.choice("returns", returns, RETURNS)
+    if returns != "lazy" and method == "exact":
+        raise ValueError(f"returns is not for method='exact', which sends results when that is best, got {returns!r}")
+    if variant is not None and method != "het":
+        raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
+    if variant is not None:
+        check.choice("variant", variant, VARIANTS)
+    seed = check.integer("seed", seed, low=0, high=2**64 - 1)
+    effort = check.integer("effort", effort, low=0, high=10**12)
+    least = 3 if method in ("bmm", "best", "search") else 5
+    if memory.max() < least:
+        raise InfeasibleError(
+            f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
+        )
+    if (product := math.prod(shape)) >= 2**63:
+        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
+    star = _engine.Star(shape, times, costs, memory)
+    layout = _TOLEDO if method == "bmm" else _DOUBLE
+    messages = _messages(shape, int(memory.max()), layout)
+    if messages > _MOST_MESSAGES:
+        raise _too_many(shape, f"{messages} messages or more")
+    most = _messages(shape, int(memory[memory >= least].min()), layout)
+    long = most > _LONG
+    choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
+    chosen = method
+    if method in ("best", "search"):
+        chunks, order, makespan = star.search(eager, seed, effort)
+        messages = _log_length(chunks, shape[2])
+    if method == "best":
+        trials = {"search": (messages > _MOST_MESSAGES, makespan)}
+        for name in _worth_trying(most, memory):
+            tried = star.plan(PAPER.index(name), choice, eager, 0, long)
+            trials[name] = (tried.message_count > _MOST_MESSAGES, tried.makespan)
+        chosen = min(trials, key=trials.__getitem__)
+    number, variants = -1, [0.0] * 8
+    if chosen == "search":
+        if messages > _MOST_MESSAGES:
+            raise _too_many(shape, f"{messages} messages")
+        makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
+    elif chosen == "exact":
+        makespan, chunks, log = _exact(star, shape, memory, messages, effort)
+    else:
+        result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+        if result.message_count > _MOST_MESSAGES:
+            raise _too_many(shape, f"{result.message_count} messages")
+        makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
+    layout = _TOLEDO if chosen == "bmm" else _DOUBLE
+    bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
+    bound = max(bounds[name] for name in _BOUNDS[:3])
+    updates = np.zeros(len(times), np.int64)
+    np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
+    mu = result.sides if chosen in PAPER else _sides(memory, layout)
+    names = {number: name for name, number in VARIANTS.items()}
+    return StarPlan(
+        method=chosen,
+        lower_bound=min(bound, makespan),
+        optimal=proven(makespan, bound),
+        scope="panels of full columns" if chosen == "exact" else "",
+        shape=shape,
+        makespan=makespan,
+        columns=check.frozen(_columns_of(updates, shape)),
+        enrolled=check.frozen(np.flatnonzero(updates)),
+        mu=check.frozen(mu),
+        chunks=check.frozen(chunks),
+        messages=check.frozen(log),
+        updates=check.frozen(updates),
+        bounds=bounds,
+        returns=returns if chosen != "exact" else "",
+        variant=names[number] if chosen == "het" else "",
+        variants={names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {},
+        cycle_times=check.frozen(times),
+        link_costs=check.frozen(costs),
+        memory=check.frozen(memory),
+        names=platform.names,
+        planning_time=time.perf_counter() - start,
+    )
+
+
+def _exact(
+    star: _engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, effort: int
+) -> tuple[float, NDArray[Any], NDArray[Any]]:
+    """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
+    r, s, t = shape
+    sides = np.minimum(_sides(memory, _DOUBLE), r)
+    parts = -(-r // int(sides[sides > 0].min()))
+    failure = f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)} workers"
+    if s * parts * (t + 2) > _MOST_EXACT:
+        raise ValueError(f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried")
+    trials = []
+    for name in _worth_trying(messages, memory):
+        for eager in (False, True) if name != "bmm" else ():
+            trial = star.plan(PAPER.index(name), -1, eager, 0, False)
+            # equal workers in turn may do with less memory than they have
+            if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
+                trials.append((trial.makespan, PAPER.index(name), eager))
+    known = min(trials)
+    try:
+        chunks, served = star.exact(s * parts, effort, known[0])
+    except InfeasibleError:
+        result = star.plan(known[1], -1, known[2], _MOST_MESSAGES, False)
+        return result.makespan, result.chunks, result.messages
+    except NotImplementedError:
+        raise ValueError(f"{failure} need more than effort={effort} messages tried; raise effort or use 'search'") from None
+    makespan, log = star.simulate(chunks, _LISTED, served, False)
+    return makespan, chunks, log
+
+
+def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
+    return np.array([_engine.star_side(int(m), layout) for m in memory], np.int64)
+
+
+def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
+    """Those of the paper's methods that can be planned, and in time."""
+    p = len(memory)
+    steps = dict.fromkeys(PAPER, 0) | {"het": messages * p * p, "homi": messages * p**3}
+    return [name for name in PAPER if steps[name] <= _MOST_STEPS and (memory.max() >= 5 or name == "bmm")]
+
+
+def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
+    """Columns of C: whole ones, or the nearest integers of the same sum, the largest fractions rounded up."""
+    r, s, t = shape
+    columns, rest = np.divmod(updates // t, r)
+    columns[np.argsort(-rest, kind="stable")[: s - columns.sum()]] += 1
+    return columns
+
+
+def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Cycle-times, link costs and memory, checked."""
+    if not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
+    if platform.links is not None:
+        raise ValueError("platform must be a star: the master's links are needed, got links between the workers")
+    if platform.shape is not None:
+        raise ValueError("platform must be a star: the master's links are needed, got a mesh")
+    for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
+        if (values > _MOST).any():
+            raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")
+    side = min(max(shape), 2**26)
+    unlimited = min(side * side + 4 * side, 2**53)
+    memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
+    return platform.cycle_times, platform.link_costs, memory
+
+
+def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
+    return ValueError(f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated")
+
+
+def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
+    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers."""
+    h, v = chunks["height"], chunks["width"]
+    depth, zero = np.full_like(h, t), np.zeros_like(h)
+    table = np.array([[h * v, h + v, zero, depth], [h * t, h + t, h, v], [v * t, v + t, v, h]])
+    return tuple(np.take_along_axis(table[:, i], chunks["held"][None], 0)[0] for i in range(4))
+
+
+def _log_length(chunks: NDArray[Any], t: int) -> int:
+    """Messages of a plan with these chunks."""
+    _, _, back, length = forms(chunks, t)
+    panels = -(-length // chunks["depth"])
+    return int((1 + panels + np.where(back == 0, 1, panels)).sum())
+
+
+def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
+    """Of a plan of squares for workers with so much memory."""
+    r, s, t = shape
+    side = max(_engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
+    return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

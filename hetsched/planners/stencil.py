@@ -1,0 +1,259 @@
+"""An iteration on a matrix in slices, by a ring of workers: integer columns for each, predicted steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._base import check
+from ..plan import MOST_STEPS, Plan, Step, proven
+from ..platform import UNIT
+from .ring import SliceRing, slice_ring
+
+if TYPE_CHECKING:
+    pass
+
+#: Of the update of an element.
+FLOPS = 7.0
+_MOST = 2**30 - 1  # steps
+_KINDS = ("compute", "transfer", "transfer")
+
+#: Members of a ring in order, and their columns.
+Slices = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StencilPlan(Plan):
+    """Which worker of a ring has how many columns of a matrix, for some steps of an iteration.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns of the matrix.
+    iterations : int
+        Steps.
+    ring : (q,) int64 array
+        The workers with columns, in the order of their slices.
+    counts : (p,) int64 array
+        Columns of each worker; 0 for those that take no part.
+    displs : (p,) int64 array
+        First column of each worker.
+    step_time : float
+        Of the member of the ring that takes longest to update its slice and to exchange columns with both neighbours.
+    makespan : float
+        iterations * step_time.
+    itemsize : int
+        Bytes of an element.
+    cycle_times : (p,) float64 array
+        Seconds per gigaflop.
+    links : (p, p) float64 array
+        Seconds per gigabyte from row to column.
+    names : tuple of str
+    """
+
+    shape: tuple[int, int]
+    iterations: int
+    ring: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    displs: NDArray[np.int64]
+    step_time: float
+    makespan: float
+    itemsize: int
+    cycle_times: NDArray[np.float64]
+    links: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+
+    @property
+    def work(self) -> float:
+        """Gigaflops of a step: seven flops for each element but those of the first and the last row."""
+        return FLOPS * _inner(self.shape[0]) * self.shape[1] / UNIT
+
+    @property
+    def volume(self) -> float:
+        """Gigabytes of a column of these elements, which two neighbours send each other in a step."""
+        return _inner(self.shape[0]) * self.itemsize / UNIT
+
+    @property
+    def update_times(self) -> NDArray[np.float64]:
+        """(q,) seconds that each member of the ring takes to update its slice."""
+        return np.asarray(self.counts[self.ring] * (self.work / self.shape[1]) * self.cycle_times[self.ring])
+
+    @property
+    def exchange_times(self) -> NDArray[np.float64]:
+        """(q, 2) seconds that each member's exchange with the next one takes, and that with the one before."""
+        return self.volume * _link_pairs(self.links, self.ring)
+
+    def _lags(self) -> Iterator[NDArray[np.float64]]:
+        """For each step k, by how much the members start it before k * step_time: the slowest never waits."""
+        spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
+        spare[np.argmin(spare)] = 0.0  # but for rounding
+        lag, moves = np.zeros(len(self.ring)), True
+        for _ in range(self.iterations):
+            yield lag
+            if moves:
+                ended = lag + spare
+                after = np.minimum(ended, np.minimum(np.roll(ended, 1), np.roll(ended, -1)))
+                lag, moves = after, bool((after != lag).any())
+
+    @property
+    def finish(self) -> NDArray[np.float64]:
+        """(p,) when each worker ends its last step; 0 for those that take no part."""
+        times = np.zeros(len(self.names))
+        last = np.zeros(0)
+        for lag in self._lags():
+            if lag is last:
+                break  # it stays
+            last = lag
+        if self.iterations:
+            spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
+            times[self.ring] = self.makespan - last - spare
+        return times
+
+    def steps(self) -> list[Step]:
+        """Each step of each member: the update, then the exchange with the next one and with the one before. A member starts a
+        step when it and both neighbours have ended the last one. At most 3 * 10**6 of them, else ValueError."""
+        if self.iterations * len(self.ring) * 3 > MOST_STEPS:
+            raise ValueError(
+                f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than {MOST_STEPS} entries: "
+                "plan fewer steps; makespan and finish hold for any number"
+            )
+        steps = []
+        members, labels = self.ring.tolist(), self.exchange_labels
+        durations = np.column_stack((self.update_times, self.exchange_times)).tolist()
+        for k, lag in enumerate(self._lags()):
+            for i, early, own, (after, before) in zip(members, lag.tolist(), durations, labels, strict=True):
+                now = k * self.step_time - early
+                for kind, duration, what in zip(_KINDS, own, (f"step {k}", after, before), strict=True):
+                    if duration > 0.0:
+                        steps.append(Step(i, kind, now, now + duration, what))
+                        now += duration
+        return steps
+
+    @property
+    def exchange_labels(self) -> list[tuple[str, str]]:
+        """For each member its exchange with the next one, and with the one before, in words."""
+        named = [f"with {self.names[i]}" for i in self.ring.tolist()]
+        return list(zip(named[1:] + named[:1], named[-1:] + named[:-1], strict=True))
+
+
+class Members(NamedTuple):
+    """Workers who could be in a ring: seconds per gigaflop, and (p, p) seconds per gigabyte."""
+
+    cycle_times: NDArray[np.float64]
+    links: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+def plan_stencil(
+    rows: int, cols: int, steps: int, members: Members, itemsize: int, ring: SliceRing | Sequence[int] | None = None
+) -> StencilPlan:
+    """Whole columns for a ring of workers; see `Pool.plan_stencil`."""
+    cycle_times, links, _ = members
+    rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
+    count = check.integer("steps", steps, low=0, high=_MOST)
+    inner = max(_inner(rows), 1)  # nothing changes in fewer rows; the ring is that of one
+    free = 0.0 if not links.any() else links
+    best = slice_ring(cycle_times, free, inner * cols * FLOPS / UNIT, inner * itemsize / UNIT, "best", relays=True)
+    if ring is None:
+        given, method = [best.ring], "rounded ring"
+        if (best.shares[best.ring] == 0.0).any():  # a relay would get a column
+            given.append(slice_ring(cycle_times, free, best.work, best.volume, "best").ring)
+        given.append(np.array([np.argmin(cycle_times)]))
+    else:
+        given, method = [_ring_of(ring, len(cycle_times))], "given ring"
+    divided = [option for order in given for option in _divisions(inner, cols, members, itemsize, order)]
+    slices = min(divided, key=lambda option: _step_time(inner, members, itemsize, option))
+    return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
+
+
+def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
+    """The slices of a plan with the times of these members, and bytes of an element."""
+    count = check.integer("steps", steps, low=0, high=_MOST)
+    return _evaluated(*plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0)
+
+
+def _evaluated(
+    rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
+) -> StencilPlan:
+    """The plan of given slices; bound: on the time of a step."""
+    cycle_times, links, names = members
+    ring, counts = slices
+    inner = _inner(rows)
+    step_time = _step_time(inner, members, itemsize, slices)
+    own, first = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+    own[ring], first[ring] = counts, np.cumsum(counts) - counts
+    makespan = steps * step_time
+    lower_bound = min(steps * bound, makespan) if inner else 0.0
+    return StencilPlan(
+        method=method,
+        lower_bound=lower_bound,
+        optimal=proven(makespan, lower_bound),
+        scope="",
+        shape=(rows, cols),
+        iterations=steps,
+        ring=check.frozen(ring),
+        counts=check.frozen(own),
+        displs=check.frozen(first),
+        step_time=step_time,
+        makespan=makespan,
+        itemsize=itemsize,
+        cycle_times=check.frozen(cycle_times),
+        links=check.frozen(links),
+        names=names,
+    )
+
+
+def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDArray[np.int64]) -> Iterator[Slices]:
+    """The ring with one column at least for each, and those that are left as members drop out that would have none otherwise."""
+    while True:
+        column, paid = _times(inner, members, itemsize, ring)
+        if len(ring) <= cols:
+            yield ring, _engine.distribute_after(cols - len(ring), column, paid + column) + 1
+        stay = _engine.distribute_after(cols, column, paid) > 0
+        if stay.all():
+            return
+        ring = ring[stay]
+
+
+def _times(
+    inner: int, members: Members, itemsize: int, ring: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each member of a ring for a column, and for its exchanges."""
+    column: NDArray[np.float64] = inner * FLOPS / UNIT * members.cycle_times[ring]
+    return column, inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
+
+
+def _step_time(inner: int, members: Members, itemsize: int, slices: Slices) -> float:
+    ring, counts = slices
+    column, paid = _times(inner, members, itemsize, ring)
+    return float((counts * column + paid).max())
+
+
+def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]:
+    if isinstance(ring, SliceRing):
+        if len(ring.names) != workers:
+            raise ValueError(f"ring is for {len(ring.names)} workers, the pool has {workers}")
+        return ring.ring
+    order = check.integers("ring", ring, low=0, high=workers - 1)
+    if order.ndim != 1 or len(order) == 0 or len(set(order.tolist())) < len(order):
+        raise ValueError(f"ring must be a sequence of different workers, got {order.tolist()}")
+    return order
+
+
+def _inner(rows: int) -> int:
+    """Rows that change: the first and the last one do not."""
+    return max(rows - 2, 0)
+
+
+def _link_pairs(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(q, 2) the links of each member to the next one and to the one before."""
+    if len(ring) == 1:
+        return np.zeros((1, 2))
+    return np.stack((links[ring, np.roll(ring, -1)], links[ring, np.roll(ring, 1)]), axis=1)

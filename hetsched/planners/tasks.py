@@ -1,0 +1,341 @@
+"""Tasks that a master hands to slaves over one bus: how many in a given time, how long for a given number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from ..plan import Plan, Step
+from ..platform import names_of
+from .distribute import distribute
+from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
+
+if TYPE_CHECKING:
+    from ..platform import Platform
+
+_METHODS = ("best", "paper", "fastest")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _TaskPlan(Plan):
+    counts: NDArray[np.int64]
+    tasks: int
+    makespan: float
+    send_order: NDArray[np.int64]
+    receive_order: NDArray[np.int64]
+    send: Message
+    receive: Message
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    def steps(self) -> list[Step]:
+        """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
+        steps: list[Step] = []
+        ends: dict[int, float] = {}
+        order = self.send_order.tolist()
+        arrivals = [0.0, *_arrivals(self.send, self.send_order).tolist()]
+        for slot, i in enumerate(order):
+            start = arrivals[slot + 1]
+            if _of(self.send, i):
+                steps.append(Step(i, "transfer", arrivals[slot], start, "out"))
+            count = int(self.counts[i])
+            ends[i] = _settled(start + count * float(self.cycle_times[i]), self.makespan)
+            steps.append(Step(i, "compute", start, ends[i], f"{count} tasks"))
+        bus = arrivals[-1]
+        for i in self.receive_order.tolist():
+            if message := _of(self.receive, i):
+                start = max(bus, ends[i])
+                bus = _settled(start + message, self.makespan)
+                steps.append(Step(i, "transfer", start, bus, "back"))
+        return steps
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MaxTasks(_TaskPlan):
+    """The tasks that slaves can do in a given time.
+
+    Attributes
+    ----------
+    counts : (p,) int64 array
+        Tasks of each slave.
+    tasks : int
+        Their sum, which is maximised: `lower_bound` says the same, `upper_bound` that there is no way to do more.
+    upper_bound : int
+    T : float
+        The time that there is.
+    makespan : float
+        When the last one ends.
+    send_order, receive_order : (q,) int64 arrays
+        The slaves that get tasks, in the order of the messages to them, and back from them.
+    send, receive : float, or (p,) float64 array
+        Time of a message, or of each slave's.
+    cycle_times : (p,) float64 array
+    names : tuple of str
+    """
+
+    upper_bound: int
+    T: float
+
+    _value: ClassVar[str] = "tasks"
+
+    @property
+    def gap(self) -> float:
+        """(upper_bound - tasks) / upper_bound; 0.0 is a proof of optimality."""
+        return (self.upper_bound - self.tasks) / self.upper_bound if self.upper_bound else 0.0
+
+    def certificate(self) -> str:
+        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
+        return f"tasks {self.tasks}, upper bound {self.upper_bound}, gap {self.gap:.2%}, {proof} ({self.method})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MinTime(_TaskPlan):
+    """The least time for a number of tasks.
+
+    Attributes
+    ----------
+    counts : (p,) int64 array
+        Tasks of each slave.
+    tasks : int
+        Their sum, as asked for.
+    makespan : float
+        The least double in which they can be done, so the exact optimum, rounded up.
+    send_order, receive_order : (q,) int64 arrays
+        The slaves that get tasks, in the order of the messages to them, and back from them.
+    send, receive : float, or (p,) float64 array
+        Time of a message, or of each slave's.
+    cycle_times : (p,) float64 array
+    names : tuple of str
+    """
+
+    _value: ClassVar[str] = "makespan"
+
+
+def max_tasks(
+    T: float,
+    cycle_times: Platform | ArrayLike,
+    send: float | ArrayLike = 0.0,
+    receive: float | ArrayLike = 0.0,
+    method: str = "best",
+) -> MaxTasks:
+    """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a time.
+
+    Parameters
+    ----------
+    T : float
+        Time, > 0.
+    cycle_times : Platform or (p,) array_like
+        Time per task of each slave, > 0, at least T / 2**53; an infinite one does nothing.
+    send, receive : float or (p,) array_like
+        Time of the message that a slave needs before its first task, and of the one it sends back after the last; >= 0. One
+        for all, or one for each. The bus carries one message at a time. A slave without tasks needs none.
+    method : {"best", "paper", "fastest"}
+        "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to the fastest slaves first.
+
+    Returns
+    -------
+    MaxTasks
+        "best" is optimal for equal messages one way, and both ways for up to 12 slaves; for links of their own up to 18 slaves
+        one way and 8 both ways. Otherwise the certificate says how far `upper_bound` is.
+
+    Notes
+    -----
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 4. Equal messages one way: a matching of slaves and slots is
+    optimal; where every t_i >= (p - 1) send, a slave loses at most one task by a late slot, and the earliest deadline first is
+    an optimal matching in O(p log p). Both ways: dynamic programming over pairs of sets of slots; for more slaves the paper's
+    matchings, improved by turns and by prices on the slots, which are the bound. Links of their own: dynamic programming over
+    sets of slaves, inside a branch and bound over the order of the answers; for more slaves local search.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.max_tasks(28, [5, 9], send=1)
+    >>> plan.tasks, plan.counts.tolist(), plan.send_order.tolist()
+    (8, [5, 3], [1, 0])
+    >>> hs.max_tasks(28, [5, 9], send=1, method="fastest").tasks
+    7
+    >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
+    [4, 2]
+    """
+    times = check.cycle_times(cycle_times, None)
+    bound = check.number("T", T, above=0.0)
+    out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
+    check.choice("method", method, _METHODS)
+    if method == "paper" and (isinstance(out, np.ndarray) or isinstance(back, np.ndarray)):
+        raise ValueError("method 'paper' is for equal messages: give send and receive as one number each")
+    if bound / float(times.min()) > 2**53:
+        raise ValueError(f"T must be at most 2**53 times the least cycle-time, got {bound:g}")
+    found = solve(bound, times, out, back, method)
+    tasks = found.tasks
+    optimal = tasks == found.bound
+    return MaxTasks(
+        method=found.method,
+        lower_bound=float(tasks),
+        optimal=optimal,
+        scope="all allocations" if optimal else "",
+        tasks=tasks,
+        upper_bound=found.bound,
+        T=bound,
+        **_parts(found, times, out, back, None, bound),
+        names=names_of(cycle_times, len(times)),
+    )
+
+
+def min_time(
+    tasks: int, cycle_times: Platform | ArrayLike, send: float | ArrayLike = 0.0, receive: float | ArrayLike = 0.0
+) -> MinTime:
+    """Do a number of equal tasks as early as possible, on slaves that the master reaches one at a time.
+
+    Parameters
+    ----------
+    tasks : int
+        0 <= tasks <= 2**53.
+    cycle_times, send, receive
+        As for `max_tasks`.
+
+    Returns
+    -------
+    MinTime
+        Optimal where `max_tasks` is.
+
+    Notes
+    -----
+    Bisection over the doubles, with `max_tasks` (Beaumont et al. 2001, section 4.1): the makespan is the least double that
+    suffices. Where `max_tasks` is exact, that is the optimum, rounded up; the lower bound is the longest time that its upper
+    bound on the tasks rules out.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.min_time(8, [5, 9], send=1)
+    >>> plan.makespan, plan.counts.tolist(), plan.optimal
+    (28.0, [5, 3], True)
+    """
+    times = check.cycle_times(cycle_times, None)
+    wanted = check.integer("tasks", tasks, low=0)
+    least, p = float(distribute(wanted, times).makespan), len(times)
+    out, back = _message("send", send, p), _message("receive", receive, p)
+    messages = total(out, p) + total(back, p)
+    if not math.isfinite(least + messages):
+        raise ValueError("the makespan overflows: give times in a larger unit")
+    if wanted and least / float(times.min()) > 2**52:
+        raise ValueError(f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}")
+    with np.errstate(over="ignore"):  # all on one slave
+        alone = float((np.broadcast_to(out, p) + np.broadcast_to(back, p) + (wanted * times if wanted else 0.0)).min())
+    low, high = least * (1 - 1e-15), min((least + messages) * (1 + 1e-14), alone * (1 + 1e-14))
+    if wanted and high / float(times.min()) > 2**53:
+        raise ValueError("send and receive are too long beside cycle_times: the makespan is over 2**53 times the least of them")
+    makespan = bound = 0.0
+    found = nothing(p)
+    if wanted:
+        bound = makespan = low  # where each T is decided anyway, a bound that is cheap does
+        if not exact_links(times, out, back):
+            bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
+        if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
+            too_short = [0.0]
+
+            def enough(T: float) -> bool:
+                found = solve(T, times, out, back, "best", wanted)
+                if found.bound < wanted:
+                    too_short.append(T)
+                return found.tasks >= wanted
+
+            makespan = _first_double(bound, high, enough)
+            bound = max(bound, math.nextafter(max(too_short), math.inf))
+            if bound < makespan:
+                bound = _first_double(bound, makespan, lambda T: solve(T, times, out, back, "best", wanted).bound >= wanted)
+        found = solve(makespan, times, out, back, "best", wanted)
+    counts = _trimmed(found, times, out, wanted)
+    parts = _parts(found, times, out, back, counts, makespan)
+    bound = min(bound, parts["makespan"])
+    optimal = parts["makespan"] == bound
+    return MinTime(
+        method=found.method,
+        lower_bound=bound,
+        optimal=optimal,
+        scope="all allocations" if optimal else "",
+        tasks=wanted,
+        **parts,
+        names=names_of(cycle_times, p),
+    )
+
+
+def _message(name: str, given: float | ArrayLike, p: int) -> Message:
+    """A time, or one for each of p slaves that are not all equal."""
+    values = check.each(name, given, p, "slave")
+    return float(values[0]) if (values == values[0]).all() else check.frozen(values)
+
+
+def _of(message: Message, i: int) -> float:
+    return float(message[i]) if isinstance(message, np.ndarray) else message
+
+
+def _arrivals(message: Message, order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """When the messages end that go out in this order, one after the other from time 0."""
+    if isinstance(message, np.ndarray):
+        return np.cumsum(message[order], dtype=np.float64)
+    return np.arange(1.0, len(order) + 1) * message
+
+
+def _settled(end: float, makespan: float) -> float:
+    """The end of a step; the makespan, if it is that up to rounding."""
+    return makespan if abs(end - makespan) <= 1e-14 * makespan else end
+
+
+def _parts(
+    found: Found, times: NDArray[np.float64], send: Message, receive: Message, counts: NDArray[np.int64] | None, makespan: float
+) -> dict[str, Any]:
+    """The fields that follow from the slots; the makespan is when the steps end, but for rounding no later than the one given."""
+    own = found.counts if counts is None else counts
+    order = np.argsort(found.send_slots, kind="stable")
+    back = np.argsort(-found.receive_slots, kind="stable")
+    served, returning = order[own[order] > 0], back[own[back] > 0]
+    arrivals = _arrivals(send, served)
+    ends = arrivals + own[served] * times[served]
+    last = float(ends.max(initial=0.0))
+    if np.any(receive) and len(served):
+        bus, end = float(arrivals[-1]), dict(zip(served.tolist(), ends.tolist(), strict=True))
+        for i in returning.tolist():
+            if _of(receive, i):
+                bus = max(bus, end[i]) + _of(receive, i)
+        last = max(last, bus)
+    return {
+        "counts": check.frozen(own),
+        "makespan": _settled(last, makespan),
+        "send_order": check.frozen(served),
+        "receive_order": check.frozen(returning if np.any(receive) else returning[:0]),
+        "send": send,
+        "receive": receive,
+        "cycle_times": check.frozen(times),
+    }
+
+
+def _trimmed(found: Found, times: NDArray[np.float64], send: Message, wanted: int) -> NDArray[np.int64]:
+    """The counts with a task less for the last to end, as many as there are too many."""
+    counts = found.counts.copy()
+    while (excess := int(counts.sum()) - wanted) > 0:
+        order = np.argsort(found.send_slots, kind="stable")
+        order = order[counts[order] > 0]
+        ends = np.full(len(counts), -1.0)
+        ends[order] = _arrivals(send, order) + counts[order] * times[order]
+        last = np.argsort(-ends, kind="stable")[: min(excess, len(order))]
+        counts[last] -= 1
+    return counts
+
+
+def _first_double(low: float, high: float, enough: Callable[[float], bool]) -> float:
+    """The least double of [low, high] that is enough; high is (or a little more)."""
+    first, last = (int(np.float64(x).view(np.int64)) for x in (max(low, 5e-324), max(high, 5e-324)))
+    while first < last:
+        middle = (first + last) // 2
+        if enough(float(np.int64(middle).view(np.float64))):
+            last = middle
+        else:
+            first = middle + 1
+    return float(np.int64(last).view(np.float64))

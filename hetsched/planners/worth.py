@@ -1,0 +1,208 @@
+"""How many workers are worth it: the predicted time of a product against their number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .. import _engine
+from .._base import check
+from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
+from ..machine.topology import topology
+from ..plan import Plan, Step, proven
+from ..platform import UNIT, Platform
+from .product_methods import plan_matmul
+
+if TYPE_CHECKING:
+    pass
+
+#: Up to this slower than the fastest number of workers, fewer of them are preferred.
+_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WorkersWorth(Plan):
+    """Predicted times of a product with 1, 2, ... workers, and how many are worth it.
+
+    Attributes
+    ----------
+    workers : int
+        The fewest whose predicted time is within 2 % of the least; it may be 1.
+    enrolled : tuple of int
+        Which ones: the fastest, with their links.
+    times, bounds : (p,) float64 array
+        Predicted seconds with 1, 2, ... workers, and what those cannot beat.
+    makespan : float
+        The predicted time of that many.
+    shape : (int, int, int)
+        m, n, k.
+    quota : float or None
+        Cpus' worth that all workers together may use.
+    cycle_times : (p,) float64 array
+        Seconds per gigaflop of each worker, by itself.
+    names : tuple of str
+    """
+
+    workers: int
+    enrolled: tuple[int, ...]
+    times: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    makespan: float
+    shape: tuple[int, int, int]
+    quota: float | None
+    cycle_times: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    _value: ClassVar[str] = "makespan"
+    _scale: ClassVar[str] = "platform and quota"
+
+    def steps(self) -> list[Step]:
+        return [Step(i, "compute", 0.0, self.makespan, "shared tiles") for i in sorted(self.enrolled) if self.makespan > 0]
+
+    def describe(self) -> str:
+        """Such as "2 of 4 workers: 1.2 s alone, 0.65 s with 2 (at least 0.6 s)"."""
+        m, n, k = self.shape
+        alone, best = f"{self.times[0]:.3g} s with 1", f"{self.makespan:.3g} s with {self.workers}"
+        text = alone if self.workers == 1 else f"{alone}, {best}"
+        if self.workers < len(self.times):
+            text += f", {self.times[-1]:.3g} s with {len(self.times)}"
+        under = "" if self.quota is None else f" under a quota of {self.quota:g} cpus"
+        return f"{self.workers} worth it for {m} x {n} x {k}{under}: {text} (at least {self.lower_bound:.3g} s)"
+
+
+def workers_worth(
+    m: int, n: int, k: int, platform: Platform | None = None, *, dtype: DTypeLike = np.float64, quota: float | None = None
+) -> WorkersWorth:
+    """How many workers are worth it for a product C (m x n) = A (m x k) B (k x n), with the predicted time of each number.
+
+    Parameters
+    ----------
+    m, n, k : int
+        Sizes in elements, >= 0.
+    platform : Platform, optional
+        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte. Default: this machine, as `measure` left it in
+        the cache; if it did not, equal workers of a speed that is measured in a few milliseconds.
+    dtype : dtype_like
+    quota : float, optional
+        Cpus' worth of time that all workers together get, as of a control group. Default: of this machine its own, else none.
+
+    Returns
+    -------
+    WorkersWorth
+        lower_bound: the work divided perfectly over all workers, each as fast as by itself, within the quota.
+
+    Notes
+    -----
+    The first p workers are those that would need the least time for the whole product by themselves. Without links p of them need
+    start + work / min(sum of speeds, quota x their mean speed); a measured platform's speeds go linearly from those of one at a
+    time to those of all at once, without what other programs took of the cores; `start` is what sharing a product
+    costs. With links it is the better of two plans, slices of rows and of columns, each for exactly these workers.
+
+    Examples
+    --------
+    Two computers behind a slow network are slower than one:
+
+    >>> import hetsched as hs
+    >>> far = hs.Platform.star([0.02, 0.02], link_costs=[0, 10])
+    >>> hs.workers_worth(1000, 1000, 1000, far).workers
+    1
+    >>> even = hs.Platform.star([0.02] * 4)
+    >>> [hs.workers_worth(1000, 1000, 1000, even, quota=q).workers for q in (0.5, 1, 1.5, 4)]
+    [1, 1, 2, 4]
+    """
+    m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+    kind = check.dtype(dtype, _engine.DTYPES)
+    if quota is not None:
+        quota = check.number("quota", quota, above=0.0)
+    start = 0.0
+    if platform is None:
+        host = topology()
+        quota = host.quota if quota is None else quota
+        platform = recent(host)
+        if platform is None or kind.name not in platform.at_once:
+            platform = Platform.star([UNIT / rate(kind)] * host.worth)
+    elif not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    if isinstance(platform, MeasuredPlatform):
+        start = platform.start
+        quota = platform.quota if quota is None else quota
+    flops = _engine.flops_per_update(kind)
+    work = flops * m * n * k / UNIT
+    alone, crowded = _speeds(platform, kind)
+    p = len(alone)
+    order = np.argsort(-alone, kind="stable")
+    with np.errstate(over="ignore"):  # of speeds: no time
+        if platform.link_costs.any():
+            order, times, bounds = _linked(m, n, k, platform, kind)
+            if quota is not None:
+                times = np.maximum(times, work / (quota * alone.max()))
+        else:
+            lone, full = alone[order], crowded[order]
+            times, bounds = np.empty(p), np.empty(p)
+            for i in range(1, p + 1):
+                speeds = lone[:i] + (full[:i] - lone[:i]) * ((i - 1) / max(1, p - 1))
+                total = speeds.sum() if quota is None else min(speeds.sum(), quota * speeds.mean())
+                times[i - 1] = (start if i > 1 else 0.0) + (work / total if work else 0.0)
+                bounds[i - 1] = work / lone[:i].sum()
+        if quota is not None:
+            bounds = np.maximum(bounds, work / (quota * alone.max()))
+        bounds = np.minimum(bounds, times)
+    workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1
+    makespan = float(times[workers - 1])
+    bound = min(float(bounds.min()), makespan)
+    return WorkersWorth(
+        method="workers_worth",
+        lower_bound=bound,
+        optimal=proven(makespan, bound),
+        scope="",
+        workers=workers,
+        enrolled=tuple(order[:workers].tolist()),
+        times=check.frozen(times),
+        bounds=check.frozen(bounds),
+        makespan=makespan,
+        shape=(m, n, k),
+        quota=quota,
+        cycle_times=check.frozen(1.0 / alone),
+        names=platform.names,
+    )
+
+
+def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """GFLOP/s of each worker by itself, and among all while it has its core: neither quotas nor other programs."""
+    if isinstance(platform, MeasuredPlatform):
+        if dtype.name not in platform.at_once:
+            raise ValueError(f"dtype {dtype.name} was not measured, but {', '.join(platform.at_once)}")
+        once = platform.at_once[dtype.name]
+        return np.maximum(once.alone, once.own), once.own
+    speeds = platform.speeds
+    if not np.isfinite(speeds).all():
+        raise ValueError("platform has a cycle-time too small for this: its speed overflows")
+    return speeds, speeds
+
+
+def _linked(
+    m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Order of enrolment, times and bounds by plans for the first 1, 2, ... workers."""
+    options = {"itemsize": dtype.itemsize, "flops_per_update": _engine.flops_per_update(dtype)}
+
+    def plan(chosen: list[int]) -> tuple[float, float]:
+        part = Platform(platform.workers[i] for i in chosen)
+        plans = [plan_matmul(m, n, k, part, method=method, **options) for method in ("columns", "rows")]  # type: ignore[arg-type]
+        best = min(plans, key=lambda found: found.makespan)
+        return best.makespan, best.lower_bound
+
+    order = np.argsort([plan([i])[0] for i in range(len(platform))], kind="stable")
+    pairs = [plan(order[: i + 1].tolist()) for i in range(len(platform))]
+    times, bounds = map(np.array, zip(*pairs, strict=True))
+    return order, times, bounds
+
+
+def worth_here(found: MeasuredPlatform | None, otherwise: int) -> int:
+    """Workers of the default pool: those worth it for a large product by what was measured, else as many as `topology` says."""
+    if found is None:
+        return otherwise
+    return workers_worth(4000, 4000, 4000, found, dtype=main_dtype(found.at_once)).workers

@@ -1,0 +1,139 @@
+"""Pictures of one-dimensional allocations: how many chunks, rows of many, who owns which block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .canvas import _COLOURS, _axes, _bar, _dpi, _line, _points, _rows, _settle, _thinned, _title, figure_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..planners.distribute import Distribution, DistributionStack
+    from ..planners.lu_pattern import LuPattern
+    from ..planners.profile import ProfileDistribution
+
+_BINS = 2000  # columns of a picture; more than its pixels would show nothing more
+
+
+def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes | None = None) -> Axes:
+    """Bar per worker: the time it computes, with its number of chunks.
+
+    Parameters
+    ----------
+    distribution : Distribution or ProfileDistribution
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure, as high as the workers need.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    counts, makespan = distribution.counts, distribution.makespan
+    p = len(counts)
+    ax = _axes(ax, figure_size("rows", p))
+    ax.set_xlabel("time")
+    heading = _title(ax, f"{int(counts.sum())} chunks over {p} worker{'s' * (p != 1)}", loc="left")
+    ax.set_xlim(0, makespan * 1.01 if makespan > 0 else 1.0)
+    row = _rows(ax, heading, distribution.worker_names, True)
+    _line(ax, makespan, f"makespan {makespan:.6g}")
+    times = np.zeros(p)
+    for step in distribution.steps():
+        times[step.worker] = step.end
+    ax.barh(np.arange(p), times, height=_bar(row), color=_COLOURS["compute"])
+    every, size = _thinned(row)
+    unit = _points(ax)[0]
+    for i in range(0, p, every):
+        label = ax.text(times[i], i, str(counts[i]), fontsize=size, va="center_baseline", clip_on=True)
+        inside = label.get_window_extent().width * 72 / _dpi(ax) + 8 < times[i] * unit
+        label.set(ha="right" if inside else "left", color="white" if inside else "black")
+        label.set_x(times[i] + (-4 if inside else 4) / unit)
+    return ax
+
+
+def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
+    """A row per distribution, a column per worker: the share of the chunks that it gets.
+
+    Parameters
+    ----------
+    stack : DistributionStack
+        Of more than one dimension: in the order of its elements.
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    p = stack.counts.shape[-1]
+    counts = stack.counts.reshape(-1, p)
+    rows = len(counts)
+    ax = _axes(ax, figure_size("boxes", p))
+    ax.set(xlabel="worker", ylabel="distribution", xlim=(-0.5, p - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
+    _title(ax, f"{rows} distributions, makespans up to {stack.value:.6g}", loc="left")
+    if rows:
+        share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+        picture = _image(ax, share, (-0.5, p - 0.5, rows - 0.5, -0.5), vmax=float(share.max()))
+        ax.figure.colorbar(picture, ax=ax, label="share of the chunks")
+    ax.locator_params(integer=True)
+    _settle(ax)
+    return ax
+
+
+def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
+    """A row per worker, a column per block column: dark where it owns the block.
+
+    Parameters
+    ----------
+    pattern : LuPattern
+        With very many blocks a column of the picture is the mean of several, and dark is the largest share.
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure, as high as the workers need.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    n, p = len(pattern.owner), len(pattern.counts)
+    ax = _axes(ax, figure_size("rows", p))
+    ax.set_xlabel("block column")
+    heading = _title(ax, f"{pattern.method}, cost of the updates {pattern.cost:.6g}, gap {pattern.gap:.2%}", loc="left")
+    _rows(ax, heading, pattern.worker_names, False)
+    bins = min(n, _BINS)
+    share = np.zeros((p, bins))
+    column = np.arange(n) * bins // n
+    np.add.at(share, (pattern.owner, column), 1.0)
+    share /= np.bincount(column, minlength=bins)
+    _image(ax, share, (-0.5, n - 0.5, p - 0.5, -0.5), vmax=float(share.max()))
+    ax.set_xlim(-0.5, n - 0.5)
+    ax.locator_params(axis="x", integer=True)
+    for edge in np.arange(p - 1) + 0.5:
+        ax.axhline(edge, color="#bbbbbb", linewidth=0.5)
+    return ax
+
+
+def _image(ax: Axes, values: Any, extent: tuple[float, float, float, float], vmax: float) -> Any:
+    """Pale for 0, dark for vmax, which is positive or the picture is empty."""
+    limits = ax.get_xlim(), ax.get_ylim()
+    picture = ax.imshow(
+        values, extent=extent, aspect="auto", interpolation="nearest", cmap="Blues", vmin=0.0, vmax=vmax or 1.0
+    )  # fmt: skip
+    ax.set(xlim=limits[0], ylim=limits[1])
+    return picture

@@ -1,0 +1,65 @@
+"""Picture of a product of matrices in files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .canvas import _axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..files.plan import FilesPlan
+
+_LINES = 200  # of a grid; finer ones are left out
+_THIN = 0.08  # a side is drawn with at least this share of the longest
+_PAPER, _STAYS, _STREAMS = "#f4f4f4", "#77aadd", "#eedd88"
+
+
+def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
+    """A beside C, B above it: the first tile of C, the panels that it needs, what stays in memory and what streams.
+
+    Parameters
+    ----------
+    plan : FilesPlan
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    from matplotlib.patches import Patch, Rectangle
+
+    ax = _axes(ax, (6.4, 6.0))
+    least = max(1.0, _THIN * max(plan.shape))
+    m, n, k = (max(float(size), least) for size in plan.shape)  # as drawn
+    h, v, d = (
+        drawn * min(1.0, part / max(size, 1))
+        for drawn, part, size in zip((m, n, k), (*plan.tile, plan.depth), plan.shape, strict=True)
+    )
+    gap = 0.06 * max(m + k, n + k)
+    matrices = {"C": (0.0, 0.0, n, m, v, h), "A": (-gap - k, 0.0, k, m, d, h), "B": (0.0, -gap - k, n, k, v, d)}
+    for name, (x, y, width, height, across, down) in matrices.items():
+        ax.add_patch(Rectangle((x, y), width, height, facecolor=_PAPER, edgecolor="black"))
+        if max(width / across, height / down) <= _LINES:
+            ax.vlines(x + np.arange(across, width, across), y, y + height, color="#bbbbbb", lw=0.5)
+            ax.hlines(y + np.arange(down, height, down), x, x + width, color="#bbbbbb", lw=0.5)
+        across, down = (k if name == plan.stationary == "A" else across), (k if name == plan.stationary == "B" else down)
+        colour = _STAYS if name in ("C", plan.stationary) else _STREAMS
+        ax.add_patch(Rectangle((x, y), across, down, facecolor=colour, edgecolor="black", lw=0.8))
+        ax.text(x + width / 2, y + height / 2, name, ha="center", va="center", fontsize=14)
+    ax.set(xlim=(-2 * gap - k, n + gap), ylim=(m + gap, -2 * gap - k), aspect="equal", xticks=[], yticks=[], facecolor="none")
+    handles = [Patch(color=_STAYS, label="stays in memory"), Patch(color=_STREAMS, label="streams")]
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False)
+    ax.set_title(f"{plan.traffic / 1e9:.3g} GB read and written, at least {plan.lower_bound / 1e9:.3g}", fontsize=10)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    return ax

@@ -1,0 +1,114 @@
+"""Pictures of layers on a network: who computes how many, and which links carry them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .canvas import _axes, _fit_text, _narrow, _points, _settle, _short, _title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..planners.mesh import MeshPlan
+
+_NODE = 0.56  # side of a node, where neighbours are 1 apart
+_SOURCE, _IDLE, _LINK, _UNUSED = "#eedd88", "#ffffff", "#77aadd", "#cccccc"
+_PALE, _FULL = np.array([0.90, 0.95, 1.00]), np.array([0.47, 0.67, 0.87])  # of the smallest and the largest share
+
+
+def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
+    """Nodes with their layers, the darker the more; links with the layers that they carry, the wider the more.
+
+    Parameters
+    ----------
+    plan : MeshPlan
+        A mesh lies as it is given; in another network the source is on the left, and links lead to the right.
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    places = _places(plan)
+    extent = places.max(0) + 1.0
+    unit = min(1.1, 11.0 / float(extent.max()))
+    ax = _axes(ax, (max(4.5, unit * float(extent[0])), unit * float(extent[1]) + 0.5))
+    from matplotlib.patches import FancyArrowPatch, Rectangle
+
+    ax.set(xlim=(-0.5, extent[0] - 0.5), ylim=(extent[1] - 0.5, -0.5), xticks=[], yticks=[])
+    ax.set_box_aspect(float(extent[1] / extent[0]))
+    ax.spines[:].set_visible(False)
+    what = f"{len(places)} nodes" if plan.shape is None else "{} x {} mesh".format(*plan.shape)
+    heading = _title(ax, f"{plan.method}, {what}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    _settle(ax)
+    _narrow(ax, heading)
+    units = _points(ax)
+    sizes: dict[str, tuple[float, float]] = {}
+    layers = plan.flows / (2.0 * plan.n)
+    widest = 0.2 * _NODE * min(units)
+    most = float(layers.max(initial=0.0)) or 1.0
+    for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):
+        (x0, y0), (x1, y1) = places[i], places[j]
+        away = _NODE / 2 / max(abs(x1 - x0), abs(y1 - y0))  # from the middle of a node to its border
+        thick = max(0.6, widest * (carried / most) ** 0.5)
+        style = f"simple,tail_width={thick},head_width={thick + 0.1 * min(units)},head_length={0.12 * min(units)}"
+        ax.add_patch(
+            FancyArrowPatch(
+                (x0 + away * (x1 - x0), y0 + away * (y1 - y0)), (x1 - away * (x1 - x0), y1 - away * (y1 - y0)),
+                arrowstyle=style, mutation_scale=1, shrinkA=0, shrinkB=0, linewidth=0,
+                color=_LINK if carried > 0 else _UNUSED,
+            )
+        )  # fmt: skip
+    counts = plan.counts.ravel()
+    largest = float(counts.max()) or 1.0
+    for v, (x, y) in enumerate(places.tolist()):
+        shade = _SOURCE if v == plan.source else _IDLE if counts[v] == 0 else tuple(_PALE + (_FULL - _PALE) * counts[v] / largest)
+        ax.add_patch(
+            Rectangle((x - _NODE / 2, y - _NODE / 2), _NODE, _NODE, facecolor=shade, edgecolor="#555555", linewidth=0.6, zorder=2)
+        )
+        number = f"{counts[v]:.4g}" if counts.dtype.kind == "f" else str(counts[v])
+        told = "source" if v == plan.source and counts[v] == 0 else number
+        name = _short(plan.names[v])
+        _fit_text(ax, (x, y), (_NODE * units[0], _NODE * units[1]), [(f"{name}\n{told}", 0), (told, 0)], "black", sizes)
+    if plan.shape is None:  # links may cross: no numbers
+        return ax
+    for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):
+        x, y = ((places[i] + places[j]) / 2).tolist()
+        if places[i, 1] == places[j, 1]:  # above the link, or beside it
+            centre, room = (x, y - 0.22), ((1 - _NODE) * units[0], 0.2 * units[1])
+        else:
+            centre, room = (x + 0.24, y), (0.36 * units[0], (1 - _NODE) * units[1])
+        if carried > 0:
+            _fit_text(ax, centre, room, [(f"{carried:.3g}", 0)], "#444444", sizes)
+    return ax
+
+
+def _places(plan: MeshPlan) -> NDArray[np.float64]:
+    """(p, 2) x and y of each node, neighbours 1 apart."""
+    p = len(plan.cycle_times)
+    if plan.shape is not None:
+        rows, columns = np.divmod(np.arange(p), plan.shape[1])
+        return np.stack([columns, rows], 1).astype(np.float64)
+    depth = np.zeros(p, np.int64)
+    for _ in range(p):  # the longest path from the source
+        deeper = depth.copy()
+        np.maximum.at(deeper, plan.links[:, 1], depth[plan.links[:, 0]] + 1)
+        if (deeper == depth).all():
+            break
+        depth = deeper
+    places = np.zeros((p, 2))
+    high = int(np.bincount(depth).max())
+    for level in range(int(depth.max()) + 1):
+        nodes = np.flatnonzero(depth == level)
+        places[nodes, 0] = 1.6 * level
+        places[nodes, 1] = (np.arange(len(nodes)) + 0.5) * high / len(nodes) - 0.5
+    return places

@@ -1,0 +1,96 @@
+"""Pictures of measured speeds, and of how many workers are worth it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .canvas import _axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..machine.measure import MeasuredPlatform
+    from ..planners.worth import WorkersWorth
+
+# Okabe and Ito's colours: one for each kernel.
+_KERNELS = {"gemm": "#0072b2", "panel": "#d55e00", "trsm": "#009e73"}
+_STYLES = ("-", "--", ":", "-.")  # one for each dtype
+_MARKS = "osv^D<>p*h"  # one for each worker
+_UNIT = {"gemm": "side", "panel": "rows", "trsm": "columns"}
+
+
+def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
+    """Speed against size for each worker, kernel and dtype, spread as bars; crosses are the speeds of all at once.
+
+    Parameters
+    ----------
+    platform : MeasuredPlatform
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    from matplotlib.lines import Line2D
+
+    ax = _axes(ax, (7.5, 5.0))
+    dtypes = list(platform.at_once)
+    for (worker, kernel, dtype), x in platform.profiles.items():
+        style, mark = _STYLES[dtypes.index(dtype) % 4], _MARKS[worker % len(_MARKS)]
+        ax.errorbar(
+            x.sizes, x.gflops, x.gflops * x.spread, color=_KERNELS[kernel], ls=style, marker=mark, ms=4, lw=1.2, capsize=2
+        )
+    for once in platform.at_once.values():
+        ax.plot([once.size] * len(platform), once.gflops, "x", color="black", ms=7, zorder=5)
+    kernels = [kernel for kernel in _KERNELS if any(key[1] == kernel for key in platform.profiles)]
+    handles = [Line2D([], [], color=_KERNELS[k], label=f"{k} ({_UNIT[k]})") for k in kernels]
+    handles += [Line2D([], [], color="black", ls=_STYLES[i % 4], label=name) for i, name in enumerate(dtypes)]
+    shown = platform.names[: len(_MARKS)]
+    handles += [Line2D([], [], color="black", ls="", marker=_MARKS[i], ms=4, label=name) for i, name in enumerate(shown)]
+    handles.append(Line2D([], [], color="black", ls="", marker="x", label="all at once (gemm)"))
+    ax.legend(handles=handles, fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    sizes = sorted({int(size) for x in platform.profiles.values() for size in x.sizes})
+    ax.set(xscale="log", xlabel="size", ylabel="GFLOP/s", xticks=sizes, ylim=(0, None))
+    ax.set_xticks([], minor=True)
+    ax.set_xticklabels([str(size) for size in sizes], fontsize=8)
+    ratios = ", ".join(f"{once.ratio:.0%} in {name}" for name, once in platform.at_once.items())
+    ax.set_title(f"all at once / one at a time: {ratios}", fontsize=10, loc="left")
+    return ax
+
+
+def plot_worth(plan: WorkersWorth, ax: Axes | None = None) -> Axes:
+    """Predicted time against the number of workers, the bound below it, and the number that is worth it.
+
+    Parameters
+    ----------
+    plan : WorkersWorth
+    ax : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    ax = _axes(ax, (6.4, 4.0))
+    counts = np.arange(1, len(plan.times) + 1)
+    ax.plot(counts, plan.times, "o-", color="#0072b2", label="predicted")
+    ax.plot(counts, plan.bounds, ".--", color="#888888", label="bound")
+    ax.plot(plan.workers, plan.makespan, "o", color="#e69f00", ms=10, zorder=5, label="worth it")
+    m, n, k = plan.shape
+    ax.set(xlabel="workers", ylabel="seconds", ylim=(0, None), title=f"{m} x {n} x {k}: {plan.workers} of {len(counts)} workers")
+    ax.set_xticks(counts if len(counts) <= 16 else np.unique(np.linspace(1, len(counts), 9).astype(int)))
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,1 @@
+"""From a plan to numbers and a trace."""

@@ -1,0 +1,282 @@
+"""NumPy arrays whose large products and systems are worked out on the cores of this machine by hetsched."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .. import _engine
+from . import product as product_run
+from . import shared
+from .lu import Factors, determinant, sign_and_log, solution
+from .operands import as_array, element_strides
+
+#: Systems and determinants of fewer rows go to NumPy's LAPACK.
+_FEW_ROWS = 256
+_MATRICES = [(-2, -1)] * 3
+_SLOGDET_RESULT: Callable[..., Any] = type(np.linalg.slogdet(np.eye(1)))
+
+
+class Array(np.ndarray[Any, np.dtype[Any]]):
+    """A numpy.ndarray whose large matrix products, systems and determinants go through hetsched's pool; see `asarray`.
+
+    Notes
+    -----
+    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, det and
+    slogdet, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the same
+    memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of a ufunc's
+    `out=...` nothing is known here: a single number comes back as a scalar.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__" and ufunc is not np.matmul:
+            usual = []
+            for x in inputs:
+                kind = type(x)
+                if kind is Array:
+                    usual.append(x.view(np.ndarray))
+                elif kind in _WITHOUT_PROTOCOL:
+                    usual.append(x)
+                else:
+                    break
+            else:
+                result = ufunc(*usual)
+                if type(result) is np.ndarray:
+                    return result.view(type(self))
+                return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else result
+        plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
+        if not kwargs and method == "__call__":
+            result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
+            if result is None:
+                result = super().__array_ufunc__(ufunc, method, *plain)
+            if result is NotImplemented:
+                return _asked(ufunc, method, plain, kwargs)
+            return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
+        out: tuple[Any, ...] | None = kwargs.get("out")
+        in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
+        taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
+        if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
+            return out[0]
+        if out is not None:
+            kwargs["out"] = tuple(map(_plain, out))
+        if "where" in kwargs:
+            kwargs["where"] = _plain(kwargs["where"])
+        result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+        if result is NotImplemented:
+            return _asked(ufunc, method, plain, kwargs)
+        kind = type(self) if kwargs.get("subok", True) else np.ndarray
+        if not isinstance(result, tuple):
+            return _back(result, kind) if out is None else out[0]
+        return tuple(_back(x, kind) if y is None else y for x, y in zip(result, out or [None] * len(result), strict=True))
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        taken = _FUNCTIONS.get(func)
+        if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
+            result = taken(*args, **kwargs)
+            if result is not None:
+                return result
+        return _back(super().__array_function__(func, types, args, kwargs), Array)
+
+    def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
+        """As numpy.dot."""
+        return np.dot(self, b, out=out)
+
+
+#: Usual arguments that need not be asked what a ufunc is to do with them.
+_WITHOUT_PROTOCOL = frozenset({np.ndarray, bool, int, float, complex, np.float64})
+
+
+def _statistic(name: str) -> Callable[..., Any]:
+    own: Callable[..., Any] = getattr(np.ndarray, name)
+
+    def method(
+        self: Array, axis: Any = None, dtype: Any = None, out: NDArray[Any] | None = None, ddof: float = 0, **options: Any
+    ) -> Any:
+        given = {key: _plain(value) for key, value in options.items()}
+        result = own(self.view(np.ndarray), axis, dtype, out, ddof, **given)
+        return _back(result, type(self)) if out is None else result
+
+    method.__name__, method.__doc__ = name, own.__doc__
+    return method
+
+
+# NumPy keeps a single number an array on the way by `out=...`, of which no __array_ufunc__ is told.
+for _name in ("var", "std"):
+    setattr(Array, _name, _statistic(_name))
+
+
+def _operator(name: str) -> Callable[[Array, Any], Any]:
+    own: Callable[[Any, Any], Any] = getattr(np.ndarray, f"__{name}__")
+    plain: Callable[[Any, Any], Any] = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+
+    def method(self: Array, other: Any) -> Any:
+        kind = type(other)
+        if kind is np.ndarray or kind is Array or not isinstance(other, np.ndarray):
+            return own(self, other)
+        return plain(self.view(np.ndarray), other)
+
+    return method
+
+
+# Other subclasses come first, as they do beside a plain array: Python asks them because they are subclasses of its type.
+for _name in (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
+    "lt", "le", "eq", "ne", "gt", "ge",
+):  # fmt: skip
+    setattr(Array, f"__{_name}__", _operator(_name))
+
+
+def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """A view of an array with which NumPy programs use hetsched's products: one line changes, the rest stays as it is.
+
+    Parameters
+    ----------
+    A : array_like
+        An array is not copied; neither is its memory changed.
+    dtype : dtype_like, optional
+
+    Returns
+    -------
+    Array
+        A numpy.ndarray in every other respect: numpy.asarray gives the array itself back.
+
+    Notes
+    -----
+    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of
+    less than 6, systems of fewer than 256 rows, non-finite systems, and everything with another dtype, a subclass of ndarray or
+    other options than `out` go straight to NumPy. Results agree with NumPy's up to rounding; of products with infinities or
+    NaN NumPy's warnings may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, on plain
+    arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> A = hs.asarray(np.ones((300, 300)))
+    >>> (A @ A)[0, 0], type(A @ A).__name__, type(np.exp(A) - 1).__name__
+    (np.float64(300.0), 'Array', 'Array')
+    """
+    return as_array("A", A, dtype).view(Array)
+
+
+def _plain(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, Array) else x
+
+
+def _back(result: Any, kind: type[np.ndarray[Any, Any]]) -> Any:
+    return result.view(kind) if type(result) is np.ndarray else result
+
+
+def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any]) -> Any:
+    """For another one of the arguments, inputs or outputs, to answer: other subclasses of ndarray as beside a plain array, since
+    they ask their base, which knows of no Array; all else as NumPy goes on."""
+    others = (*plain, *kwargs.get("out", ()), kwargs.get("where"))
+    if any(isinstance(x, np.ndarray) and type(x) is not np.ndarray for x in others):
+        return getattr(ufunc, method)(*plain, **kwargs)
+    return NotImplemented
+
+
+def _takes(*arrays: Any) -> bool:
+    return all(type(x) is np.ndarray and x.dtype in _engine.DTYPES for x in arrays)
+
+
+def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
+    """numpy.matmul of what pays; None for what NumPy is to do, which includes everything that is wrong."""
+    if not _takes(a, b) or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        return None
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    if m * n * k <= product_run.SMALL or min(m, n) < product_run.THIN:
+        return None
+    dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
+    if a.ndim > 2 or b.ndim > 2:
+        try:
+            stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError:
+            return None
+    else:
+        stack = ()
+    if out is None:
+        return shared.matmul(a, b)  # type: ignore[no-any-return]
+    if type(out) is not np.ndarray or out.shape != (*stack, m, n) or out.dtype != dtype or not out.flags.writeable:
+        return None
+    if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
+        out[...] = shared.matmul(a, b)
+        return out
+    try:
+        return shared.matmul(a, b, out)  # type: ignore[no-any-return]
+    except ValueError:  # an output that overlaps itself: NumPy lets that pass
+        return None
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    x, y, z = _plain(a), _plain(b), _plain(out)
+    if not _takes(x, y) or x.ndim != 2 or y.ndim != 2:
+        return None
+    if out is not None and not (type(z) is np.ndarray and z.flags.c_contiguous):
+        return None
+    product = _product(x, y, z)
+    return None if product is None else _back(product, Array) if out is None else out
+
+
+def _solve(a: Any, b: Any) -> Any:
+    """numpy.linalg.solve; an Array, as there."""
+    x, y = _plain(a), _plain(b)
+    if not _takes(x, y) or x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != x.shape[1] or y.shape[0] != len(x):
+        return None
+    if len(x) < _FEW_ROWS or not (_finite(x) and _finite(y)):
+        return None
+    dtype = np.promote_types(x.dtype, y.dtype)
+    factors, singular = _factors(x.astype(dtype, copy=False))
+    if singular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    threads = shared.shared_pool()._live()
+    return np.ascontiguousarray(solution(threads, (factors.lu, factors.piv), y, 0, False, False)).view(Array)
+
+
+def _det(a: Any) -> Any:
+    factors = _square_factors(a)
+    if factors is None:
+        return None
+    return factors.lu.dtype.type(determinant(factors.lu, factors.piv))
+
+
+def _slogdet(a: Any) -> Any:
+    factors = _square_factors(a)
+    if factors is None:
+        return None
+    sign, log = sign_and_log(factors.lu, factors.piv)
+    kind = factors.lu.dtype.type
+    return _SLOGDET_RESULT(kind(sign), kind(0).real.dtype.type(log))
+
+
+def _square_factors(a: Any) -> Factors | None:
+    """Also of a singular matrix; None for what NumPy is to do."""
+    x = _plain(a)
+    if not _takes(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or len(x) < _FEW_ROWS or not _finite(x):
+        return None
+    return _factors(x)[0]
+
+
+def _finite(x: NDArray[Any]) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(x.sum()))
+
+
+def _factors(a: NDArray[Any]) -> tuple[Factors, bool]:
+    """And whether a is singular."""
+    found, pool = Factors.of(a, False, False), shared.shared_pool()
+    singular, _ = found.run(pool._live(), pool._workers)
+    return found, singular >= 0
+
+
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.dot: _dot,
+    np.linalg.solve: _solve,
+    np.linalg.det: _det,
+    np.linalg.slogdet: _slogdet,
+}

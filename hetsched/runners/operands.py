@@ -1,0 +1,209 @@
+"""NumPy's matmul rules for shapes and dtypes, with errors that name the argument."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .._engine import DTYPES
+
+_SUPPORTED = ", ".join(d.name for d in DTYPES)
+Array = NDArray[Any]
+
+
+def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """numpy.asarray, but for what would lose its meaning without a word: masks, and matrices that NumPy takes for one object."""
+    if type(value) is np.ndarray and dtype is None:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or {name}.data")
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
+    try:
+        return np.asarray(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:  # the last: numbers that the dtype has not
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} is not an array{'' if dtype is None else f' of dtype {dtype!r}'}: {error}") from None
+
+
+def operand(name: str, value: ArrayLike) -> Array:
+    """An array of a supported dtype, in this machine's byte order; copied only where its elements are not so, or not aligned."""
+    found = as_array(name, value)
+    if found.dtype not in DTYPES:
+        native = found.dtype.newbyteorder("=")
+        if native not in DTYPES:
+            raise TypeError(f"{name} has dtype {found.dtype}; supported are {_SUPPORTED}")
+        found = found.astype(native)
+    return found if element_strides(found) else found.copy()
+
+
+def element_strides(array: Array) -> bool:
+    """Whether the array can be described by strides counted in elements."""
+    return array.flags.aligned and all(s % array.itemsize == 0 for s in array.strides)
+
+
+@dataclass(frozen=True)
+class Operands:
+    """Checked operands of one matmul call: stacks of matrices and what the caller gets back.
+
+    a, b and c have equal stack dimensions in front of their two matrix dimensions.
+    """
+
+    a: Array
+    b: Array
+    c: Array
+    result: Array
+    alpha: complex
+    beta: complex
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """m, n, k of each product."""
+        return self.c.shape[-2], self.c.shape[-1], self.a.shape[-1]
+
+    def __iter__(self) -> Iterator[tuple[Array, Array, Array]]:
+        for index in np.ndindex(self.c.shape[:-2]):
+            yield self.a[index], self.b[index], self.c[index]
+
+    def by_numpy(self) -> None:
+        """The product of numbers that the engine does not multiply."""
+        if self.alpha == 1 and self.beta == 0:
+            np.matmul(self.a, self.b, out=self.c)
+            return
+        product: Any = 0 if self.alpha == 0 else np.matmul(self.a, self.b) * self.alpha
+        self.c[...] = product if self.beta == 0 else product + self.c * self.beta
+
+
+def operands(
+    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out"
+) -> Operands:
+    """Check everything before anything is changed, and make the output, called `name`, where none is given. Operands become what
+    numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
+    a, b = as_array("A", A), as_array("B", B)
+    for operand, x in (("A", a), ("B", b)):
+        if x.dtype.kind not in "biufcO":
+            raise TypeError(f"{operand} has dtype {x.dtype}; numbers are needed")
+        if x.ndim == 0:
+            raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
+    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
+    if dtype not in DTYPES and not others:
+        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {_SUPPORTED}")
+    a, b = (x if element_strides(x) else x.copy() for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
+    alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
+
+    a2 = a[None, :] if a.ndim == 1 else a
+    b2 = b[:, None] if b.ndim == 1 else b
+    if a2.shape[-1] != b2.shape[-2]:
+        raise ValueError(
+            f"A has {a2.shape[-1]} columns and B has {b2.shape[-2]} rows (shapes {a.shape} and {b.shape}): they must be equal"
+        )
+    try:
+        stack = np.broadcast_shapes(a2.shape[:-2], b2.shape[:-2])
+    except ValueError:
+        raise ValueError(f"the stacks of A and B do not broadcast: shapes {a.shape} and {b.shape}") from None
+    full = (*stack, a2.shape[-2], b2.shape[-1])
+    if math.prod(full) * dtype.itemsize > np.iinfo(np.intp).max:
+        raise ValueError(f"A and B of shapes {a.shape} and {b.shape} have a product larger than the address space")
+    a2 = np.broadcast_to(a2, (*stack, *a2.shape[-2:]))
+    b2 = np.broadcast_to(b2, (*stack, *b2.shape[-2:]))
+
+    shape = stack + a.shape[-2:-1] * (a.ndim > 1) + b.shape[-1:] * (b.ndim > 1)
+    if out is None:
+        if beta != 0:
+            raise ValueError(f"beta needs {name}: there is nothing to add to")
+        result = np.empty(shape, dtype)
+    else:
+        result = _output(out, shape, dtype, a, b, name)
+    c = result
+    if b.ndim == 1:
+        c = c[..., None]
+    if a.ndim == 1:
+        c = c[..., None, :]
+    return Operands(a2, b2, c, result, alpha, beta)
+
+
+def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number of the dtype's kind."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if dtype.kind == "O":
+        return value
+    if dtype.kind != "c" and not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is complex, A and B are {dtype}")
+    if dtype.kind in "biu":
+        return _whole(name, value, dtype)
+    if dtype not in DTYPES:
+        with np.errstate(all="ignore"):
+            return dtype.type(value)
+    try:
+        return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise ValueError(f"{name} is beyond the range of {dtype}") from None
+
+
+def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not low <= value <= high or value != int(value):
+        raise TypeError(f"{name} is {value}, A and B are {dtype}: it must be one of theirs")
+    return dtype.type(int(value))
+
+
+def require_unmasked(name: str, out: Any) -> None:
+    if isinstance(out, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.data")
+
+
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
+    """An array that a result can be written to, which is to have the shape and dtype of `what`."""
+    require_unmasked(name, out)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{name} must be an array, got {type(out).__name__}")
+    if out.shape != shape:
+        raise ValueError(f"{name} has shape {out.shape}, {what} has {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"{name} has dtype {out.dtype.str}, {what} has {dtype.str}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name} is read-only")
+    if not element_strides(out):
+        raise ValueError(f"{name} is not aligned to its elements")
+    if _overlaps_itself(out):
+        raise ValueError(f"{name} overlaps itself: several of its elements share memory")
+    return out
+
+
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str) -> Array:
+    writable(out, shape, dtype, "the product", name)
+    for other, x in (("A", a), ("B", b)):
+        if np.may_share_memory(out, x) and _shares_memory(out, x):
+            raise ValueError(f"{name} overlaps {other}; give it memory of its own")
+    return out
+
+
+def _shares_memory(x: Array, y: Array) -> bool:
+    try:
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True  # not decided in reasonable time: refuse
+
+
+def _overlaps_itself(array: Array) -> bool:
+    """Whether two index tuples may reach one element; sufficient strides prove that none do."""
+    if array.size <= 1:
+        return False
+    sides = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    reach = array.itemsize
+    for stride, n in sides:
+        if stride < reach:
+            return True
+        reach = stride * (n - 1) + reach
+    return False

@@ -1,0 +1,636 @@
+"""Workers that run plans: this machine's cores, or emulated ones of any speed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from .. import _engine
+from .._base import check
+from ..planners.layers import LayersPlan
+from ..planners.product import ProductPlan
+from ..planners.star import StarPlan
+from . import lu as lu_run
+from . import product as product_run
+from . import star as star_run
+from . import stencil as stencil_run
+from . import sweep as sweep_run
+from .operands import operands
+from .workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from .._engine import Progress
+    from ..planners.cuboids import Cuboids
+    from ..planners.lu import LuPlan, Owner
+    from ..planners.partition import Partition
+    from ..planners.ring import SliceRing
+    from ..planners.stencil import StencilPlan
+    from ..planners.wavefront import Wavefront
+    from ..platform import Platform
+    from ..trace import Trace
+    from .operands import Array
+    from .recurrence import Kernel, Stencil
+
+
+_REAL = (float, int)
+
+
+class Pool:
+    """Persistent worker threads that multiply, factor or sweep over a matrix, by a plan.
+
+    Parameters
+    ----------
+    workers : int or Platform, optional
+        That many workers of equal speed, or one for each worker of a platform; by default as many as are worth starting on
+        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer where `measure` has
+        found that more do not help). While there are not more than cpus, each is pinned to one. Where `measure` has found these
+        cpus to differ by more than 5 %, they count as it says, for each dtype.
+    emulate : bool
+        Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
+        there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per
+        block, as its memory is: whether the host can keep up with workers of limited memory is seen when a plan is run.
+    time_scale : float
+        Of an emulated run: real seconds per second of the platform. Above 1 slows a platform that the host cannot keep up
+        with; below 1 shortens the wait for a slow one.
+
+    Raises
+    ------
+    ValueError
+        If the host cannot keep up with the emulated platform; the message says what it lacks.
+
+    Examples
+    --------
+    >>> import numpy as np, hetsched as hs
+    >>> A = B = np.ones((300, 300))
+    >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+    ...     C, trace = pool.matmul(A, B, trace=True)
+    >>> C[0, 0], trace.kind
+    (np.float64(300.0), 'emulated')
+    """
+
+    def __init__(self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0) -> None:
+        self._workers = Workers(workers, emulate, time_scale)
+        # The process and its threads, replaced as one: other threads see both or neither.
+        self._own: tuple[int, _engine.Threads] | None = (os.getpid(), self._started())
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """End the threads, after a product that another thread may be running. Closing twice is allowed."""
+        self._own = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    def __repr__(self) -> str:
+        kind = f"emulated, time_scale {self.time_scale:g}" if self._workers.emulated else "real"
+        return f"<Pool: {len(self)} workers, {kind}{', closed' if self._own is None else ''}>"
+
+    def _started(self) -> _engine.Threads:
+        return _engine.Threads(len(self._workers), self._workers.cores)
+
+    def _live(self) -> _engine.Threads:
+        own = self._own
+        if own is not None and own[0] != os.getpid():  # a forked child has none of its parent's threads
+            with _lock:
+                own = self._own
+                if own is not None and own[0] != os.getpid():
+                    own = self._own = (os.getpid(), self._started())
+        if own is None:
+            raise ValueError("the pool is closed")
+        return own[1]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the threads have been ended."""
+        return self._own is None
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the workers are paced as the platform says."""
+        return self._workers.emulated
+
+    @property
+    def time_scale(self) -> float:
+        """Real seconds per second of an emulated platform."""
+        return self._workers.time_scale
+
+    @property
+    def platform(self) -> Platform:
+        """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
+        cycle-time measured in a few milliseconds."""
+        return self._workers.platform
+
+    @property
+    def availability(self) -> NDArray[np.float64]:
+        """(p,) how much of its speed each worker has had of late, beside the best one, which has 1.
+
+        The work that it did in the last shared products and factorisations (method "auto"), some 20 ms of them, over its speed in
+        float64. While somebody has less than 0.9, the next ones are dealt by speeds times these: they follow the load of other
+        programs, which comes, goes or moves from core to core. All 1 at first, and in an emulated pool.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> hs.Pool(2).availability.tolist()
+        [1.0, 1.0]
+        """
+        return check.frozen(self._live().availability(self._workers.shares[np.dtype(np.float64)]))
+
+    # ---- planning ----
+
+    def plan(
+        self,
+        m: int,
+        n: int,
+        k: int,
+        *,
+        dtype: DTypeLike = np.float64,
+        method: str = "auto",
+        block: int = 1,
+        communication: str = "once",
+    ) -> ProductPlan:
+        """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n).
+
+        Parameters
+        ----------
+        m, n, k : int
+            Sizes in elements, >= 0.
+        dtype : dtype_like
+        method : str
+            "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
+            `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
+            the link costs as weights. "layers": each worker gets columns of A and rows of B, and the m x n layers that come of it
+            are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
+            smallest predicted makespan.
+        block : int
+            Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
+        communication : str
+            "once", or "sccs": every worker gets all its operands, then computes; one port serves the workers one after another.
+            "pccs": the same, all at the same time. "scss", "pcss": the work on operands starts with their transfer, and does not
+            end before it (sequential or parallel communication, consecutive or simultaneous start, in the words of the paper on
+            layers). "sequential" and "parallel" are the outer-product algorithm (section 3.1): step by step a pivot column of A
+            and a pivot row of B, `block` wide, go to the workers, one after another or at the same time, and each updates its
+            zone. A worker that computes does not receive.
+
+        Returns
+        -------
+        ProductPlan
+            Its lower bound is the work divided perfectly over the speeds.
+
+        Notes
+        -----
+        On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
+        take over from those that are late. Where C is small and the inner dimension long it has shared layers.
+
+        The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
+        of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
+        """
+        m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+        kind = check.dtype(dtype, _engine.DTYPES)
+        return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
+
+    # ---- running ----
+
+    @overload
+    def matmul(
+        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
+        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[False] = False,
+        progress: Progress | None = None,
+    ) -> Any: ...  # fmt: skip
+    @overload
+    def matmul(
+        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
+        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[True],
+        progress: Progress | None = None,
+    ) -> tuple[Any, Trace]: ...  # fmt: skip
+    def matmul(
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        out: Array | None = None,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        *,
+        method: str = "auto",
+        block: int = 1,
+        communication: str = "once",
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """alpha A B + beta out, by the workers of the pool.
+
+        Parameters
+        ----------
+        A, B : array_like
+            Numbers with any strides; 1-D and stacked operands as for numpy.matmul. Mixed dtypes are promoted as there. The
+            workers multiply float32, float64, complex64 and complex128; integers, booleans, half and extended precision and
+            objects are left to numpy.matmul, where no trace, method or emulated platform asks for a plan. Masked arrays and
+            sparse matrices are refused.
+        out : ndarray, optional
+            Where the result goes: its shape and dtype, no memory in common with A or B. After an interrupted call its
+            content is undefined.
+        alpha, beta : number
+            beta needs out; with beta 0 the old content of out does not matter, NaN or not. Of integers and booleans they
+            must be such themselves.
+        method, block, communication :
+            As for `plan`.
+        trace : bool
+            Also return a Trace; for operands of at most two dimensions.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            A scalar for two 1-D operands.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s.
+        """
+        threads, workers = self._live(), self._workers
+        direct = workers.emulated or not (
+            trace is False
+            and (type(method) is str and method == "auto")
+            and (type(block) is int and block == 1)
+            and (type(communication) is str and communication == "once")
+        )
+        one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
+        if one and not direct and progress is None and product_run.is_plain(A, B, out):
+            return product_run.multiply_plain(threads, workers, A, B, out)
+        trace = check.flag("trace", trace)
+        x = operands(A, B, out, alpha, beta, others=not direct)
+        if trace and x.c.ndim > 2:
+            raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
+        record = None
+        if direct:
+            m, n, k = x.sizes
+            plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
+            for a, b, c in x:
+                record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), progress)
+        elif x.c.dtype in _engine.DTYPES:
+            product_run.multiply(threads, workers, x, progress)
+        else:
+            x.by_numpy()
+        result = x.result if x.result.ndim or out is not None else x.result[()]
+        return (result, record) if trace else result
+
+    def run(
+        self,
+        plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan,
+        A: ArrayLike,
+        B: ArrayLike,
+        C: Array | None = None,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        *,
+        communication: str = "once",
+        order: str = "plan",
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, a `partition` of C's elements or square blocks,
+        `cuboids` of the iterations, or `layers_star`, whose n are the elements or blocks of the inner dimension.
+
+        Parameters and results are those of `matmul`, with C for out; communication is for a partition, with its blocks as steps,
+        and for cuboids. Layers have their mode.
+
+        order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
+        request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
+        arenas of the workers, which are as large as their memory, and results back. The blocks are the smallest squares of which
+        the operands have r, s and t. An emulated platform's cycle-times are in seconds per block update, its link costs in
+        seconds per block, and the trace's prediction is the model's for them; at real speed there is none. The trace's peak is
+        the most blocks that each worker held.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> platform = hs.Platform.star([0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21])
+        >>> plan = hs.plan_product(4, 8, 3, platform)
+        >>> A, B = np.ones((64, 48)), np.ones((48, 128))  # blocks of 16 x 16
+        >>> with hs.Pool(platform, emulate=True) as pool:
+        ...     C, trace = pool.run(plan, A, B, trace=True)
+        >>> C[0, 0], round(trace.predicted, 6), trace.peak
+        (np.float64(48.0), 0.195, (11, 16))
+        """
+        threads, workers = self._live(), self._workers
+        trace = check.flag("trace", trace)
+        x = operands(A, B, C, alpha, beta, name="C")
+        if x.c.ndim > 2:
+            raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+        if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
+            raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
+        record: Trace | None
+        if isinstance(plan, StarPlan):
+            record = star_run.run(threads, workers, plan, x, order, trace, progress)
+        elif order != "plan":
+            raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
+        else:
+            boxes = product_run.checked(workers, plan, x, communication)
+            record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), progress)
+        return (x.result, record) if trace else x.result
+
+    def sweep(
+        self,
+        plan: Wavefront,
+        image: ArrayLike,
+        kernel: Stencil | Kernel,
+        out: Array | None = None,
+        *,
+        flops: float | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A recurrence over a matrix, tile by tile as a `wavefront` plans it.
+
+        Parameters
+        ----------
+        plan : Wavefront
+            For as many workers as the pool has. Its tiles divide the image as evenly as integers allow.
+        image : (m, n) array_like
+            At least one element per tile. With a Stencil float32 or float64, with any strides; else of any dtype.
+        kernel : Stencil, callable, or (int, int)
+            What a tile does: a Stencil; a Python function of (array, row, column, height, width), which changes the array
+            in place and holds the GIL while it does; or the addresses of an hs_tile_function in C and of its context.
+        out : ndarray, optional
+            Where the result goes: of the image's shape and dtype. Give the image itself to sweep it in place. After an
+            interrupted call its content is undefined.
+        flops : float, optional
+            Of the kernel for one element, which says how long an emulated worker takes. Default: those of the Stencil, else 1.
+        trace : bool
+            Also return a Trace, with one event for each tile.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            With a Stencil the same bits as from a sequential sweep: row by row, or column by column where "SW" is in the
+            plan's mask. The trace's prediction is for the pool's cycle-times; on real cores for the Stencil's measured rate.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument. What the kernel raises is raised again.
+        KeyboardInterrupt
+            Ctrl-C is seen between tiles, within 0.2 s and one tile.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> steps = hs.Stencil([[np.inf, 1, np.inf], [1, 0, np.inf], [np.inf] * 3], "min")  # from above and from the left
+        >>> image = np.full((2, 4), np.inf)
+        >>> image[0, 1] = 0.0
+        >>> with hs.Pool(2) as pool:
+        ...     pool.sweep(hs.wavefront(2, 2, [1, 1]), image, steps)
+        array([[inf,  0.,  1.,  2.],
+               [inf,  1.,  2.,  3.]])
+        """
+        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, check.flag("trace", trace), progress)
+
+    def plan_stencil(
+        self,
+        rows: int,
+        cols: int,
+        steps: int,
+        *,
+        dtype: DTypeLike = np.float64,
+        ring: SliceRing | Sequence[int] | None = None,
+    ) -> StencilPlan:
+        """The plan that `stencil` follows for a matrix of rows x cols: whole columns for each worker, and when steps end.
+
+        Parameters
+        ----------
+        rows, cols : int
+            >= 1.
+        steps : int
+            >= 0.
+        dtype : dtype_like
+            float32 or float64.
+        ring : SliceRing or sequence of int, optional
+            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols
+            flops, and the column of rows - 2 elements that two neighbours send each other.
+
+        Returns
+        -------
+        StencilPlan
+            The columns are divided so that a step ends as early as possible; a worker that would have none is left out. The lower
+            bound is that of `slice_ring`, for shares that need not be whole columns.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Also for a star whose links have costs: neighbours on a ring need links of their own, `Platform.complete`.
+
+        Notes
+        -----
+        On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
+        """
+        return stencil_run.plan_for(self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring)
+
+    def stencil(
+        self,
+        U: ArrayLike,
+        steps: int,
+        *,
+        weight: float = 0.25,
+        plan: StencilPlan | SliceRing | None = None,
+        out: Array | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of workers.
+
+        Column 0 is beside the last one; the first and the last row stay as they are. In a step every other element becomes
+        x + weight * (((above + below) + left) + right - 4 * x), of the old ones.
+
+        Parameters
+        ----------
+        U : (m, n) array_like
+            float32 or float64 with any strides.
+        steps : int
+            0 <= steps < 2**30.
+        weight : float
+            1/4 is Jacobi's method for Laplace's equation, less a step of the heat equation. It is rounded to the dtype.
+        plan : StencilPlan or SliceRing, optional
+            The slices, of `plan_stencil`; or the ring, of `slice_ring`, which is given columns by the times of this pool.
+            Default: `plan_stencil`.
+        out : ndarray, optional
+            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
+            the last step: an interrupted call leaves it as it was, or complete.
+        trace : bool
+            Also return a Trace of the steps, without the copies at both ends.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace) with trace=True
+            The bits do not depend on plan and workers: they are those of the expression above in NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed; the message names the argument.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s, but for the copies.
+
+        Notes
+        -----
+        Each worker has its slice in memory of its own and exchanges columns with its two neighbours; it waits for nobody else. An
+        emulated worker takes 7 flops for each element, then for its exchange with each neighbour the time of a column of m - 2
+        elements on the link from it to the neighbour (both columns travel at once): Renard, Robert, Vivien (2003), section 2.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> U = np.zeros((5, 6))
+        >>> U[0] = 64.0
+        >>> with hs.Pool(2) as pool:
+        ...     pool.stencil(U, 3)[:, 0].tolist()
+        [64.0, 29.0, 8.0, 1.0, 0.0]
+        """
+        return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, progress)
+
+    def plan_lu(
+        self,
+        m: int,
+        n: int,
+        *,
+        owner: Owner = "pattern",
+        block: int | None = None,
+        dtype: DTypeLike = np.float64,
+        panel_times: ArrayLike | None = None,
+        link_costs: ArrayLike | None = None,
+        look_ahead: bool = True,
+    ) -> LuPlan:
+        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform.
+
+        The links of the pool's platform count where it is emulated: real workers share their memory.
+        """
+        return lu_run.plan_for(
+            self._workers, m, n, owner=owner, block=block, dtype=check.dtype(dtype, _engine.DTYPES),
+            panel_times=panel_times, link_costs=link_costs,
+            look_ahead=look_ahead,
+        )  # fmt: skip
+
+    def lu_factor(
+        self,
+        A: ArrayLike,
+        overwrite_a: bool = False,
+        check_finite: bool = True,
+        *,
+        owner: Owner | LuPlan | None = None,
+        block: int | None = None,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """LU factorisation with partial pivoting by the workers of the pool: P A = L U, as scipy.linalg.lu_factor has it.
+
+        Parameters
+        ----------
+        A : (m, n) array_like
+            float32, float64, complex64 or complex128 with any strides; integers become float64.
+        overwrite_a : bool
+            Put the result into A where that is possible: an array of these dtypes whose columns lie side by side.
+        check_finite : bool
+            Look for infinities and NaN first.
+        owner : optional
+            The worker of each block of columns: a method of `lu_pattern`, its result, or an array. Default: "pattern", with equal
+            workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do. Or a plan of
+            `plan_lu`, with all that it says: an emulated run paces its panels and messages too.
+        block : int, optional
+            Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
+        trace : bool
+            Also return a Trace, with the prediction of `plan_lu`.
+        progress : callable, optional
+            Called with the fraction done, at most 20 times a second.
+
+        Returns
+        -------
+        (lu, piv), or ((lu, piv), Trace) with trace=True
+            lu: (m, n) array by columns, U and below its diagonal L without its ones. piv: (min(m, n),) int32 array, row i was
+            exchanged with row piv[i], one after the other.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Before anything is changed.
+        KeyboardInterrupt
+            Ctrl-C is seen within 0.2 s. With overwrite_a the content of A is then undefined.
+
+        Warns
+        -----
+        RuntimeWarning
+            If U has a zero on its diagonal: scipy.linalg.LinAlgWarning, where SciPy is installed.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+        ...     lu, piv = pool.lu_factor([[1.0, 2.0], [4.0, 6.0]])
+        >>> lu.tolist(), piv.tolist()
+        ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
+        """
+        trace = check.flag("trace", trace)
+        return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
+
+    def map_tasks(
+        self,
+        function: Callable[[Any], Any],
+        tasks: Iterable[Any],
+        *,
+        order: str = "plan",
+        cycle_times: ArrayLike | None = None,
+        send: float = 0.0,
+        start_method: str | None = None,
+        progress: bool | Progress = False,
+        trace: bool = False,
+    ) -> Any:
+        """`hs.map_tasks` with a process for each worker of this pool, its platform's names and relative speeds.
+
+        The threads of the pool have no part in it: a Python function needs processes to use several cores.
+        """
+        from .tasks import map_tasks
+
+        workers = self._workers
+        if workers.emulated:
+            raise ValueError("tasks in Python run at the speed of this machine: use a Pool without emulate=True")
+        options: dict[str, Any] = dict(
+            order=order, cycle_times=cycle_times, send=send, start_method=start_method, progress=progress, trace=trace
+        )
+        return map_tasks(function, tasks, workers.given if cycle_times is None and workers.given else len(workers), **options)
+
+
+def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: _engine.Poll) -> None:
+    """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
+    _engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
+
+
+_lock = threading.Lock()  # for what a forked child replaces
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -1,0 +1,174 @@
+"""Products on the threads of a pool: straight to NumPy or the engine, or by a plan and with everything recorded."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _engine
+from .._base import check
+from ..plan import simulate
+from ..planners.cuboids import Cuboids
+from ..planners.layers import LayersPlan
+from ..planners.partition import Partition
+from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers
+from ..planners.product_methods import METHODS, plan_matmul, plan_of_boxes, plan_of_partition
+from ..platform import UNIT
+
+if TYPE_CHECKING:
+    from .._engine import Progress
+    from ..trace import Trace
+    from .operands import Array, Operands
+    from .workers import Workers
+
+#: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
+SMALL = 100**3
+#: So do those with a side below this: they are bound by memory, and packing would double the traffic.
+THIN = 6
+#: Longer ones look for Ctrl-C.
+_LONG = 10**8
+
+
+# ---- without a plan -----------------------------------------------------------------------------------------------
+
+
+def is_plain(A: Any, B: Any, out: Any) -> bool:
+    """Whether the operands are the usual ones: contiguous matrices of one supported dtype, out apart from them. Everything
+    else takes the general way, which also finds the words for what is wrong."""
+    if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
+        return False
+    dtype = A.dtype
+    if dtype is not B.dtype or dtype not in _engine.DTYPES or A.shape[1] != B.shape[0]:
+        return False
+    a, b = A.flags, B.flags
+    if not (a.forc and a.aligned and b.forc and b.aligned):
+        return False
+    if out is None:
+        return True
+    if type(out) is not np.ndarray or out.dtype is not dtype or out.shape != (A.shape[0], B.shape[1]):
+        return False
+    c = out.flags
+    if not c.carray:
+        return False
+    if a.owndata and b.owndata and c.owndata:  # as np.may_share_memory would say, in a tenth of its time
+        return out is not A and out is not B
+    return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
+
+
+def multiply_plain(threads: _engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None) -> Array:
+    (m, k), n = a.shape, b.shape[1]
+    work = m * n * k
+    if work <= SMALL or m < THIN or n < THIN:
+        product: Array = np.matmul(a, b, out=out)
+        return product
+    c: Array = np.empty((m, n), a.dtype) if out is None else out
+    watched = work > _LONG and threading.current_thread() is threading.main_thread()
+    _engine.gemm(threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], _engine.Poll() if watched else None)
+    return c
+
+
+def multiply(threads: _engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
+    m, n, k = x.sizes
+    if m * n * k <= SMALL or min(m, n) < THIN:
+        _by_numpy(x)
+        return
+    watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
+    for a, b, c in x:
+        poll = _engine.Poll(progress) if watched else None
+        _engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
+
+
+def _by_numpy(x: Operands) -> None:
+    """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow from the two scalars."""
+    if x.alpha == 1 and x.beta == 0:
+        np.matmul(x.a, x.b, out=x.c)
+        return
+    with np.errstate(all="ignore"):
+        alpha, beta = x.c.dtype.type(x.alpha), x.c.dtype.type(x.beta)
+        product: Array | None = None
+        if alpha != 0:
+            product = np.matmul(x.a, x.b)
+            product *= alpha
+        if beta == 0:
+            x.c[...] = 0 if product is None else product
+        elif product is None:
+            x.c[...] *= beta
+        else:
+            product += beta * x.c
+            x.c[...] = product
+
+
+# ---- by a plan ----------------------------------------------------------------------------------------------------
+
+
+def plan_for(
+    workers: Workers, m: int, n: int, k: int, dtype: np.dtype[Any], method: str, block: int, communication: str
+) -> ProductPlan:
+    """What `Pool.plan` returns."""
+    check.choice("method", method, METHODS)
+    check.choice("communication", communication, COMMUNICATION)
+    platform = workers.platform_for(dtype)
+    shared = not workers.emulated and method == "auto" and communication == "once"
+    flops = _engine.flops_per_update(dtype)
+    if shared:
+        if layers := _engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype]):
+            return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True))
+        method = "columns" if n >= m else "rows"
+    return plan_matmul(
+        m, n, k, platform, method=method, block=block, communication=communication, itemsize=dtype.itemsize,
+        flops_per_update=flops, shared=shared,
+    )  # fmt: skip
+
+
+def checked(
+    workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan, x: Operands, communication: str
+) -> ProductPlan:
+    """The plan, made of a partition, boxes or layers if it is one of those, if it is for these workers and this product."""
+    flops = _engine.flops_per_update(x.c.dtype)
+    if isinstance(plan, Partition):
+        plan = plan_of_partition(plan, *x.sizes, workers.platform, x.c.itemsize, flops, communication)
+    elif isinstance(plan, Cuboids | LayersPlan):
+        plan = plan_of_boxes(plan, *x.sizes, workers.platform, x.c.itemsize, flops, communication)
+    elif not isinstance(plan, ProductPlan):
+        raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
+    if plan.shape != x.sizes:
+        raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
+    workers.require_as_many(plan.names)
+    return plan
+
+
+def run(
+    threads: _engine.Threads,
+    workers: Workers,
+    plan: ProductPlan,
+    product: tuple[Array, Array, Array, complex, complex],
+    progress: Progress | None,
+) -> Trace:
+    """C = alpha A B + beta C, of (A, B, C, alpha, beta)."""
+    dtype = product[2].dtype
+    pace = receive = sum_receive = None
+    layers = plan.layers
+    if workers.emulated:
+        workers.require_products(dtype)
+        pace = workers.platform.cycle_times * workers.time_scale / UNIT
+        if plan.link_costs.any():
+            receive = plan.receive * workers.time_scale
+            sum_receive = None if layers is None else layers.receive * workers.time_scale
+    m, n, k = plan.shape
+    tiles = plan.shared and layers is None
+    result = _engine.run_product(
+        threads, *product,
+        workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
+        cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
+        layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
+        overlap=COMMUNICATION[plan.communication][2],
+        poll=_engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
+    )  # fmt: skip
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
+    labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
+    return workers.trace(
+        plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(box, worker),
+        plan.lower_bound, simulate(plan).finish,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Recurrences over a matrix: what is computed for each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from .operands import Array
+
+RULES = ("sum", "min")
+
+#: In Python: called with the array and row, column, height, width of a tile. In C: an hs_tile_function and its context.
+Kernel = Callable[[Array, int, int, int, int], object] | tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Stencil:
+    """An update of each element from its 3 x 3 neighbourhood, in place, row by row.
+
+    Neighbours outside the matrix do not count. Those above and to the left have their new values, the others the old ones.
+
+    Parameters
+    ----------
+    weights : (3, 3) array_like
+        Of the neighbours, the element itself in the middle; 0 for "sum" and infinity for "min" mean: not used.
+    rule : {"sum", "min"}
+        "sum": the sum of weight * element, as in Gauss-Seidel's method. "min": the least element + weight, as in distance
+        transforms and path planning.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).mask
+    ('W', 'N')
+    """
+
+    weights: NDArray[np.float64]
+    rule: str = "sum"
+
+    def __post_init__(self) -> None:
+        check.choice("rule", self.rule, RULES)
+        weights = check.reals(f"weights must be real numbers, got {self.weights!r}", self.weights)
+        if weights.shape != (3, 3):
+            raise ValueError(f"weights must have shape (3, 3), got {weights.shape}")
+        if not (np.isfinite(weights) | (weights == self._unused)).all():
+            raise ValueError(f"weights must be finite{', or infinite for none' * (self.rule == 'min')}, got {weights.tolist()}")
+        if (weights == self._unused).all():
+            raise ValueError("weights use no neighbour")
+        object.__setattr__(self, "weights", check.frozen(np.ascontiguousarray(weights)))
+
+    @property
+    def _unused(self) -> float:
+        return 0.0 if self.rule == "sum" else np.inf
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """(3, 3) which neighbours count."""
+        return np.asarray(self.weights != self._unused)
+
+    @property
+    def flops(self) -> float:
+        """Of one update: two for each neighbour used."""
+        return 2.0 * int(self.used.sum())
+
+    @property
+    def mask(self) -> tuple[str, ...]:
+        """What an element waits for, for `wavefront`; with "NE" rows must be dealt (axis=0)."""
+        used = self.used
+        corners = {"NW": used[0, 0], "NE": used[0, 2] or used[2, 0]}
+        return ("W", "N", *(name for name, counts in corners.items() if counts))

@@ -1,0 +1,214 @@
+"""Plans of plan_product as they are run: sizes of blocks, what the host must keep up with, what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._base import check
+from ..planners.star import StarPlan, forms
+from ..platform import UNIT
+from ..trace import Trace
+
+if TYPE_CHECKING:
+    from .._engine import Progress
+    from .operands import Operands
+    from .workers import Workers
+
+ORDERS = ("plan", "demand")
+_LISTED, _DEMAND = 3, 1  # hs_star_order
+_LARGEST = 256  # side of the products that measure a rate
+_COPIED = 1 << 22  # bytes copied to measure one
+_MOST = 1e200  # HS_STAR_MOST
+
+
+def run(
+    threads: _engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
+) -> Trace | None:
+    """C = alpha A B + beta C, of the operands."""
+    workers.require_as_many(plan.names)
+    times = costs = None
+    memory: tuple[int | None, ...] = (None,) * len(workers)
+    if workers.emulated:
+        times, costs = (t * workers.time_scale for t in (workers.platform.cycle_times, workers.platform.link_costs))
+        memory = workers.platform.memory
+    own = checked(plan, x, order, times, costs, memory)
+    if workers.emulated:
+        flops, rate, carried, copied = own.rates()
+        workers.require_capacity(flops * workers.time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}")
+        workers.require_links(carried, copied)
+    result = own.run(threads, progress)
+    if workers.emulated:
+        workers.warn_if_late([*result.late, result.port_late], plan.names, float(own.simulated["end"].max()))
+    return own.trace(result, workers.kind) if trace else None
+
+
+@dataclass(frozen=True)
+class StarRun:
+    """A checked product by a plan.
+
+    times and costs are in seconds of this run, per block update and per block: None at real speed. simulated is the port's log by
+    the model, in the same unit.
+    """
+
+    plan: StarPlan
+    operands: Operands
+    block: int
+    order: str
+    star: _engine.Star
+    times: NDArray[np.float64] | None
+    costs: NDArray[np.float64] | None
+    simulated: NDArray[Any]
+
+    def run(self, threads: _engine.Threads, progress: Progress | None) -> _engine.StarRunResult:
+        x = self.operands
+        served = np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
+        return _engine.run_star(
+            threads, x.a, x.b, x.c, x.alpha, x.beta, star=self.star, chunks=self.plan.chunks, served=served, block=self.block,
+            pace=self.times, message_count=len(self.plan.messages), poll=_engine.Poll(progress),
+        )  # fmt: skip
+
+    def trace(self, result: _engine.StarRunResult, kind: str) -> Trace:
+        """What was measured, beside what the model says of the same order."""
+        plan, p = self.plan, len(self.plan.names)
+        predicted = ideal = finish = None
+        if self.times is not None:
+            predicted = float(self.simulated["end"].max())
+            ideal = float(plan.updates.sum() / (1.0 / self.times).sum())
+            finish = np.zeros(p)
+            np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])  # that of other messages is their end
+        trace = Trace.from_steps(
+            replace(plan, messages=result.messages).steps(),
+            plan.names,
+            kind=kind,
+            speeds=(1.0 / (plan.cycle_times if self.times is None else self.times)).tolist(),
+            predicted=predicted,
+            ideal=ideal,
+            cpu=result.busy,
+            predicted_finish=None if finish is None else finish.tolist(),
+        )
+        peaks = peak_blocks(plan, self.simulated)
+        return replace(trace, peak=tuple(result.peak), predicted_peak=tuple(peaks.tolist()))
+
+    def rates(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float]:
+        """Flops per second that the workers ask for and that a core has on such panels; bytes per second that the links ask for
+        and that a core copies. Links without costs ask for nothing."""
+        assert self.times is not None
+        assert self.costs is not None
+        dtype, plan, q = self.operands.c.dtype, self.plan, self.block
+        used = np.bincount(plan.chunks["worker"], minlength=len(plan.names)) > 0
+        flops = np.where(used, _engine.flops_per_update(dtype) * float(q) ** 3 / self.times, 0.0)
+        with np.errstate(divide="ignore"):
+            carried = np.where(used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0)
+        x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
+        sides = [plan.shape[2], x["width"], x["height"]]  # the one that panels are cut along, in the order of HELD
+        sides[x["held"]] = min(x["depth"], sides[x["held"]])
+        depth, width, height = (min(int(side) * q, _LARGEST) for side in sides)
+        return flops, panel_rate(dtype, height, width, depth), carried, copy_rate()
+
+
+def checked(
+    plan: StarPlan,
+    x: Operands,
+    order: str,
+    times: NDArray[np.float64] | None,
+    costs: NDArray[np.float64] | None,
+    memory: tuple[int | None, ...],
+) -> StarRun:
+    """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
+    check.choice("order", order, ORDERS)
+    limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
+    needs = np.zeros(len(plan.names), np.int64)
+    np.maximum.at(needs, plan.chunks["worker"], _room(plan))
+    if (less := limits < needs).any():
+        i = int(np.argmax(less))
+        raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {limits[i]}")
+    for what, own in (("cycle-time", times), ("link cost", costs)):
+        if own is not None and (own > _MOST).any():
+            i = int(np.argmax(own))
+            raise ValueError(
+                f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product"
+            )
+    model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
+    star = _engine.Star(plan.shape, *model, limits)
+    served = np.ascontiguousarray(plan.messages["worker"])
+    _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
+    return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
+
+
+def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
+    """The smallest q so that m, n, k elements make r, s, t blocks of q; shape is r, s, t.
+
+    Examples
+    --------
+    >>> from hetsched.runners.star import block_of
+    >>> block_of((4, 8, 3), (310, 640, 240))
+    80
+    """
+    names = (("A", "rows", "r"), ("B", "columns", "s"), ("A", "columns", "t"))
+    parts = list(zip(names, sizes, shape, strict=True))
+    for (name, lines, letter), size, blocks in parts:
+        if size < blocks or -(-size // -(-size // blocks)) != blocks:
+            raise ValueError(f"{name} has {size} {lines}, which no size of blocks makes the plan's {letter} = {blocks} blocks")
+    (largest, _, _), size, blocks = max(parts, key=lambda part: -(-part[1] // part[2]))
+    q = -(-size // blocks)
+    for (name, lines, letter), own, wanted in parts:
+        if -(-own // q) != wanted:
+            raise ValueError(
+                f"{name} has {own} {lines}, which are {-(-own // q)} in blocks of {q}, the plan has {letter} = {wanted}; smaller "
+                f"blocks would be too many for {largest}"
+            )
+    return q
+
+
+def _room(plan: StarPlan) -> NDArray[np.int64]:
+    """Blocks of memory that each chunk takes."""
+    chunk = plan.chunks
+    held, come, _, length = forms(chunk, plan.shape[2])
+    room: NDArray[np.int64] = held + chunk["buffers"] * np.minimum(chunk["depth"], length) * come
+    return room
+
+
+def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
+    """(p,) most blocks that each worker holds at a time in a log of the port.
+
+    What comes counts from the start of its message on; what only came until it is used, the rest until its result has left.
+    """
+    chunk = plan.chunks[messages["chunk"]]
+    held, come, back, length = forms(chunk, plan.shape[2])
+    deep = np.minimum(chunk["depth"], length - messages["depth"])
+    load, panel, result = (messages["kind"] == kind for kind in range(3))
+    passing = back > 0
+    last = result & (~passing | (messages["depth"] + deep == length))
+    taken = np.where(load, held, np.where(panel, deep * come, 0))
+    freed = np.where(panel, deep * (come - back), np.where(result, passing * deep * back + last * held, 0))
+    worker = np.tile(messages["worker"], 2)
+    time = np.concatenate((messages["start"], np.where(panel, messages["compute_end"], messages["end"])))
+    change = np.concatenate((taken, -freed))
+    order = np.lexsort((change > 0, time, worker))
+    peaks = np.zeros(len(plan.names), np.int64)
+    for i in range(len(peaks)):
+        own = np.cumsum(change[order][worker[order] == i])
+        peaks[i] = own.max(initial=0)
+    return peaks
+
+
+@cache
+def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> float:
+    """Flops per second of one core that adds products of panels to a chunk, measured in a few milliseconds."""
+    a, b, c = np.ones((height, depth), dtype), np.ones((depth, width), dtype), np.zeros((height, width), dtype)
+    one = _engine.Threads(1, None)
+    flops = _engine.flops_per_update(dtype) * height * width * depth
+    return flops / _engine.seconds(lambda: _engine.gemm(one, a, b, c, 1.0, 1.0, None, None))
+
+
+@cache
+def copy_rate() -> float:
+    """Bytes per second that one core copies, measured once per process in a few milliseconds."""
+    source, target = np.ones(_COPIED // 8), np.zeros(_COPIED // 8)
+    return _COPIED / _engine.seconds(lambda: np.copyto(target, source))

@@ -1,0 +1,141 @@
+"""Sweeps on the threads of a pool, by a wavefront."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _engine
+from .._base import check
+from ..planners.wavefront import ORDERS, Wavefront, tile_label
+from ..platform import UNIT, relative_speeds
+from ..trace import Trace
+from .operands import Array, as_array, element_strides, writable
+from .recurrence import RULES, Kernel, Stencil
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._engine import Progress
+    from .workers import Workers
+
+
+def run(
+    threads: _engine.Threads, workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, out: Array | None,
+    flops: float | None, trace: bool, progress: Progress | None,
+) -> Any:  # fmt: skip
+    """What `Pool.sweep` returns."""
+    x, how, work = _checked(workers, plan, image, kernel, flops)
+    rate = None
+    if isinstance(kernel, Stencil):
+        rate = stencil_rate(x.dtype, kernel.rule, kernel.used.tobytes()) * work / kernel.flops
+    times = pace = None  # seconds per flop
+    if workers.emulated:
+        if rate is not None:
+            workers.require_capacity(workers.platform.speeds, rate, f"this stencil, {x.dtype}")
+        times = workers.platform.cycle_times * (workers.time_scale / UNIT)
+        pace = times * work
+    elif rate is not None:
+        times = 1.0 / (rate * relative_speeds(workers.platform.cycle_times))
+    array = _target(x, out)
+    rows, cols = plan.shape
+    result = _engine.run_wavefront(
+        threads, array, how, workers=len(workers), shape=plan.shape, axis=plan.axis, owner=plan.owner, reach=plan.reach,
+        order=ORDERS.index(plan.order), pace=pace, poll=_engine.Poll(progress), event_capacity=rows * cols if trace else 0,
+    )  # fmt: skip
+    workers.warn_if_late(result.late, plan.names, max(result.finish))
+    if not trace:
+        return array
+    finish = ideal = None
+    if times is not None:
+        finish = _finish(plan, times * (work * x.size / (rows * cols))).tolist()
+        ideal = float(work * x.size / (1.0 / times).sum())
+    return array, Trace.from_steps(
+        ((worker, event, start, end, tile_label(tile, cols)) for worker, event, start, end, tile in result.events),
+        plan.names,
+        kind=workers.kind,
+        speeds=(1.0 / workers.platform.cycle_times).tolist(),
+        predicted=None if finish is None else max(finish),
+        ideal=ideal,
+        cpu=result.busy,
+        predicted_finish=finish,
+    )
+
+
+def _target(image: Array, out: Array | None) -> Array:
+    """A copy of the image, to be swept in place."""
+    if out is None:
+        return image.copy() if element_strides(image) else np.array(image)
+    writable(out, image.shape, image.dtype, "the image")
+    if out is not image:
+        out[...] = image
+    return out
+
+
+def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(p,) when each worker should end."""
+    _, end = _engine.wavefront_times(plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order))
+    finish = np.zeros(len(per_tile))
+    np.maximum.at(finish, plan.owner, end[-1])
+    return finish
+
+
+def _checked(
+    workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, flops: float | None
+) -> tuple[Array, Any, float]:
+    """The image, the kernel as the engine takes it, and its flops for an element."""
+    if not isinstance(plan, Wavefront):
+        raise TypeError(f"plan must be a plan of wavefront(), got {type(plan).__name__}")
+    workers.require_as_many(plan.names)
+    array = as_array("image", image)
+    if array.ndim != 2:
+        raise ValueError(f"image must be a matrix, got {array.ndim} dimensions")
+    (m, n), (rows, cols) = array.shape, plan.shape
+    if rows > m or cols > n:
+        raise ValueError(f"plan has {rows} x {cols} tiles, the image only {m} x {n} elements")
+    if rows * cols >= 2**31:
+        raise ValueError(f"plan has {rows} x {cols} tiles, a sweep can have at most 2**31 - 1")
+    how: Any = kernel
+    if isinstance(kernel, Stencil):
+        _check_stencil(plan, array, kernel)
+        how = kernel.weights, RULES.index(kernel.rule)
+    elif not callable(kernel):
+        how = _addresses(kernel)
+    if flops is None:
+        return array, how, kernel.flops if isinstance(kernel, Stencil) else 1.0
+    return array, how, check.number("flops", flops, above=0.0)
+
+
+def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
+    if image.dtype not in (np.float32, np.float64):
+        raise TypeError(f"image has dtype {image.dtype}; a Stencil takes float32 and float64")
+    if "NE" not in stencil.mask:
+        return
+    if not plan.reach:
+        raise ValueError(f"plan has the mask {plan.mask}, the kernel also needs {'SW' if plan.axis else 'NE'}")
+    lines, what = (image.shape[1], "columns") if plan.axis else (image.shape[0], "rows")
+    if len(plan.owner) != lines:
+        raise ValueError(
+            f"plan deals {len(plan.owner)} {what} of tiles; a kernel with {stencil.mask} needs all {lines} {what} one by one"
+        )
+
+
+def _addresses(kernel: Any) -> tuple[int, int]:
+    pair = isinstance(kernel, tuple) and len(kernel) == 2  # what is called must be meant so
+    if not pair or not all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel):
+        raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}")
+    function, context = kernel
+    most = 2**64 - 1
+    return check.integer("kernel[0]", function, low=1, high=most), check.integer("kernel[1]", context, low=0, high=most)
+
+
+@cache
+def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
+    """Flops per second of one core with a stencil of those neighbours, measured once per process in a few milliseconds."""
+    n = 200
+    taps = np.frombuffer(used, bool).reshape(3, 3)
+    stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)
+    image = np.ones((n, n), dtype)
+    return stencil.flops * n * n / _engine.seconds(lambda: _engine.sweep_once(image, stencil.weights, RULES.index(rule)))

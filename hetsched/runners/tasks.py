@@ -1,0 +1,338 @@
+"""A master and its slaves for real: a Python function on many tasks, in processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from ..errors import TaskError
+from ..machine.topology import topology
+from ..planners.distribute import distribute
+from ..planners.tasks import min_time
+from ..platform import Platform
+from ..trace import Trace
+
+T = TypeVar("T")
+R = TypeVar("R")
+Progress = Callable[[float], object]
+
+_ORDERS = ("plan", "demand")
+_SAMPLE = 20  # one in so many of a worker's even share is timed before the rest is planned
+_PIECES = 16  # messages that a planned share comes in, so that progress is seen
+
+
+class _Piece(NamedTuple):
+    """Tasks first .. first + len(values) - 1 as a worker did them, up to the one that failed."""
+
+    first: int
+    values: list[Any]
+    start: float
+    end: float
+    error: BaseException | None
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _enter() -> None:
+    """In a new worker: Ctrl-C is the master's business, and a worker does not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> _Piece:
+    values: list[Any] = []
+    start = time.monotonic()  # one clock for all processes
+    failure: BaseException | None = None
+    try:
+        for task in tasks:
+            values.append(function(task))
+    except Exception as error:
+        failure = _portable(error)
+    return _Piece(first, values, start, time.monotonic(), failure)
+
+
+def _portable(error: Exception) -> Exception:
+    """The exception with its traceback as a note, or one with the same words if it cannot be sent."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(f"In the worker:\n{text}")
+    return error
+
+
+class _Farm:
+    """A process per worker, each beneath an executor of its own: a piece can be given to a certain worker."""
+
+    def __init__(self, workers: int, start_method: str | None) -> None:
+        context = multiprocessing.get_context(start_method)
+        self._executors = [ProcessPoolExecutor(1, mp_context=context, initializer=_enter) for _ in range(workers)]
+        self._pids: list[int] = []
+        self._owner: dict[Future[Any], int] = {}
+
+    def start(self) -> None:
+        ready = [executor.submit(os.getpid) for executor in self._executors]
+        try:
+            self._pids = [future.result() for future in ready]
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "a worker process did not start; a script that uses the start method 'spawn' or 'forkserver' must call map_tasks "
+                "under if __name__ == '__main__'"
+            ) from error
+
+    def submit(self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> None:
+        self._owner[self._executors[worker].submit(_work, function, first, tasks)] = worker
+
+    def done(self) -> Iterator[tuple[int, _Piece]]:
+        """Pieces as they end, with their workers, until there are no more."""
+        while self._owner:
+            for future in wait(self._owner, return_when=FIRST_COMPLETED).done:
+                worker = self._owner.pop(future)
+                try:
+                    yield worker, future.result()
+                except BrokenProcessPool as error:
+                    raise RuntimeError(f"worker P{worker} died: killed, out of memory, or ended by a task") from error
+
+    def close(self, at_once: bool) -> None:
+        """End the processes; at once: also in the middle of a task."""
+        for pid in self._pids if at_once else ():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        for executor in self._executors:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _farm(workers: int, start_method: str | None) -> Iterator[_Farm]:
+    farm = _Farm(workers, start_method)
+    try:
+        farm.start()
+        yield farm
+    except BaseException:
+        farm.close(at_once=True)
+        raise
+    farm.close(at_once=False)
+
+
+@overload
+def map_tasks(
+    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
+    cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
+    progress: bool | Progress = False, trace: Literal[False] = False,
+) -> list[R]: ...  # fmt: skip
+@overload
+def map_tasks(
+    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
+    cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
+    progress: bool | Progress = False, trace: Literal[True],
+) -> tuple[list[R], Trace]: ...  # fmt: skip
+def map_tasks(
+    function: Callable[[T], R],
+    tasks: Iterable[T],
+    workers: int | Platform | None = None,
+    *,
+    order: str = "plan",
+    cycle_times: ArrayLike | None = None,
+    send: float = 0.0,
+    start_method: str | None = None,
+    progress: bool | Progress = False,
+    trace: bool = False,
+) -> Any:
+    """Apply a function to independent tasks, in processes of this machine, divided by plan or on demand.
+
+    Parameters
+    ----------
+    function : callable
+        Of one task. It, the tasks and the results must be picklable.
+    tasks : iterable
+    workers : int or Platform, optional
+        Processes; by default as many as this process may use cores. A Platform gives their names and cycle-times.
+    order : {"plan", "demand"}
+        "plan": a few tasks of each worker are timed, then the rest is divided by `distribute` (or `min_time`, with `send`) and
+        given out in the planned order. "demand": each worker gets another piece when it is done, smaller and smaller ones; for
+        tasks or workers whose speed is not known beforehand.
+    cycle_times : (p,) array_like, optional
+        Time per task of each worker, to be used in place of timed ones; only relative if `send` is 0.
+    send : float
+        Time of the message to a worker, for the plan; in seconds, or in the unit of the cycle-times given.
+    start_method : {"fork", "spawn", "forkserver"}, optional
+        Of the processes; by default that of multiprocessing.
+    progress : bool or callable
+        Called with the fraction done after each piece; True: a line on standard error, if that is a terminal.
+    trace : bool
+        Also return a Trace, with an event for each piece; it has a prediction if the tasks were timed.
+
+    Returns
+    -------
+    list, or (list, Trace) with trace=True
+        The results in the order of the tasks.
+
+    Raises
+    ------
+    TaskError
+        If a task fails: its `index`, and what was raised as the cause. The others are stopped.
+    KeyboardInterrupt
+        Ctrl-C ends the workers at once, in the middle of their tasks.
+
+    Notes
+    -----
+    The processes are those of concurrent.futures, and end with the call, or with the parent.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.map_tasks(abs, [-1, 2, -3], 2)
+    [1, 2, 3]
+    """
+    trace = check.flag("trace", trace)
+    todo = check.entries("tasks", tasks, "an iterable")
+    names: tuple[str, ...] | None = None
+    if isinstance(workers, Platform):
+        if cycle_times is not None:
+            raise TypeError("give cycle_times or a Platform, not both")
+        names, cycle_times = workers.names, workers.cycle_times
+        p = len(workers)
+    else:
+        p = topology().worth if workers is None else check.integer("workers", workers, low=1, high=4096)
+        names = tuple(f"P{i}" for i in range(p))
+    times = None if cycle_times is None else check.cycle_times(cycle_times, None)
+    if times is not None and len(times) != p:
+        raise ValueError(f"cycle_times must have {p} entries, one for each worker, got {len(times)}")
+    check.choice("order", order, _ORDERS)
+    message = check.number("send", send, low=0.0)
+    if start_method is not None:
+        check.choice("start_method", start_method, multiprocessing.get_all_start_methods())
+    if not callable(function):
+        raise TypeError(f"function must be callable, got {function!r}")
+    try:
+        pickle.dumps(function)
+    except Exception as error:
+        raise TypeError(f"function must be picklable, so no lambda and no inner function: {error}") from error
+    run = _Run(function, todo, p, _reporter(progress))
+    if todo:
+        with _farm(p, start_method) as farm:
+            if order == "demand":
+                run.on_demand(farm)
+            else:
+                run.by_plan(farm, times, message)
+    return (run.results, run.trace(names)) if trace else run.results
+
+
+class _Run:
+    def __init__(self, function: Callable[[Any], Any], tasks: list[Any], workers: int, report: Progress | None) -> None:
+        self.function, self.tasks, self.workers, self.report = function, tasks, workers, report
+        self.results: list[Any] = [None] * len(tasks)
+        self.steps: list[tuple[int, str, float, float, str]] = []
+        self.given = self.finished = 0
+        self.start = time.monotonic()
+        self.predicted: float | None = None
+
+    def give(self, farm: _Farm, worker: int, count: int) -> None:
+        """The next tasks to a worker."""
+        if count:
+            farm.submit(worker, self.function, self.given, self.tasks[self.given : self.given + count])
+            self.given += count
+
+    def collect(self, worker: int, piece: _Piece) -> None:
+        count = len(piece.values)
+        if piece.error is not None:
+            index = piece.first + count
+            raise TaskError(f"task {index} failed: {type(piece.error).__name__}: {piece.error}", index) from piece.error
+        self.results[piece.first : piece.first + count] = piece.values
+        what = f"{count} tasks" if count != 1 else "1 task"
+        self.steps.append((worker, "compute", max(piece.start - self.start, 0.0), piece.end - self.start, what))
+        self.finished += count
+        if self.report is not None:
+            self.report(self.finished / len(self.tasks))
+
+    def on_demand(self, farm: _Farm) -> None:
+        """Guided self-scheduling: a quarter of what is left, divided by the workers; two pieces each, so that nobody waits."""
+
+        def next_piece(worker: int) -> None:
+            left = len(self.tasks) - self.given
+            self.give(farm, worker, min(left, max(1, left // (4 * self.workers))))
+
+        for worker in [*range(self.workers)] * 2:
+            next_piece(worker)
+        for worker, piece in farm.done():
+            self.collect(worker, piece)
+            next_piece(worker)
+
+    def by_plan(self, farm: _Farm, times: NDArray[np.float64] | None, send: float) -> None:
+        timed = times is None
+        if times is None:
+            times = self.timed(farm)
+        left = len(self.tasks) - self.given
+        now = time.monotonic() - self.start
+        if send:
+            plan = min_time(left, times, send)
+            order, counts, makespan = plan.send_order.tolist(), plan.counts, plan.makespan
+        else:
+            shares = distribute(left, times)
+            order, counts, makespan = list(range(self.workers)), shares.counts, float(shares.makespan)
+        if timed:
+            self.predicted = now + makespan
+        queues = [deque(_sizes(int(counts[i]))) for i in range(self.workers)]
+        for rank in range(_PIECES):  # all first pieces, then all second ones, so that nobody waits for the pickling of others
+            for i in order:
+                if rank < len(queues[i]):
+                    self.give(farm, i, queues[i][rank])
+        for worker, piece in farm.done():
+            self.collect(worker, piece)
+
+    def timed(self, farm: _Farm) -> NDArray[np.float64]:
+        """Seconds per task of each worker, from a few of its own; of one without tasks, the median of the others."""
+        each = max(1, len(self.tasks) // (_SAMPLE * self.workers))
+        for worker in range(self.workers):
+            self.give(farm, worker, min(each, len(self.tasks) - self.given))
+        times = np.full(self.workers, np.nan)
+        for worker, piece in farm.done():
+            self.collect(worker, piece)
+            times[worker] = max(piece.end - piece.start, 1e-9) / len(piece.values)
+        return np.where(np.isnan(times), np.nanmedian(times), times)
+
+    def trace(self, names: Sequence[str]) -> Trace:
+        return Trace.from_steps(self.steps, names, kind="real", speeds=[1.0] * len(names), predicted=self.predicted)
+
+
+def _sizes(count: int) -> list[int]:
+    """A share in pieces that differ by one task at most."""
+    pieces = min(_PIECES, count)
+    return [count * (k + 1) // pieces - count * k // pieces for k in range(pieces)]
+
+
+def _reporter(progress: bool | Progress) -> Progress | None:
+    if callable(progress):
+        return progress
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress must be a function of the fraction done, True or False, got {progress!r}")
+    if not progress or not sys.stderr.isatty():
+        return None
+
+    def line(fraction: float) -> None:
+        bar = "#" * round(40 * fraction)
+        print(f"\r[{bar:40}] {fraction:4.0%}", end="\n" if fraction == 1 else "", file=sys.stderr, flush=True)
+
+    return line

@@ -1,0 +1,188 @@
+"""The workers of a pool: how many, how fast, real or emulated; what this host can emulate, and what runs record of them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _engine
+from .._base import check
+from ..errors import EmulationWarning
+from ..machine.measure import MeasuredPlatform, rate, recent
+from ..machine.topology import topology
+from ..planners.worth import worth_here
+from ..platform import UNIT, Platform, names_of
+from ..trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..planners.lu import LuPlan
+    from ..planners.product import ProductPlan
+    from ..planners.stencil import StencilPlan
+
+#: Shares of the host's measured rate that emulated workers may ask for, of one core and of all together.
+_ONE_CORE, _ALL_CORES = 0.9, 0.8
+_DOUBLE = np.dtype(np.float64)
+
+
+class Workers:
+    """Checked arguments of `Pool`, and what they say of its workers.
+
+    Attributes
+    ----------
+    given : Platform or None
+        The one that `Pool` was given.
+    measured : MeasuredPlatform or None
+        What `measure` has found of these cpus, where no platform is given.
+    cores : tuple of int or None
+        The cpus that the workers are pinned to, if there are enough.
+    shares : dict
+        dtype -> (p,) relative speeds, None where they are equal.
+    emulated : bool
+    time_scale : float
+        Real seconds per second of an emulated platform; 1 at real speed.
+    """
+
+    def __init__(self, workers: int | Platform | None, emulate: bool, time_scale: float) -> None:
+        self.time_scale = check.number("time_scale", time_scale, above=0.0)
+        self.emulated = check.flag("emulate", emulate)
+        if not self.emulated and self.time_scale != 1.0:
+            raise ValueError("time_scale is for emulate=True")
+        host = topology()
+        self.given: Platform | None = None
+        self.measured: MeasuredPlatform | None = None
+        if isinstance(workers, Platform):
+            self.given = workers
+            self._size = len(workers)
+        else:
+            found = recent(host)
+            self._size = worth_here(found, host.worth) if workers is None else check.integer("workers", workers, low=1, high=4096)
+            if found is not None and len(found) == self._size and found.cpus == host.places[: self._size]:
+                self.measured = found
+        if self.emulated:
+            if self.given is None:
+                raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
+            if all(m is None for m in self.given.memory):  # else the unit may be the block
+                self.require_products(np.dtype(np.float32))
+        self.cores = None if self.emulated or self._size > len(host.places) else host.places[: self._size]
+        self.shares: dict[Any, NDArray[np.float64] | None] = {}
+        for kind in _engine.DTYPES:
+            if self.given is not None:
+                self.shares[kind] = self.given.speeds if np.ptp(self.given.speeds) > 0 else None
+            else:
+                self.shares[kind] = None if self.measured is None else self.measured.relative(kind)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return names_of(self.given, self._size)
+
+    @property
+    def platform(self) -> Platform:
+        """`Pool.platform`."""
+        return self.platform_for(_DOUBLE)
+
+    def platform_for(self, dtype: np.dtype[Any]) -> Platform:
+        if self.given is not None:
+            return self.given
+        if self.measured is not None and dtype.name in self.measured.at_once:
+            return self.measured.platform(dtype)
+        return _equal_workers(self._size, dtype)
+
+    def require_as_many(self, names: Sequence[str], what: str = "plan is") -> None:
+        """Refuse the names of a plan for another number of workers."""
+        if len(names) != self._size:
+            raise ValueError(f"{what} for {len(names)} workers, the pool has {self._size}")
+
+    # ---- what the host can emulate ----
+
+    def require_products(self, dtype: np.dtype[Any]) -> None:
+        """Refuse workers whose products of that dtype this host cannot emulate, all at once."""
+        self.require_capacity(self.platform.speeds, _rate(dtype), str(dtype))
+
+    def require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
+        """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
+        cannot emulate."""
+        wanted = speeds / self.time_scale
+        one = rate / UNIT
+        host = topology()
+        cores = min(float(host.worth), math.inf if host.quota is None else host.quota)
+        excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
+        if excess > 1.0:
+            raise ValueError(
+                f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
+                f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
+                f"({what}, {cores:g} core{'s' * (cores != 1)}); {self._sufficient(excess)}"
+            )
+
+    def require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
+        """Refuse links, in bytes per second, that are faster than this host copies."""
+        excess = float(wanted.max()) / (_ONE_CORE * copied)
+        if excess > 1.0:
+            raise ValueError(
+                f"platform's links are too fast for this host: they carry up to {wanted.max() / UNIT:.4g} GB/s, the host can "
+                f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
+            )
+
+    def _sufficient(self, excess: float) -> str:
+        return f"time_scale={float(f'{1.1 * excess * self.time_scale:.2g}'):g} would do"
+
+    # ---- what runs record ----
+
+    @property
+    def kind(self) -> str:
+        """Of traces."""
+        return "emulated" if self.emulated else "real"
+
+    def trace(
+        self,
+        plan: ProductPlan | LuPlan | StencilPlan,
+        result: _engine.RunResult,
+        label: Callable[[int, str, int], str],
+        ideal: float,
+        finish: Iterable[float],
+    ) -> Trace:
+        """What was recorded, beside what the plan predicts; label names the box of a worker's event of a kind. The work divided
+        perfectly and the worker's ends are in the plan's unit."""
+        return Trace.from_steps(
+            ((worker, kind, start, end, label(worker, kind, box)) for worker, kind, start, end, box in result.events),
+            plan.names,
+            kind=self.kind,
+            speeds=(1.0 / plan.cycle_times).tolist(),
+            predicted=plan.makespan * self.time_scale,
+            ideal=ideal * self.time_scale,
+            cpu=result.busy,
+            predicted_finish=[t * self.time_scale for t in finish],
+        )
+
+    def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float) -> None:
+        """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one.
+        The function that calls this is called by a method of Pool, on the user's line."""
+        if self.emulated and max(late) > max(0.01 * makespan, 0.005):
+            i = int(np.argmax(late))
+            who = f"worker {names[i]}" if i < len(names) else "the master's port"
+            warnings.warn(
+                f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
+                EmulationWarning,
+                stacklevel=4,
+            )
+
+
+@cache
+def _rate(dtype: np.dtype[Any]) -> float:
+    """Flops per second of one core, measured once per process."""
+    return rate(dtype)
+
+
+@cache
+def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
+    return Platform.star([UNIT / _rate(dtype)] * p)

@@ -1,0 +1,231 @@
+"""Figures 7 to 9 of the paper on layers again: meshes of its section 6.2, drawn with a seed."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.drawn import draw
+from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
+from ..planners.mesh_lp import Program
+from ..planners.mesh_methods import Rival, pipeline, summa
+from ..platform import Platform
+from .ppopp2008 import Claim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZES = (5, 7, 9)
+SIDES = tuple(range(1000, 2001, 100))
+MESHES = 10  # for each size and side: "each data point is an average of 10 independent experiments"
+_SEED = 1
+_TIMES, _COSTS = (2e-4, 7e-4), (3e-4, 8e-4)  # uniform
+#: Shown in the figures: name, label, colour, marker.
+SHOWN = (
+    ("pmft", "LBP (PMFT)", "#0072b2", "o"),
+    ("heuristic", "LBP-heuristic", "#56b4e9", "x"),
+    ("summa", "SUMMA", "#009e73", "s"),
+    ("modified", "Modified Pipeline", "#e69f00", "v"),
+    ("pipeline", "Pipeline", "#d55e00", "^"),
+)
+_RIVALS: dict[str, Callable[..., Rival]] = {
+    "summa": summa,
+    "summa, overlapped": lambda *mesh: summa(*mesh, overlap=True),
+    "pipeline": pipeline,
+    "modified": lambda *mesh: pipeline(*mesh, chunks=2),
+    "pipeline, idle source": lambda *mesh: pipeline(*mesh, source_computes=False),
+    "modified, idle source": lambda *mesh: pipeline(*mesh, chunks=2, source_computes=False),
+    "balanced": lambda *mesh: pipeline(*mesh, chunks=math.inf, balanced=True, source_computes=False),
+}
+_IDLE = "if the source computes nothing, as in layers"
+
+
+class Outcome(NamedTuple):
+    """Of one plan: makespan, elements over all links, linear programs and simplex iterations, in the end if none of these
+    programs starts from the basis of the one before; 0 where there are no programs."""
+
+    makespan: float
+    volume: float
+    lp_solves: int = 0
+    iterations: int = 0
+    from_scratch: int = 0
+
+
+@dataclass(frozen=True)
+class LayersMesh:
+    """Layers and what they are compared with, on random meshes.
+
+    Attributes
+    ----------
+    outcomes : dict of (size, side of the matrices) to dict of method to list of Outcome
+        One for each mesh.
+    """
+
+    outcomes: dict[tuple[int, int], dict[str, list[Outcome]]]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of the meshes."""
+        return tuple(dict.fromkeys(size for size, _ in self.outcomes))
+
+    def sides(self, size: int) -> list[int]:
+        """Of the matrices that were multiplied on meshes of a size."""
+        return [side for own, side in self.outcomes if own == size]
+
+    def mean(self, size: int, side: int, method: str, value: str) -> tuple[float, float]:
+        """Mean and standard deviation over the meshes of makespan, volume (in n^2), lp_solves, iterations or from_scratch."""
+        unit = side**2 if value == "volume" else 1
+        values = [getattr(outcome, value) / unit for outcome in self.outcomes[size, side][method]]
+        return statistics.mean(values), statistics.pstdev(values)
+
+    def excess(self, size: int, method: str, other: str = "pmft") -> tuple[float, float, float]:
+        """By how much a method's makespan exceeds another's, over all meshes: mean, its standard error, standard deviation."""
+        found = [
+            a.makespan / b.makespan - 1
+            for side in self.sides(size)
+            for a, b in zip(self.outcomes[size, side][method], self.outcomes[size, side][other], strict=True)
+        ]
+        spread = statistics.pstdev(found)
+        return statistics.mean(found), spread / math.sqrt(len(found)), spread
+
+    def tables(self) -> str:
+        """Figures 7 to 9: means over the meshes of each size and side, with standard deviations."""
+        lines: list[str] = []
+        for number, what, value, form in (
+            (7, "volume in n^2", "volume", ".2f"),
+            (8, "finishing time", "makespan", ".0f"),
+            (9, "simplex iterations", "iterations", ".0f"),
+            (9, "simplex iterations from scratch", "from_scratch", ".0f"),
+        ):
+            shown = SHOWN if number < 9 else SHOWN[:2]
+            for size in self.sizes:
+                lines += ["", f"Figure {number}, {size} x {size}: {what}, mean ± standard deviation"]
+                lines.append(f"{'n':>6}" + "".join(f"{label:>20}" for _, label, _, _ in shown))
+                for side in self.sides(size):
+                    cells = (self.mean(size, side, method, value) for method, *_ in shown)
+                    lines.append(f"{side:>6}" + "".join(f"{f'{m:{form}} ± {s:{form}}':>20}" for m, s in cells))
+        return "\n".join(lines[1:])
+
+    def claims(self) -> list[Claim]:
+        """The numbers in the paper's text beside ours; time and volume over those of PMFT."""
+        sizes = self.sizes
+
+        def over(method: str, digits: int = 1) -> str:
+            found = (self.excess(size, method) for size in sizes)
+            return " / ".join(f"{100 * mean:.{digits}f} ± {100 * error:.{digits}f}%" for mean, error, _ in found)
+
+        def volumes(method: str) -> list[float]:
+            return [statistics.mean(self.mean(size, side, method, "volume")[0] for side in self.sides(size)) for size in sizes]
+
+        def less(method: str) -> str:
+            saved = (1 - own / other for own, other in zip(volumes("pmft"), volumes(method), strict=True))
+            return " / ".join(f"{part:.0%}" for part in saved)
+
+        def each(method: str, value: str) -> str:
+            found = (statistics.mean(self.mean(size, side, method, value)[0] for side in self.sides(size)) for size in sizes)
+            return " / ".join(f"{x:.0f}" for x in found)
+
+        solves = sorted({o.lp_solves for table in self.outcomes.values() for o in table["heuristic"]})
+        correlation = [
+            _correlation(
+                (side, outcome.from_scratch) for side in self.sides(size) for outcome in self.outcomes[size, side]["pmft"]
+            )
+            for size in sizes
+        ]
+        return [
+            Claim(
+                "7: volume of LBP, n^2", "almost SUMMA's", " / ".join(f"{v:.2f}" for v in volumes("pmft")), "SUMMA: 8 / 12 / 16"
+            ),
+            Claim(
+                "7: LBP saves over Modified Pipeline", "81%", less("modified"), "a tree with everything over each of its links"
+            ),
+            Claim("7: LBP saves over Pipeline", "90%", less("pipeline"), "everything over every link"),
+            Claim("8: LBP-heuristic over LBP", "0.03% / 0.08% / 0.18%", over("heuristic", 2)),
+            Claim("8: SUMMA over LBP", "56.4% / 52.9% / 46.7%", over("summa"), "panels, then products, step by step"),
+            Claim("8: the same, overlapped", "", over("summa, overlapped"), "panels travel during the step before"),
+            Claim(
+                "8: Modified Pipeline over LBP", "66.7% / 87.2% / 121.1%", over("modified"), "2 chunks; the source computes too"
+            ),
+            Claim("8: the same, idle source", "", over("modified, idle source"), _IDLE),
+            Claim("8: Pipeline over LBP", "73.4% / 114% / 185%", over("pipeline"), "the source computes too"),
+            Claim("8: the same, idle source", "", over("pipeline, idle source"), _IDLE),
+            Claim("8: with balanced shares and ideal chunks", "", over("balanced"), "not in the paper; " + _IDLE),
+            Claim("9: LPs solved by the heuristic", "2 or 3", " or ".join(map(str, solves))),
+            Claim("9: iterations of LBP", "grow with the mesh", each("pmft", "from_scratch"), "every program from scratch"),
+            Claim("9: iterations of LBP-heuristic", "far fewer", each("heuristic", "from_scratch"), "every program from scratch"),
+            Claim("9: iterations of LBP, warm", "", each("pmft", "iterations"), "each from the basis of the one before"),
+            Claim(
+                "9: iterations of LBP-heuristic, warm", "", each("heuristic", "iterations"), "the first program has most of them"
+            ),
+            Claim("9: correlation of iterations of LBP and n", "none", " / ".join(f"{x:+.2f}" for x in correlation)),
+        ]
+
+    def plot(self, figure: Figure | None = None) -> Figure:
+        """Figures 7 to 9 with matplotlib; returns the figure."""
+        drawn: Figure = draw(self, figure)
+        return drawn
+
+    def __str__(self) -> str:
+        claims = self.claims()
+        sizes = " / ".join(f"{size} x {size}" for size in self.sizes)
+        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
+        head = f"{f'figure: claim, on {sizes}':{wide[0]}}  {'paper':{wide[1]}}  {'here':{wide[2]}}"
+        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
+        return "\n".join([self.tables(), "", head, *(row.rstrip() for row in rows)])
+
+
+def reproduce_layers_mesh(
+    sizes: Sequence[int] = SIZES, sides: Sequence[int] = SIDES, meshes: int = MESHES, seed: int = _SEED
+) -> LayersMesh:
+    """Plan products of matrices of these sides on so many random meshes of these sizes, by PMFT, the heuristic and the rivals."""
+    draw = random.Random(seed).random  # the one generator that Python promises to keep as it is
+    outcomes: dict[tuple[int, int], dict[str, list[Outcome]]] = {}
+    for size in sizes:
+        for side in sides:
+            table = outcomes[size, side] = {name: [] for name in ("pmft", "heuristic", *_RIVALS)}
+            for _ in range(meshes):
+                mesh = random_mesh(size, draw)
+                for method in ("pmft", "heuristic"):
+                    plan = layers_mesh(side, *mesh, method=method)
+                    scratch = iterations_from_scratch(side, mesh, method)
+                    table[method].append(Outcome(plan.makespan, plan.volume, plan.lp_solves, plan.iterations, scratch))
+                for name, rival in _RIVALS.items():
+                    table[name].append(Outcome(*rival(side, *mesh)[:2]))
+    return LayersMesh(outcomes)
+
+
+def iterations_from_scratch(n: int, mesh: Sequence[NDArray[np.float64]], method: str) -> int:
+    """Simplex iterations of a plan if every linear program starts from scratch."""
+    times, right, down = mesh
+    source, links, costs = mesh_edges(right, down, (0, 0))
+    program = Program(network_of(n, times.ravel(), links, costs, source, False), warm=False)
+    solved(program, Options(n, method))
+    return program.iterations
+
+
+def random_mesh(size: int, draw: Callable[[], float]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Cycle-times, right and down of a mesh of section 6.2; draw() is uniform in [0, 1)."""
+
+    def uniform(shape: tuple[int, int], low: float, high: float) -> NDArray[np.float64]:
+        return np.array([[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])])
+
+    return uniform((size, size), *_TIMES), uniform((size, size - 1), *_COSTS), uniform((size - 1, size), *_COSTS)
+
+
+def random_platform(size: int, seed: int = _SEED) -> Platform:
+    """A mesh of section 6.2."""
+    return Platform.mesh(*random_mesh(size, random.Random(seed).random))
+
+
+def _correlation(pairs: Iterable[tuple[float, float]]) -> float:
+    x, y = np.array(list(pairs), np.float64).T
+    if x.std() == 0.0 or y.std() == 0.0:
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])

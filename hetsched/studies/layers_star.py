@@ -1,0 +1,186 @@
+"""Figure 6 of the paper on layer based partition again: layers against rectangles on a star."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.drawn import draw
+from ..planners.distribute import distribute
+from ..planners.layers import layers_star
+from ..planners.partition import partition
+from .ppopp2008 import Claim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What the paper calls a method of `partition`, and the factor that it proves over the lower bound.
+RECTANGLES = {"NRRP": ("nonrectangular", 2 / 3**0.5), "Recursive": ("nagamochi-abe", 1.25), "PERI-SUM": ("columns", 1.75)}
+LAYERS, SUMMED, EVEN, BOUND = "LBP", "LBP and the sum", "Even-Col", "lower bound"
+METHODS = (LAYERS, *RECTANGLES, EVEN)
+_CYCLE, _LINK = (0.0002, 0.0007), (0.0003, 0.0008)  # section 6.1: seconds per multiply-add and per element, uniform
+_ORDER = (LAYERS, BOUND, *RECTANGLES, EVEN, SUMMED)
+_GUARANTEE = "the lower bound times the factor that is proven: {:.1%}"
+
+Values = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Methods on random stars, one for each seed, along sizes or numbers of workers.
+
+    Attributes
+    ----------
+    axis : {"N", "p"}
+        What varies.
+    points : tuple of int
+    sizes : tuple of int
+        N at each point.
+    volumes : dict of str to (points, seeds) float64 array
+        Elements of A and B that are sent; of LBP also with its sum; and the lower bound of rectangles, 2 N^2 sum sqrt(share).
+    times : dict of str to (points, seeds) float64 array
+        Finishing time of each method, all messages at once and work after them.
+    """
+
+    axis: str
+    points: tuple[int, ...]
+    sizes: tuple[int, ...]
+    volumes: Values
+    times: Values
+
+    def per_square(self) -> Values:
+        """The volumes over N^2."""
+        squares = np.square(np.array(self.sizes, np.float64))[:, None]
+        return {name: values / squares for name, values in self.volumes.items()}
+
+    def relative_times(self) -> Values:
+        """The times over those of LBP."""
+        return {name: values / self.times[LAYERS] for name, values in self.times.items()}
+
+    def tables(self) -> str:
+        """Means over the seeds and, after ±, standard deviations."""
+        lines = []
+        for title, values, form in (
+            ("volume / N^2", self.per_square(), ".2f"),
+            ("finishing time, s", self.times, ".1f"),
+            ("finishing time over LBP's", self.relative_times(), ".3f"),
+        ):
+            names = [name for name in _ORDER if name in values]
+            lines += ["", f"{title}, mean ± standard deviation", f"{self.axis:>6}" + "".join(f"{name:>20}" for name in names)]
+            for k, point in enumerate(self.points):
+                lines.append(f"{point:>6}" + "".join(f"{spread(values[name][k], form):>20}" for name in names))
+        return "\n".join(lines[1:])
+
+
+@dataclass(frozen=True)
+class LayersStar:
+    """Figure 6: volumes (a) and finishing times (b).
+
+    Attributes
+    ----------
+    by_size : Sweep
+        16 workers, N from 100 to 1000.
+    by_workers : Sweep
+        N = 1000, more and more workers.
+    """
+
+    by_size: Sweep
+    by_workers: Sweep
+
+    def claims(self) -> list[Claim]:
+        """The numbers in the paper's text beside the means here, at the largest N."""
+        volumes = {name: values[-1] for name, values in self.by_size.volumes.items()}
+        times = {name: values[-1] for name, values in self.by_size.times.items()}
+
+        def reduction(name: str, factor: float = 1.0) -> float:
+            return float(np.mean(1 - volumes[LAYERS] / (factor * volumes[name])))
+
+        claims = [Claim("6a: LBP below the lower bound of rectangles", "75%", f"{reduction(BOUND):.1%}")]
+        for (name, (_, factor)), paper in zip(RECTANGLES.items(), ("78%", "79.7%", "85.1%"), strict=True):
+            why = _GUARANTEE.format(reduction(BOUND, factor))
+            claims.append(Claim(f"6a: LBP below {name}", paper, f"{reduction(name):.1%}", why))
+        ratios = [1 - times[name] / times[EVEN] for name in (LAYERS, *RECTANGLES)]
+        low, high = (f"{limit([float(np.mean(r)) for r in ratios]):.0%}" for limit in (min, max))
+        whole = float(np.mean(volumes[SUMMED] / volumes["PERI-SUM"]))
+        return [
+            *claims,
+            Claim("6b: the four below Even-Col", "about 40%", low if low == high else f"{low} to {high}"),
+            Claim("LBP with its sum over PERI-SUM", "left out", f"{whole:.2f} times", "section 1.1 leaves the sum to later"),
+        ]
+
+    def tables(self) -> str:
+        """Both sweeps."""
+        titles = "Figure 6, 16 workers", f"The same at N = {self.by_workers.sizes[0]}"
+        return "\n\n".join(
+            f"{title}: {sweep.tables()}" for title, sweep in zip(titles, (self.by_size, self.by_workers), strict=True)
+        )
+
+    def plot(self, figure: Figure | None = None) -> Figure:
+        """Figure 6 and the same by workers, with matplotlib; returns the figure."""
+        drawn: Figure = draw(self, figure)
+        return drawn
+
+    def __str__(self) -> str:
+        claims = self.claims()
+        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
+        head = f"{'figure: claim of the text':{wide[0]}}  {'paper':{wide[1]}}  {'here':{wide[2]}}"
+        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
+        return "\n".join([self.tables(), "", head, *(row.rstrip() for row in rows)])
+
+
+def reproduce_star(
+    sizes: Sequence[int] = tuple(range(100, 1001, 100)), workers: Sequence[int] = (2, 4, 8, 16, 32, 64), seeds: int = 10
+) -> LayersStar:
+    """Figure 6: `layers_star` and rectangles of `partition` on random stars as in section 6.1, one for each seed.
+
+    sizes are those of a star of 16, workers the numbers of workers at the largest of the sizes.
+    """
+    most = max(sizes)
+    return LayersStar(
+        _sweep("N", sizes, [(n, 16) for n in sizes], seeds), _sweep("p", workers, [(most, p) for p in workers], seeds)
+    )
+
+
+def random_star(p: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cycle-times and link costs of section 6.1."""
+    rng = np.random.default_rng([p, seed])
+    return rng.uniform(*_CYCLE, p), rng.uniform(*_LINK, p)
+
+
+def _sweep(axis: str, points: Sequence[int], cases: Sequence[tuple[int, int]], seeds: int) -> Sweep:
+    volumes = {name: np.empty((len(cases), seeds)) for name in _ORDER}
+    times = {name: np.empty((len(cases), seeds)) for name in METHODS}
+    for k, (n, p) in enumerate(cases):
+        for seed in range(seeds):
+            cycle, link = random_star(p, seed)
+            plan = layers_star(n, cycle, link, "pccs")
+            volumes[LAYERS][k, seed], volumes[SUMMED][k, seed] = plan.volume, plan.volume_with_sum
+            times[LAYERS][k, seed] = plan.makespan
+            shares = 1 / cycle / (1 / cycle).sum()
+            volumes[BOUND][k, seed] = 2 * n**2 * np.sqrt(shares).sum()
+            spans = {EVEN: _even_columns(n, p)}
+            for name, (method, _) in RECTANGLES.items():
+                zones = partition(1 / cycle, method, (n, n))
+                spans[name] = zones.spans, np.rint(zones.actual_areas * n**2)
+            for name, (sides, cells) in spans.items():
+                received = n * sides.sum(axis=1)
+                volumes[name][k, seed] = received.sum()
+                times[name][k, seed] = (received * link + n * cells * cycle).max()
+    return Sweep(axis, tuple(points), tuple(n for n, _ in cases), volumes, times)
+
+
+def _even_columns(n: int, p: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rows and columns, and cells, of as many columns for each."""
+    columns = distribute(n, np.ones(p)).counts.astype(np.float64)
+    return np.stack((np.where(columns > 0, n, 0), columns), axis=1), n * columns
+
+
+def spread(values: Iterable[float], form: str) -> str:
+    """Mean ± standard deviation; the latter is left out where it is 0."""
+    own = np.array(list(values))
+    deviation = float(own.std())
+    return f"{own.mean():{form}}" + (f" ± {deviation:{form}}" if deviation > 0 else "")

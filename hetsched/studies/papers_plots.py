@@ -1,0 +1,140 @@
+"""Pictures of the papers' experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..plots.canvas import figure_for
+from .ppopp2008 import FIGURES, label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .ppopp2008 import Ppopp2008, Table
+    from .static2001 import Static2001
+
+# Okabe and Ito's, with a shape for each method that the eye finds again without colour.
+_STYLES = {
+    "het": ("#d55e00", "o"),
+    "oddoml": ("#0072b2", "s"),
+    "bmm": ("#000000", "X"),
+    "hom": ("#e69f00", "^"),
+    "homi": ("#009e73", "v"),
+    "orroml": ("#56b4e9", "D"),
+    "ommoml": ("#cc79a7", "p"),
+    "best": ("#d4b000", "*"),
+}
+_SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
+
+
+def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
+    """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and below them figure 9.
+
+    Parameters
+    ----------
+    study : Ppopp2008
+    figure : matplotlib Figure, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    figure = figure_for(figure, (14, 9))
+    tables = study.relative("makespan"), study.relative("work")
+    counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2, 1])
+    upper, lower = parts
+    rows = upper.subplots(2, len(FIGURES), sharex="col", sharey="row", gridspec_kw={"width_ratios": [max(n, 3) for n in counts]})
+    for (cost, work), (number, what, names) in zip(rows.T, FIGURES, strict=True):
+        cost.set_title(f"{number}: {what}", loc="left", fontsize=10)
+        for ax, table in ((cost, tables[0]), (work, tables[1])):
+            _marks(ax, {i: row for i, row in table.items() if i[0] in names}, study.seconds, joined=False)
+        first = next(i for i in study.plans if i[0] in names)
+        texts = [label(i).rpartition(", ")[2] for i in study.plans if i[0] in names]
+        work.set_xticks(range(len(texts)), texts, rotation=90 if len(names) > 1 else 0, fontsize=8)
+        if label(first) != first[0]:
+            work.set_xlabel("s", fontsize=9)
+    rows[0][0].set_ylabel("relative cost")
+    rows[1][0].set_ylabel("relative work")
+    upper.legend(*rows[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(_STYLES), frameon=False)
+
+    for ax, table, title in zip(lower.subplots(1, 2), tables, ("relative cost", "relative work"), strict=True):
+        shown = [method for method in _SUMMARY if method in study.seconds]
+        _marks(ax, table, shown, joined=True)
+        ax.set_title(f"9: {title}, all experiments", loc="left", fontsize=10)
+        ax.set_ylabel(title)
+        ends = [sum(counts[:k]) - 0.5 for k in range(len(counts) + 1)]
+        for end in ends[1:-1]:
+            ax.axvline(end, color="#bbbbbb", linewidth=0.6)
+        ax.set_xticks([(x + y) / 2 for x, y in zip(ends, ends[1:], strict=False)], [f"figure {n}" for n, _, _ in FIGURES])
+        ax.tick_params(axis="x", length=0, labelsize=8)
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> None:
+    """An instance per place, a mark per method: joined by lines, or side by side."""
+    shown = list(methods)
+    for k, method in enumerate(shown):
+        colour, marker = _STYLES[method]
+        values = [row[method] for row in table.values()]
+        shift = 0.0 if joined else 0.8 * ((k + 0.5) / len(shown) - 0.5)
+        ax.plot(
+            [at + shift for at in range(len(values))], values, linestyle="-" if joined else "", linewidth=0.8, color=colour,
+            marker=marker, markersize=7 if marker == "*" else 4.5, markeredgewidth=0.0, label=method,
+        )  # fmt: skip
+    if not joined:
+        for at in range(0, len(table), 2):
+            ax.axvspan(at - 0.5, at + 0.5, color="#f2f2f2", linewidth=0, zorder=0)
+    ax.set_xlim(-0.5, len(table) - 0.5)
+    ax.grid(axis="y", color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
+    """Figures 7 and 10 of the 2001 paper, as measured on emulated workers.
+
+    Parameters
+    ----------
+    study : Static2001
+    figure : matplotlib Figure, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    from .static2001 import SLICE, STEP, TIMES
+
+    figure = figure_for(figure, (10.0, 3.6))
+    axes: Any = figure.subplots(1, 2)
+    colours = {"pattern": "#0072b2", "contiguous": "#d55e00", "cyclic": "#d55e00"}
+    for at, (name, run) in enumerate(study.figure7.items()):
+        places = [w + 0.4 * at - 0.2 for w in range(len(TIMES))]
+        axes[0].bar(places, run.updates[STEP - 1], width=0.38, color=colours[name], label=name)
+    axes[0].set_xticks(range(len(TIMES)), [f"P{w + 1}, cycle-time {t}" for w, t in enumerate(TIMES)])
+    axes[0].set_title(f"7: updates in step {STEP}", loc="left", fontsize=10)
+    for name, run in study.figure10.items():
+        steps = [max(step) for step in run.updates[: SLICE - 1]]
+        axes[1].step(range(1, SLICE), steps, where="mid", color=colours[name], label=name)
+    axes[1].set_title("10: updates of each step, the slowest worker's", loc="left", fontsize=10)
+    axes[1].set_xlabel("step")
+    for ax in axes:
+        ax.set_ylim(bottom=0.0)
+        ax.set_ylabel("time")
+        ax.legend(frameon=False, fontsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,152 @@
+"""Numbers of the 2001 paper again: its examples planned, figures 7 and 10 run; what `hetsched reproduce static2001` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._base.drawn import draw
+from ..planners.distribute import distribute
+from ..planners.lu import LuPlan
+from ..planners.lu_pattern import lu_pattern
+from ..planners.partition import partition
+from ..planners.tasks import max_tasks
+from ..platform import Platform
+from ..runners.pool import Pool
+from .ppopp2008 import Claim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..trace import Trace
+
+TIMES = (3, 5, 8)
+AREAS = (0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3)
+#: The distribution of figure 4, in blocks, and the step of figure 7; the slice of figure 10.
+BLOCKS, STEP, SLICE = 78, 33, 10
+
+
+class Run(NamedTuple):
+    """An emulated LU factorisation: makespans in seconds, and per step and worker how long it updated, in the paper's unit."""
+
+    predicted: float
+    measured: float
+    updates: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Static2001:
+    """The 2001 paper's printed numbers beside ours.
+
+    Attributes
+    ----------
+    figure7 : dict of str to Run
+        78 block columns on t = (3, 5, 8): "contiguous", the distribution that is right for products, and "pattern".
+    figure10 : dict of str to Run
+        Ten block columns: "pattern" and "cyclic".
+    """
+
+    figure7: dict[str, Run]
+    figure10: dict[str, Run]
+
+    def claims(self) -> list[Claim]:
+        """Every number printed in the text, a table or a figure, with the reason where it cannot be had."""
+        counts = [distribute(n, TIMES) for n in (BLOCKS, SLICE)]
+        averages = " ".join(f"{distribute(n, TIMES).makespan / n:.3g}" for n in range(1, SLICE + 1))
+        pattern, cyclic, blocks = (
+            lu_pattern(n, TIMES, method=m) for n, m in ((10, "pattern"), (10, "cyclic"), (78, "contiguous"))
+        )
+        left = np.bincount(blocks.owner[STEP:], minlength=3) * TIMES
+        costs = {name: partition(AREAS, name).cost for name in ("columns", "kalinov-lastovetsky", "rows")}
+        around = partition(AREAS, "contiguous", (10, 10)).cost / 10
+        best = partition(AREAS)
+        one, fastest, three = max_tasks(28, [5, 9], 1), max_tasks(28, [5, 9], 1, method="fastest"), max_tasks(118, [4, 5, 9], 1)
+
+        def numbers(values: Iterable[float]) -> str:
+            return " ".join(f"{value:.4g}" for value in values)
+
+        return [
+            Claim("4: 78 chunks, counts", "40 24 14", numbers(counts[0].counts)),
+            Claim("6: 10 chunks, counts", "5 3 2", numbers(counts[1].counts)),
+            Claim("7: updates after block 33, times", "21 120", numbers(left[:2])),
+            Claim("8: average cost of 1 to 10 chunks", "3 2.5 2 2 1.8 1.67 1.71 1.87 1.67 1.6", averages, "1.875 is cut off"),
+            Claim("10: owners", "3 2 1 1 2 1 3 1 2 1", " ".join(str(w + 1) for w in pattern.owner.tolist())),
+            Claim("10: updates by the algorithm, steps 1 to 9", "15 15 12 10 9 8 6 5 3", numbers(pattern.step_costs)),
+            Claim("10: updates cyclic, steps 1 to 9", "24 24 16 16 16 8 8 8 3", numbers(cyclic.step_costs)),
+            Claim("Table 2, 16: columns", "5.5", f"{costs['columns']:.4g}", f"not the least: {best.cost:.4g}"),
+            Claim("17: Kalinov and Lastovetsky", "6", f"{costs['kalinov-lastovetsky']:.4g}"),
+            Claim("17: horizontal slices", "8", f"{costs['rows']:.4g}", "p + 1: a misprint"),
+            Claim("18: contiguous blocks", "8.2", f"{around:.4g}"),
+            Claim("4.2: T = 28, t = (5, 9), tasks", "8", f"{one.tasks}"),
+            Claim("4.2: the same, fastest first", "7", f"{fastest.tasks}"),
+            Claim("23: T = 118, t = (4, 5, 9), tasks of each", "29 23 13", numbers(three.counts)),
+        ]  # fmt: skip
+
+    def tables(self) -> str:
+        """Figures 7 and 10 as they were measured on emulated workers."""
+        lines = [f"Figure 7, measured: time of the updates in step {STEP} of {BLOCKS}, workers of cycle-times 3, 5, 8"]
+        for name, run in self.figure7.items():
+            lines.append(f"  {name:12}" + "".join(f"{value:8.1f}" for value in run.updates[STEP - 1]))
+        lines += ["", "Figure 10, measured: time of the updates of each step, the slowest worker's, and the sum"]
+        for name, run in self.figure10.items():
+            steps = [max(step) for step in run.updates[: SLICE - 1]]
+            lines.append(f"  {name:12}" + "".join(f"{value:7.1f}" for value in steps) + f"{sum(steps):9.1f}")
+        lines += ["", f"{'makespans':14}{'predicted':>12}{'measured':>12}"]
+        for figure, runs in (("7", self.figure7), ("10", self.figure10)):
+            for name, run in runs.items():
+                off = run.measured / run.predicted - 1
+                lines.append(f"  {figure + ', ' + name:16}{run.predicted:8.4f} s{run.measured:10.4f} s{off:+9.2%}")
+        return "\n".join(lines)
+
+    def plot(self, figure: Figure | None = None) -> Figure:
+        """Figures 7 and 10, as measured, with matplotlib; returns the figure."""
+        drawn: Figure = draw(self, figure)
+        return drawn
+
+    def __str__(self) -> str:
+        claims = self.claims()
+        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
+        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
+        head = f"{'figure: number':{wide[0]}}  {'paper':{wide[1]}}  here"
+        return "\n".join([head, *(row.rstrip() for row in rows), "", self.tables()])
+
+
+def reproduce_static2001(seconds: float = 1.5) -> Static2001:
+    """Plan the 2001 paper's examples and factor matrices on emulated workers as in figures 7 and 10, so many seconds each."""
+    runs = {
+        (blocks, name): _factored(blocks, width, name, seconds)
+        for blocks, width, names in ((BLOCKS, 8, ("contiguous", "pattern")), (SLICE, 40, ("pattern", "cyclic")))
+        for name in names
+    }
+    return Static2001(*({name: run for (b, name), run in runs.items() if b == blocks} for blocks in (BLOCKS, SLICE)))
+
+
+def _factored(blocks: int, width: int, owner: str, seconds: float) -> Run:
+    """A random matrix of so many block columns. Without look-ahead a worker's updates of a step follow each other."""
+    n, platform = blocks * width, Platform.star(TIMES)
+    matrix = np.random.default_rng(0).standard_normal((n, n))
+    with Pool(platform, emulate=True) as pool:
+        scale = seconds / pool.plan_lu(n, n, owner=owner, block=width, look_ahead=False).makespan
+    with Pool(platform, emulate=True, time_scale=scale) as pool:
+        plan = pool.plan_lu(n, n, owner=owner, block=width, look_ahead=False)
+        _, trace = pool.lu_factor(matrix, owner=plan, trace=True)
+    return Run(plan.makespan * scale, trace.makespan, _update_times(plan, trace, scale))
+
+
+def _update_times(plan: LuPlan, trace: Trace, scale: float) -> tuple[tuple[float, ...], ...]:
+    """From the first start to the last end of each worker's updates of a step; an update by a worker of cycle-time 1 takes 1."""
+    steps, p = len(plan.step_times), len(plan.names)
+    tasks = plan.tasks[plan.tasks["panel"] != plan.tasks["block"]]
+    unit = np.full(steps, np.inf)
+    unit[tasks["panel"]] = tasks["flops"] * scale / 1e9
+    panel_of = {plan.label(k, j): k for k, j in zip(tasks["panel"].tolist(), tasks["block"].tolist(), strict=True)}
+    first, last = np.full((steps, p), np.inf), np.zeros((steps, p))
+    for event in trace.events:
+        if event.what in panel_of:
+            k, w = panel_of[event.what], event.worker
+            first[k, w], last[k, w] = min(first[k, w], event.start), max(last[k, w], event.end)
+    times = np.where(np.isfinite(first), last - np.where(np.isfinite(first), first, 0.0), 0.0) / unit[:, None]
+    return tuple(map(tuple, times.tolist()))
