@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .machine.cpus import Cache, Cpu
     from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
     from .machine.topology import Topology, topology
-    from .plan import simulate
+    from .plan import Certificate, Plan, simulate
     from .planners.assignment import Assignment, assign
     from .planners.compare import compare_partitions
     from .planners.cuboids import Cuboids, cuboids
@@ -52,7 +52,7 @@ _PUBLIC = {
     "machine.cpus": ("Cache", "Cpu"),
     "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
     "machine.topology": ("Topology", "topology"),
-    "plan": ("simulate",),
+    "plan": ("Certificate", "Plan", "simulate"),
     "planners.assignment": ("Assignment", "assign"),
     "planners.compare": ("compare_partitions",),
     "planners.cuboids": ("Cuboids", "cuboids"),
@@ -88,6 +88,7 @@ __all__ = [
     "Assignment",
     "AtOnce",
     "Cache",
+    "Certificate",
     "Cpu",
     "Cuboids",
     "Distribution",
@@ -106,6 +107,7 @@ __all__ = [
     "MeshPlan",
     "MinTime",
     "Partition",
+    "Plan",
     "Platform",
     "Pool",
     "ProductPlan",

@@ -1,19 +1,52 @@
-"""What every plan has: a method, a value, a proven bound, and the gap between the two."""
+"""What every plan has: a method, a certificate (its value beside a proven bound), a predicted schedule, a file."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._base.drawn import Drawn
+from ._base.replace import replace_file
 from .platform import relative_speeds
 from .trace import Trace
 
 #: Entries of a predicted schedule at most: each takes some 200 bytes.
 MOST_STEPS = 3_000_000
+
+#: The module of each kind of plan, for plans that are read from a file.
+KINDS = {
+    "Cuboids": "planners.cuboids",
+    "Distribution": "planners.distribute",
+    "DistributionStack": "planners.distribute",
+    "DivisibleLoad": "planners.divisible",
+    "FilesPlan": "files.plan",
+    "LayersPlan": "planners.layers",
+    "LuGrid": "planners.lu_grid",
+    "LuPattern": "planners.lu_pattern",
+    "LuPlan": "planners.lu",
+    "MaxTasks": "planners.tasks",
+    "MeshPlan": "planners.mesh",
+    "MinTime": "planners.tasks",
+    "Partition": "planners.partition",
+    "ProductPlan": "planners.product",
+    "ProfileDistribution": "planners.profile",
+    "SliceRing": "planners.ring",
+    "StarPlan": "planners.star",
+    "StencilPlan": "planners.stencil",
+    "Wavefront": "planners.wavefront",
+    "WorkersWorth": "planners.worth",
+}
 
 
 class Step(NamedTuple):
@@ -26,16 +59,54 @@ class Step(NamedTuple):
     what: str
 
 
+class Certificate(NamedTuple):
+    """How good a plan is, and what is proven of it. As a string it is one sentence.
+
+    Attributes
+    ----------
+    objective : str
+        What is minimised or maximised: the name of the plan's attribute, such as "makespan", "cost" or "tasks".
+    sense : {"min", "max"}
+    value : float
+        Of the plan.
+    bound : float
+        Proven: no plan has a lesser value (a larger one, if it is maximised), not only none of those that the method searches.
+    gap : float
+        |value - bound| / bound; 0.0 is a proof of optimality.
+    optimal : bool
+        True only where optimality among all plans is proven.
+    scope : str
+        The class of plans among which the method finds the best, or "" if it is a heuristic.
+    method : str
+        How the plan was found.
+    """
+
+    objective: str
+    sense: str
+    value: float
+    bound: float
+    gap: float
+    optimal: bool
+    scope: str
+    method: str
+
+    def __str__(self) -> str:
+        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
+        side = "upper" if self.sense == "max" else "lower"
+        value, bound = (str(x) if isinstance(x, int) else f"{x:.6g}" for x in (self.value, self.bound))
+        return f"{self.objective} {value}, {side} bound {bound}, gap {self.gap:.2%}, {proof} ({self.method})"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Plan(Drawn):
-    """Base of all plans.
+    """Base of all plans. Two are equal if all that they say is equal.
 
     Attributes
     ----------
     method : str
         How the plan was found.
-    lower_bound : float
-        A proven lower bound on what `value` can be, over all plans (not only those that the method searches).
+    bound : float
+        A proven bound on what `value` can be, over all plans (not only those that the method searches).
     optimal : bool
         True only where optimality among all plans is proven.
     scope : str
@@ -43,12 +114,14 @@ class Plan(Drawn):
     """
 
     method: str
-    lower_bound: float
+    bound: float
     optimal: bool
     scope: str
 
-    _value: ClassVar[str]  # the name of the attribute that lower_bound bounds
+    _value: ClassVar[str]  # the name of the attribute that the bound is of
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
+    _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
+    sense: ClassVar[str] = "min"
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):  # of which no plan is better than another
@@ -56,20 +129,27 @@ class Plan(Drawn):
 
     @property
     def value(self) -> float:
-        """What is minimised: the makespan or the cost."""
+        """What is minimised, or maximised: the makespan, the cost, the tasks."""
         return float(getattr(self, self._value))
 
     @property
-    def gap(self) -> float:
-        """(value - lower_bound) / lower_bound; 0.0 is a proof of optimality."""
-        if self.value == self.lower_bound:
-            return 0.0
-        return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound > 0 else float("inf")
+    def lower_bound(self) -> float:
+        """The bound of what is minimised."""
+        if self.sense != "min":
+            raise AttributeError(f"the {self._value} of a {type(self).__name__} are maximised: there is an upper_bound")
+        return self.bound
 
-    def certificate(self) -> str:
-        """One sentence: the value, the bound, the gap, and what is proven."""
-        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
-        return f"{self._value} {self.value:.6g}, lower bound {self.lower_bound:.6g}, gap {self.gap:.2%}, {proof} ({self.method})"
+    @property
+    def gap(self) -> float:
+        """|value - bound| / bound; 0.0 is a proof of optimality."""
+        if self.value == self.bound:
+            return 0.0
+        return abs(self.value - self.bound) / self.bound if self.bound > 0 else float("inf")
+
+    @property
+    def certificate(self) -> Certificate:
+        """The value, the bound, the gap, and what is proven."""
+        return Certificate(self._value, self.sense, self.value, self.bound, self.gap, self.optimal, self.scope, self.method)
 
     def steps(self) -> list[Step]:
         """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
@@ -81,22 +161,162 @@ class Plan(Drawn):
         names: tuple[str, ...] = self.names  # type: ignore[attr-defined]
         return names
 
+    # ---- to keep and to compare ----
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, ready for JSON."""
+        """Plain Python values, for JSON: what docs/plan-format.md says. Infinities are the strings "Infinity" and "-Infinity"."""
         content = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
-        return {"type": type(self).__name__, **content, "gap": self.gap}
+        return {"type": type(self).__name__, **content, "gap": plain(self.gap), "certificate": str(self.certificate)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`, for a plan of this type; of `Plan`, for one of any type.
+
+        Raises
+        ------
+        ValueError
+            For what is no such plan; the message names the key.
+        """
+        if not isinstance(content, Mapping):
+            raise ValueError(f"a plan must be a table of names and values, got {content!r:.60}")
+        name = content.get("type")
+        if not isinstance(name, str) or name not in KINDS:
+            raise ValueError(f"type must be one of {', '.join(KINDS)}, got {name!r:.60}")
+        kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
+        if not issubclass(kind, cls):
+            raise ValueError(f"type must be {cls.__name__}, got {name}: Plan.load reads any")
+        given = {f.name: f.type for f in fields(kind)}
+        if unknown := set(content) - {*given, *kind._derived, "type", "gap", "certificate", "format", "version"}:
+            raise ValueError(f"unknown key {min(unknown)!r} in a {name}")
+        if missing := set(given) - set(content):
+            raise ValueError(f"a {name} needs the key {min(missing)!r}")
+        return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items()})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the plan to a .json file (beside it first, then renamed)."""
+        if Path(path).suffix != ".json":
+            raise ValueError(f"path must end in .json, got {str(path)!r}")
+        content = {"format": "hetsched-plan", "version": 1, **self.to_dict()}
+        text = json.dumps(content, allow_nan=False, ensure_ascii=False)
+        with replace_file(path) as file:
+            file.write(f"{text}\n".encode())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote: it plots, simulates and runs the same.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        ValueError
+            If it is not such a plan; the message names the file and the key.
+        """
+        try:
+            content = json.loads(Path(path).read_bytes())
+            if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
+                raise ValueError("this is no file of a plan, or of a later version")
+            return cls.from_dict(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrays that were pickled come back writable."""
+        self.__dict__.update(state)
+        for value in self.__dict__.values():
+            for array in value if isinstance(value, tuple) else (value,):
+                if isinstance(array, np.ndarray):
+                    array.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.method, self.value, self.bound))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.certificate()}>"
+        return f"<{type(self).__name__}: {self.certificate}>"
 
 
 def plain(value: Any) -> Any:
-    """Arrays and tuples as lists."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+    """Arrays and tuples as lists, records by their columns, infinities as strings: what JSON has."""
+    if isinstance(value, np.ndarray):
+        return _plain_array(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {"type": type(value).__name__, **{key: plain(inner) for key, inner in value._asdict().items()}}
     if isinstance(value, tuple | list):
-        return [plain(v) for v in value]
+        return [plain(inner) for inner in value]
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
     return value
+
+
+def _plain_array(value: NDArray[Any]) -> Any:
+    if value.dtype.names:
+        return {
+            "columns": {name: plain(value[name].tolist()) for name in value.dtype.names},
+            "dtype": {name: value.dtype[name].name for name in value.dtype.names},
+            "aligned": value.dtype.isalignedstruct,
+        }
+    if value.size == 0:
+        return {"shape": list(value.shape), "dtype": value.dtype.name}
+    found = value.tolist()
+    return plain(found) if value.dtype.kind == "f" and not np.isfinite(value).all() else found
+
+
+def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
+    """A field from what `plain` made of it; text is the field's annotation."""
+    try:
+        if isinstance(value, dict) and "type" in value:
+            inner = getattr(sys.modules[kind.__module__], value["type"])
+            return inner(**{name: _read(name, value[name], str(of), kind) for name, of in inner.__annotations__.items()})
+        if isinstance(value, dict) and not text.startswith("dict"):
+            return _read_array(value)
+        if isinstance(value, list) and not text.startswith("tuple"):
+            found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
+            return _frozen(np.array(_read_floats(value), found[1] if found else None))
+        return _tuples(_read_floats(value))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ValueError(f"{key} is not what a {kind.__name__} has: {error}") from error
+
+
+def _read_array(value: dict[str, Any]) -> NDArray[Any]:
+    if "shape" in value:
+        return _frozen(np.zeros(value["shape"], value["dtype"]))
+    columns = [_read_floats(column) for column in value["columns"].values()]
+    dtype = np.dtype([(name, value["dtype"][name]) for name in value["columns"]], align=value["aligned"])
+    return _frozen(np.array(list(zip(*columns, strict=True)), dtype))
+
+
+def _read_floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_read_floats(inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: _read_floats(inner) for key, inner in value.items()}
+    return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return type(a) is type(b) and bool(a == b)
 
 
 def proven(value: float, bound: float) -> bool:

@@ -49,8 +49,9 @@ LEFT_OUT = {
     **dict.fromkeys(("Array.var", "Array.std"), "NumPy's, of a NumPy array, with its arguments, errors and warnings"),
     "datasets": "constants of the papers, without arguments to get wrong",
     **dict.fromkeys(
-        ("Assignment", "AtOnce", "Cache", "Cpu", "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
-         "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "LuPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition",
+        ("Assignment", "AtOnce", "Cache", "Certificate", "Cpu",
+         "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
+         "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "LuPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition", "Plan",
          "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarPlan", "StencilPlan",
          "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array"),
         "a result, which users are given; its methods and attributes are fuzzed",
@@ -304,13 +305,14 @@ def _relates(target: Target, call: Call, values: dict[str, Any]) -> bool:
 
 
 def _claims(plan: Plan) -> None:
-    value, bound = plan.value, plan.lower_bound
+    value, bound = plan.value, plan.bound
     _hold(math.isfinite(value), f"value {value!r}")
-    _hold(bound <= value * (1 + 1e-12) or bound <= value, f"lower bound {bound!r} of value {value!r}")
+    least, most = (bound, value) if plan.sense == "min" else (value, bound)
+    _hold(least <= most * (1 + 1e-12) or least <= most, f"bound {bound!r} of value {value!r}")
     _hold(plan.gap >= -1e-12, f"gap {plan.gap!r}")
     if plan.optimal:
         _hold(plan.gap <= 1e-9 or plan._value != "makespan", f"optimal with gap {plan.gap!r}")
-    plan.certificate()
+    _hold(plan.certificate.value == value and str(plan.certificate), "no certificate")
 
 
 def _hold(condition: bool, text: str) -> None:

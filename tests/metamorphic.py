@@ -203,7 +203,7 @@ def follows(plan: Any, again: Any, factor: float, *, free: bool) -> None:
         assert alike, f"times scaled by {factor:g}: {name} was {value!r} and is {new[name]!r}"
     if isinstance(plan, Plan):
         timed = not free and not isinstance(plan, hs.MaxTasks)
-        for name in ("value", "lower_bound"):
+        for name in ("value", "bound"):
             before, after = getattr(plan, name), getattr(again, name)
             wanted = before * factor if timed else before
             assert after == wanted, f"times scaled by {factor:g}: {name} was {before!r} and is {after!r}"
@@ -237,7 +237,7 @@ def agree(plan: Any, other: Any, what: str, tolerance: float = EXACT) -> None:
         return
     if (plan.optimal and other.optimal) or same_class:
         assert math.isclose(plan.value, other.value, rel_tol=10 * tolerance), (
-            f"{what}: {plan.value!r} ({plan.certificate()}) and {other.value!r} ({other.certificate()})"
+            f"{what}: {plan.value!r} ({plan.certificate}) and {other.value!r} ({other.certificate})"
         )
 
 
@@ -297,7 +297,7 @@ def _asked_time(given: Arguments, plan: hs.MaxTasks) -> None:
 
 
 def _asked_load(given: Arguments, plan: hs.DivisibleLoad) -> None:
-    assert plan.load == float(given["load"]), f"the load is {plan.load}"
+    assert plan.amount == float(given["load"]), f"the load is {plan.amount}"
 
 
 def _asked_layers(given: Arguments, plan: Any) -> None:
@@ -593,7 +593,7 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
             continue
         validate(other)
         if call in ("partition", "cuboids") and plan.optimal:
-            for name in ("value", "lower_bound"):  # sums of one more number, 0
+            for name in ("value", "bound"):  # sums of one more number, 0
                 old, new = getattr(plan, name), getattr(other, name)
                 assert math.isclose(old, new, rel_tol=EXACT), f"a worker of {what}: {name} {old!r} becomes {new!r}"
         elif not isinstance(plan, hs.WorkersWorth):

@@ -143,7 +143,7 @@ def test_certificate(n, times):
     assert plan.gap == 0.0
     assert plan.method == "distribute"
     assert plan.scope == "all allocations"
-    assert "gap 0.00%, optimal (distribute)" in plan.certificate()
+    assert "gap 0.00%, optimal (distribute)" in str(plan.certificate)
     content = plan.to_dict()
     assert content["type"] == "Distribution"
     assert json.loads(json.dumps(content))["counts"] == plan.counts.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from fractions import Fraction
 
@@ -94,7 +95,7 @@ class TestMethods:
         assert grid.ideal.tolist() == pytest.approx([float((n - 1 - k) ** 2 / rate) for k in range(n)])
         assert (grid.ideal <= grid.loads * (1 + 1e-12)).all()
         assert grid.optimal == (grid.makespan <= bound * (1 + 1e-12))
-        assert grid.cost == pytest.approx(grid.makespan * sum(traffic))
+        assert grid.cost == grid.makespan
         assert hs.simulate(grid).makespan == pytest.approx(grid.makespan)
         busy = np.zeros(len(times))
         for step in grid.steps():
@@ -129,16 +130,38 @@ class TestMethods:
         chosen = set()
         for _ in range(12):
             times = 1 / rng.uniform(0.1, 1.0, int(rng.integers(2, 9)))
-            for link_cost in (None, 0.0, 0.02, 5.0):
+            for link_cost in (0.0, 0.02, 5.0):
                 best = hs.lu_grid(24, times, link_cost=link_cost)
                 others = [hs.lu_grid(24, times, method, link_cost=link_cost) for method in METHODS_OF_ITS_OWN]
                 assert best.cost == min(other.cost for other in others)
                 chosen.add(best.method)
                 for grid in (best, *others):
                     sent = int(grid.traffic.sum())
-                    wanted = grid.makespan * sent if link_cost is None else grid.makespan + link_cost * sent
-                    assert grid.cost == pytest.approx(wanted)
+                    assert grid.cost == pytest.approx(grid.makespan + link_cost * sent)
+                    assert grid.certificate[:4] == ("cost", "min", grid.cost, grid.lower_bound)
+                    assert grid.lower_bound <= best.cost
         assert chosen >= {"1d1d", "nested"}
+
+    @pytest.mark.parametrize("link_cost", [0.0, 0.01, 0.3, 1.0, 4.0, 1e6])
+    @pytest.mark.parametrize(("n", "times"), [(3, [1.0, 1.0]), (3, [1.0, 3.0]), (2, [1.0, 1.0, 2.0]), (2, [2.0, 3.0, 5.0, INF])])
+    def test_no_map_is_below_the_bound(self, n, times, link_cost):
+        """All maps of few blocks; where messages are dear, one worker does all, and the bound says so."""
+        bound = hs.lu_grid(n, times, link_cost=link_cost).lower_bound
+        least = INF
+        for flat in itertools.product([w for w, t in enumerate(times) if t < INF], repeat=n * n):
+            loads, traffic, _ = recount([flat[i * n : (i + 1) * n] for i in range(n)], times)
+            least = min(least, float(sum(loads)) + link_cost * sum(traffic))
+        assert bound <= least * (1 + 1e-12)
+        if link_cost == 1e6:
+            assert bound == pytest.approx(least)
+
+    def test_bound_of_dear_messages(self):
+        """Two workers who get half of the updates each send at least so much that one alone is better, or not."""
+        for link_cost in (0.0, 0.5, 2.0, 100.0):
+            grid = hs.lu_grid(64, [1.0] * 4, link_cost=link_cost)
+            one = sum(k * k for k in range(64))
+            assert grid.lower_bound <= min(one, grid.cost)
+        assert grid.lower_bound == pytest.approx(one)
 
     def test_nested_sends_less(self):
         """Spec: 0 to 3.6 % less traffic for 0 to 1.7 % more load than 1d1d; here on the mean of a few, with room."""
@@ -196,7 +219,7 @@ class TestForms:
         assert json.loads(json.dumps(grid.to_dict()))["owner"] == grid.owner.tolist()
         for name in ("owner", "counts", "loads", "ideal", "traffic", "received"):
             assert not getattr(grid, name).flags.writeable
-        assert "lower bound" in grid.certificate()
+        assert "lower bound" in str(grid.certificate)
         one = hs.lu_grid(6, [2.0])
         assert one.optimal
         assert one.scope

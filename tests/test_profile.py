@@ -281,7 +281,7 @@ def test_as_a_plan():
     assert [e.what for e in trace.events if e.kind == "compute"] == ["60 chunks", "12 chunks", "8 chunks"]
     assert 0 < trace.efficiency <= 1
     assert json.loads(json.dumps(plan.to_dict()))["counts"] == [60, 12, 8, 0]
-    assert "optimal (distribute_profile)" in plan.certificate()
+    assert "optimal (distribute_profile)" in str(plan.certificate)
 
 
 def test_no_chunks():

@@ -81,7 +81,8 @@ def test_as_a_plan():
     assert stack.value == stack.lower_bound == 120.0
     assert stack.gap == 0.0
     assert stack.optimal is True
-    assert stack.certificate() == "3 distributions, makespans 0 to 120, gap 0.00%, each optimal (distribute)"
+    assert repr(stack) == "<DistributionStack: 3 distributions, makespans 0 to 120, gap 0.00%, each optimal (distribute)>"
+    assert str(stack.certificate) == "makespan 120, lower bound 120, gap 0.00%, optimal (distribute)"
     assert stack.worker_names == ("P0", "P1", "P2")
     content = json.loads(json.dumps(stack.to_dict()))
     assert content["type"] == "DistributionStack"
@@ -95,7 +96,7 @@ def test_empty_stack():
     stack = hs.distribute(5, np.ones((0, 3)))
     assert stack.counts.shape == (0, 3)
     assert (stack.value, stack.lower_bound, len(stack)) == (0.0, 0.0, 0)
-    assert stack.certificate() == "no distributions (distribute)"
+    assert repr(stack) == "<DistributionStack: no distributions (distribute)>"
 
 
 def test_speeds():

@@ -116,7 +116,7 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tu
 
     report.table(worker_table(plan, planned))
     report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
-    report.text(f"Certificate, in the platform's own seconds: {plan.certificate()}.")
+    report.text(f"Certificate, in the platform's own seconds: {plan.certificate}.")
     report.text(
         f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
         f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."

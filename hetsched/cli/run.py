@@ -79,7 +79,7 @@ def _run(given: argparse.Namespace) -> None:
     print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s")
     if given.emulate:
         print(worker_table(plan, trace))
-        print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate()}")
+        print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate}")
     for warning in caught:
         print(f"hetsched: warning: {warning.message}", file=sys.stderr)
 

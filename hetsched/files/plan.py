@@ -186,7 +186,7 @@ def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: i
     bound = min(float(total), max(float(compulsory), communication))
     return FilesPlan(
         method=f"{stationary} stationary",
-        lower_bound=bound,
+        bound=bound,
         optimal=proven(total, bound),
         scope="",
         shape=problem.shape,

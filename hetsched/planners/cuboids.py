@@ -193,7 +193,7 @@ def cuboids(
     bound = min(bound, cost)
     return Cuboids(
         method=method,
-        lower_bound=bound,
+        bound=bound,
         optimal=proven(cost, bound),
         scope=_scope(method, exact) if sides is None else "",
         boxes=check.frozen(boxes),

@@ -92,7 +92,7 @@ class DistributionStack(Plan):
         if np.ndim(makespan) == 0:
             return Distribution(
                 method=self.method,
-                lower_bound=float(makespan),
+                bound=float(makespan),
                 optimal=self.optimal,
                 scope=self.scope,
                 makespan=float(makespan),
@@ -101,7 +101,7 @@ class DistributionStack(Plan):
             )
         return DistributionStack(
             method=self.method,
-            lower_bound=float(makespan.max(initial=0.0)),
+            bound=float(makespan.max(initial=0.0)),
             optimal=self.optimal,
             scope=self.scope,
             makespan=check.frozen(makespan),
@@ -109,11 +109,11 @@ class DistributionStack(Plan):
             **parts,
         )
 
-    def certificate(self) -> str:
+    def __repr__(self) -> str:
         if self.makespan.size == 0:
-            return f"no distributions ({self.method})"
-        low, high = float(self.makespan.min()), self.value
-        return f"{self.makespan.size} distributions, makespans {low:.6g} to {high:.6g}, gap 0.00%, each optimal ({self.method})"
+            return f"<DistributionStack: no distributions ({self.method})>"
+        spread = f"makespans {float(self.makespan.min()):.6g} to {self.value:.6g}"
+        return f"<DistributionStack: {self.makespan.size} distributions, {spread}, gap 0.00%, each optimal ({self.method})>"
 
     def steps(self) -> list[Step]:
         raise TypeError("a DistributionStack cannot be simulated: take one of its distributions, such as stack[0]")
@@ -172,7 +172,7 @@ def distribute(
     counts, makespan = _engine.distribute(chunks, times)
     return Distribution(
         method="distribute",
-        lower_bound=makespan,
+        bound=makespan,
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),
@@ -195,7 +195,7 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
     counts = counts.reshape(times.shape)
     return DistributionStack(
         method="distribute",
-        lower_bound=float(makespans.max(initial=0.0)),
+        bound=float(makespans.max(initial=0.0)),
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),

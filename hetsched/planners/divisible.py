@@ -30,8 +30,9 @@ class DivisibleLoad(Plan):
     Attributes
     ----------
     shares : (p,) float64 array
-        Of each worker; their sum is the load.
-    load : float
+        Of each worker; their sum is the amount.
+    amount : float
+        The load that was given.
     makespan : float
         When the last result is back.
     send_order, receive_order : (q,) int64 arrays
@@ -46,7 +47,7 @@ class DivisibleLoad(Plan):
     """
 
     shares: NDArray[np.float64]
-    load: float
+    amount: float
     makespan: float
     send_order: NDArray[np.int64]
     receive_order: NDArray[np.int64]
@@ -160,11 +161,11 @@ def divisible_load(
     kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
     return DivisibleLoad(
         method="exact" if method == "best" and optimal and len(active) <= _PROVEN else method,
-        lower_bound=makespan if optimal else lower,
+        bound=makespan if optimal else lower,
         optimal=optimal,
         scope="all orders" if optimal else kind,
         shares=check.frozen(shares),
-        load=size,
+        amount=size,
         makespan=makespan,
         send_order=check.frozen(out.astype(np.int64)),
         receive_order=check.frozen((inward if ratio else inward[:0]).astype(np.int64)),

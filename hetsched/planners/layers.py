@@ -186,7 +186,7 @@ def layers_star(
     enrolled = order[counts[order] > 0].astype(np.int64)
     return LayersPlan(
         method=method,
-        lower_bound=makespan if optimal else bound,
+        bound=makespan if optimal else bound,
         optimal=optimal,
         scope="all orders and counts" if optimal else "plans with messages in this order" if exact else "",
         n=side,

@@ -239,7 +239,7 @@ def plan_lu(
     bound = max(ideal, _chain(tasks, times, panels) / UNIT)
     return LuPlan(
         method=method,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, makespan),
         optimal=proven(makespan, bound),
         scope="",
         shape=(m, n),

@@ -49,8 +49,8 @@ class LuGrid(Plan):
     makespan : float
         The sum of the loads: the time of all updates. Panels, triangular solves and messages are not in it.
     cost : float
-        What "best" minimises: makespan + link_cost * all traffic, or, without link_cost, makespan * all traffic.
-    link_cost : float or None
+        What "best" minimises: makespan + link_cost * all traffic.
+    link_cost : float
     cycle_times : (p,) float64 array
         Time to update one block.
     names : tuple of str
@@ -65,11 +65,12 @@ class LuGrid(Plan):
     received: NDArray[np.int64]
     makespan: float
     cost: float
-    link_cost: float | None
+    link_cost: float
     cycle_times: NDArray[np.float64]
     names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"
+    _value: ClassVar[str] = "cost"
+    _scale: ClassVar[str] = "cycle_times or link_cost"
 
     @cached_property
     def updates(self) -> NDArray[np.int64]:
@@ -113,7 +114,7 @@ def lu_grid(
     method: str = "best",
     *,
     speeds: ArrayLike | None = None,
-    link_cost: float | None = None,
+    link_cost: float = 0.0,
 ) -> LuGrid:
     """Deal n x n blocks of a matrix to workers, so that the updates of every step of LU are balanced and few blocks are sent.
 
@@ -130,17 +131,17 @@ def lu_grid(
         "1d1d": workers in columns as `partition` has them; block columns are dealt to these, and block rows within each, by the
         incremental rule from the last one back. "nested": the same at every cut of the best straight cuts. For comparison,
         "columns": whole block columns by `lu_pattern`, and "cyclic": the best block-cyclic q x r grid of all workers, whatever
-        their speeds. "best": of these four the one with the least cost.
+        their speeds. "best": of these four the one with the least cost, of equal ones with less traffic.
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
     link_cost : float, optional
-        Time to send a block, >= 0, messages one after another and none while somebody computes. Default: load and traffic
-        count alike, 1 % of the one as much as 1 % of the other.
+        Time to send a block, >= 0, messages one after another and none while somebody computes. Default: only the updates count.
 
     Returns
     -------
     LuGrid
-        lower_bound is the sum of the least loads of the single steps, as if the blocks could be dealt anew before each.
+        lower_bound is the sum of the least costs of the single steps, as if the blocks could be dealt anew before each; with
+        link_cost, where each worker receives the sides of a square as large as its part.
 
     Raises
     ------
@@ -162,15 +163,14 @@ def lu_grid(
     n = check.integer("n", n, low=1, high=_MOST)
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)
-    if link_cost is not None:
-        link_cost = check.number("link_cost", link_cost, low=0.0)
+    link_cost = check.number("link_cost", link_cost, low=0.0)
     names = names_of(cycle_times, len(times))
-    bounds = _engine.lu_grid_bound(n, times)
+    bounds = _least_costs(n, times, link_cost)
     best: LuGrid | None = None
     for kind in METHODS[1:] if method == "best" else (method,):
         for owner in _MAPS[kind](n, times):
             grid = _evaluated(kind, owner, times, bounds, link_cost, names)
-            if best is None or (grid.cost, grid.makespan) < (best.cost, best.makespan):
+            if best is None or (grid.cost, grid.traffic.sum()) < (best.cost, best.traffic.sum()):
                 best = grid
     assert best is not None  # every method has a map
     return best
@@ -181,7 +181,7 @@ def _evaluated(
     owner: NDArray[np.int32],
     times: NDArray[np.float64],
     bounds: NDArray[np.float64],
-    link_cost: float | None,
+    link_cost: float,
     names: tuple[str, ...],
 ) -> LuGrid:
     """The plan of a map, with its certificate."""
@@ -191,11 +191,11 @@ def _evaluated(
     with np.errstate(over="ignore"):
         makespan, bound, sent = float(np.cumsum(loads)[-1]), float(np.cumsum(bounds)[-1]), int(traffic.sum())
         ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
-        cost = makespan * sent if link_cost is None else makespan + link_cost * sent
-    optimal = proven(makespan, bound)
+        cost = makespan + link_cost * sent
+    optimal = proven(cost, bound)
     return LuGrid(
         method=method,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, cost),
         optimal=optimal,
         scope="all maps of whole blocks" if optimal else "",
         owner=check.frozen(owner),
@@ -210,6 +210,27 @@ def _evaluated(
         cycle_times=check.frozen(times),
         names=names,
     )
+
+
+def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArray[np.float64]:
+    """(n,) of each step as if its m x m blocks could be dealt anew: the least load, or the least load + link_cost * traffic.
+
+    A worker with a of them receives at least 2 sqrt(a) blocks of the panel and of the pivot row, but for those 2 m that somebody
+    owns. Within a limit on the load the sum of the roots, which is concave, is least where the fastest q have all that they can
+    do in it; between two such limits the cost is concave in the limit, so that one of them is best.
+    """
+    least = _engine.lu_grid_bound(n, times)
+    if link_cost == 0.0:
+        return least
+    m = np.arange(n - 1, -1, -1.0)
+    fastest = float(times.min())
+    speeds = np.sort(fastest / times[np.isfinite(times)])[::-1]
+    together, roots = np.cumsum(speeds), np.cumsum(np.sqrt(speeds))
+    best = np.full(n, np.inf)
+    with np.errstate(over="ignore"):
+        for rate, root in zip(together.tolist(), (roots / np.sqrt(together)).tolist(), strict=True):
+            np.minimum(best, m**2 * (fastest / rate) + 2.0 * link_cost * (root - 1.0) * m, out=best)
+    return np.maximum(least, best * (1.0 - 1e-14))
 
 
 # ---- maps ---------------------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ def lu_pattern(
     optimal = proven(cost, bound)
     return LuPattern(
         method=method,
-        lower_bound=bound,
+        bound=bound,
         optimal=optimal,
         scope="all allocations" if optimal else "",
         owner=check.frozen(owner),

@@ -356,7 +356,7 @@ def _plan(
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     return MeshPlan(
         method=options.method,
-        lower_bound=min(bound, found.makespan),
+        bound=min(bound, found.makespan),
         optimal=proven(found.makespan, bound),
         scope="",
         n=n,

@@ -69,6 +69,7 @@ class Partition(Plan):
     group_cost: float
 
     _value: ClassVar[str] = "cost"
+    _derived: ClassVar[tuple[str, ...]] = ("rects",)
     _scale: ClassVar[str] = "link_costs and group_cost"
 
     @cached_property
@@ -238,7 +239,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         columns = tuple(tuple(w for w in column if enrolled[w]) for column in columns)
     return Partition(
         method=method,
-        lower_bound=min(bound, found.cost),
+        bound=min(bound, found.cost),
         optimal=proven(found.cost, bound),
         scope=found.scope,
         pieces=check.frozen(found.pieces),

@@ -259,7 +259,7 @@ def _with_times(
     bound = float(total.sum() / platform.speeds.sum() / UNIT)
     return ProductPlan(
         method=method,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, makespan),
         optimal=proven(makespan, bound),
         scope=scope,
         shape=task.shape,

@@ -141,7 +141,7 @@ def distribute_profile(
     times = np.where(counts > 0, table[np.arange(p), counts], 0.0)
     return ProfileDistribution(
         method="distribute_profile",
-        lower_bound=makespan,
+        bound=makespan,
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),

@@ -187,7 +187,7 @@ def slice_ring(
         scope = "all rings" if exact else "rings of all workers" if method == "all" and (shares[able] > 0).all() else ""
     return SliceRing(
         method=method,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, makespan),
         optimal=optimal,
         scope=scope,
         ring=check.frozen(able[ring]),

@@ -201,8 +201,8 @@ def plan_product(
     >>> plan = hs.plan_product(4, 8, 3, platform)
     >>> plan.makespan, plan.columns.tolist(), plan.method
     (195.0, [4, 4], 'search')
-    >>> hs.plan_product(4, 8, 3, platform, "exact").certificate()
-    'makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)'
+    >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
+    makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)
     """
     start = time.perf_counter()
     most = 2**31 - 1
@@ -268,7 +268,7 @@ def plan_product(
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, makespan),
         optimal=proven(makespan, bound),
         scope="panels of full columns" if chosen == "exact" else "",
         shape=shape,

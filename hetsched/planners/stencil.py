@@ -193,7 +193,7 @@ def _evaluated(
     lower_bound = min(steps * bound, makespan) if inner else 0.0
     return StencilPlan(
         method=method,
-        lower_bound=lower_bound,
+        bound=lower_bound,
         optimal=proven(makespan, lower_bound),
         scope="",
         shape=(rows, cols),

@@ -65,8 +65,7 @@ class MaxTasks(_TaskPlan):
     counts : (p,) int64 array
         Tasks of each slave.
     tasks : int
-        Their sum, which is maximised: `lower_bound` says the same, `upper_bound` that there is no way to do more.
-    upper_bound : int
+        Their sum, which is maximised: there is no lower_bound, but an `upper_bound`.
     T : float
         The time that there is.
     makespan : float
@@ -79,19 +78,19 @@ class MaxTasks(_TaskPlan):
     names : tuple of str
     """
 
-    upper_bound: int
     T: float
 
     _value: ClassVar[str] = "tasks"
+    sense: ClassVar[str] = "max"
 
     @property
-    def gap(self) -> float:
-        """(upper_bound - tasks) / upper_bound; 0.0 is a proof of optimality."""
-        return (self.upper_bound - self.tasks) / self.upper_bound if self.upper_bound else 0.0
+    def value(self) -> int:
+        return self.tasks
 
-    def certificate(self) -> str:
-        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
-        return f"tasks {self.tasks}, upper bound {self.upper_bound}, gap {self.gap:.2%}, {proof} ({self.method})"
+    @property
+    def upper_bound(self) -> int:
+        """No way does more tasks."""
+        return int(self.bound)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -176,11 +175,10 @@ def max_tasks(
     optimal = tasks == found.bound
     return MaxTasks(
         method=found.method,
-        lower_bound=float(tasks),
         optimal=optimal,
         scope="all allocations" if optimal else "",
         tasks=tasks,
-        upper_bound=found.bound,
+        bound=found.bound,
         T=bound,
         **_parts(found, times, out, back, None, bound),
         names=names_of(cycle_times, len(times)),
@@ -257,7 +255,7 @@ def min_time(
     optimal = parts["makespan"] == bound
     return MinTime(
         method=found.method,
-        lower_bound=bound,
+        bound=bound,
         optimal=optimal,
         scope="all allocations" if optimal else "",
         tasks=wanted,

@@ -192,7 +192,7 @@ def wavefront(
     bound = _engine.wavefront_bound(length, lines, times, reach)
     return Wavefront(
         method=method,
-        lower_bound=min(bound, makespan),
+        bound=min(bound, makespan),
         optimal=proven(makespan, bound),
         scope="sorted panels of any period, ties by index" if method == "panels" and period is None else "",
         shape=(rows, cols),

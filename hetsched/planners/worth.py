@@ -155,7 +155,7 @@ def workers_worth(
     bound = min(float(bounds.min()), makespan)
     return WorkersWorth(
         method="workers_worth",
-        lower_bound=bound,
+        bound=bound,
         optimal=proven(makespan, bound),
         scope="",
         workers=workers,
