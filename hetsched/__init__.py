@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .planners.lu import LuPlan, plan_lu
     from .planners.lu_grid import LuGrid, lu_grid
     from .planners.lu_pattern import LuPattern, lu_pattern
+    from .planners.matmul import plan_matmul
     from .planners.mesh import MeshPlan, layers_mesh, layers_network
     from .planners.partition import Partition, Recut, partition
     from .planners.product import ProductPlan
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .planners.tasks import MaxTasks, MinTime, max_tasks, min_time
     from .planners.wavefront import Wavefront, wavefront
     from .planners.worth import WorkersWorth, workers_worth
-    from .platform import Platform, Worker
+    from .platform import Platform, Unit, Worker
     from .runners.array import Array, asarray
     from .runners.pool import Pool
     from .runners.recurrence import Stencil
@@ -62,6 +63,7 @@ _PUBLIC = {
     "planners.lu": ("LuPlan", "plan_lu"),
     "planners.lu_grid": ("LuGrid", "lu_grid"),
     "planners.lu_pattern": ("LuPattern", "lu_pattern"),
+    "planners.matmul": ("plan_matmul",),
     "planners.mesh": ("MeshPlan", "layers_mesh", "layers_network"),
     "planners.partition": ("Partition", "Recut", "partition"),
     "planners.product": ("ProductPlan",),
@@ -73,7 +75,7 @@ _PUBLIC = {
     "planners.tasks": ("MaxTasks", "MinTime", "max_tasks", "min_time"),
     "planners.wavefront": ("Wavefront", "wavefront"),
     "planners.worth": ("WorkersWorth", "workers_worth"),
-    "platform": ("Platform", "Worker"),
+    "platform": ("Platform", "Unit", "Worker"),
     "runners.array": ("Array", "asarray"),
     "runners.pool": ("Pool",),
     "runners.recurrence": ("Stencil",),
@@ -123,6 +125,7 @@ __all__ = [
     "TaskError",
     "Topology",
     "Trace",
+    "Unit",
     "Wavefront",
     "Worker",
     "WorkersWorth",
@@ -151,6 +154,7 @@ __all__ = [
     "partition",
     "plan_files",
     "plan_lu",
+    "plan_matmul",
     "plan_product",
     "ring_profile",
     "simulate",

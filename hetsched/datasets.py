@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from .platform import Platform
+from .platform import Platform, Unit
 
 # 2008 paper, q = 80: the unit of data is a block, the unit of work a block update, the unit of time the second
 _UPDATE = 0.76e-3  # 1.35 GFLOP/s
@@ -95,7 +95,9 @@ def _platforms(seed: int) -> dict[str, Platform]:
     rows["real2007"] = [(1.0, 1.0, large)] * 20
     rows["real2006"] = [(1.0, 1.0, m) for m in (small,) * 5 + (large,) * 10 + (small,) * 5]
     return {
-        name: Platform.star([_UPDATE * w for w, _, _ in own], [_BLOCK * c for _, c, _ in own], [m for *_, m in own])
+        name: Platform.star(
+            [_UPDATE * w for w, _, _ in own], [_BLOCK * c for _, c, _ in own], [m for *_, m in own], unit=Unit.block_update(80)
+        )
         for name, own in rows.items()
     }
 
@@ -181,4 +183,5 @@ def strasbourg() -> Platform:
 
 def _complete(times: str, links: str) -> Platform:
     table = [line.replace("-", "0").split() for line in links.strip().splitlines()]
-    return Platform.complete([float(time) for time in times.split()], np.array(table, np.float64) / 1000.0)
+    unit = Unit("megaflop", "megabit", 1e6, 1e6 / 8)
+    return Platform.complete([float(time) for time in times.split()], np.array(table, np.float64) / 1000.0, unit=unit)

@@ -99,7 +99,7 @@ class Certificate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Plan(Drawn):
-    """Base of all plans. Two are equal if all that they say is equal.
+    """Base of all plans. Two are equal if all that they say is equal, but for how long it took to find it.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Plan(Drawn):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
 
     def __hash__(self) -> int:
         return hash((type(self), self.method, self.value, self.bound))

@@ -12,13 +12,64 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._base import check
 from ._base.replace import replace_file
 
-#: Flops in a unit of work and bytes in a unit of data: cycle-times are seconds per gigaflop, link costs seconds per gigabyte.
+#: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the numbers of a platform are per: cycle-times are seconds per unit of work, link costs seconds per unit of data.
+
+    Parameters
+    ----------
+    work, data : str
+        Their names, such as "gigaflop" and "gigabyte", "block update" and "block", "task" and "message".
+    flops, bytes : float, optional
+        How many flops are in the one, how many bytes in the other, > 0. Without them nothing can be converted.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.Unit.block_update(80)
+    Unit(work='block update', data='block', flops=1024000.0, bytes=51200.0)
+    >>> old = hs.Platform.star([0.76e-3], link_costs=[5.12e-3], unit=hs.Unit.block_update(80))
+    >>> new = old.to(hs.Unit.gigaflop())
+    >>> new.cycle_times.round(3).tolist(), new.link_costs.round(3).tolist()
+    ([0.742], [100.0])
+    """
+
+    work: str = "gigaflop"
+    data: str = "gigabyte"
+    flops: float | None = None
+    bytes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("work", "data"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise TypeError(f"{name} must be the name of a unit, got {getattr(self, name)!r}")
+        for name in ("flops", "bytes"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check.number(name, value, above=0.0))
+
+    @classmethod
+    def gigaflop(cls) -> Unit:
+        """Of products, factorisations and stencils: 1e9 flops, 1e9 bytes."""
+        return cls("gigaflop", "gigabyte", UNIT, UNIT)
+
+    @classmethod
+    def block_update(cls, q: int, dtype: DTypeLike = np.float64) -> Unit:
+        """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks."""
+        q, kind = check.integer("q", q, low=1), np.dtype(dtype)
+        return cls("block update", "block", (8.0 if kind.kind == "c" else 2.0) * q**3, float(q * q * kind.itemsize))
+
+    def __str__(self) -> str:
+        flops, data = ("" if x is None else f" of {x:g} {name}" for x, name in ((self.flops, "flops"), (self.bytes, "bytes")))
+        return f"seconds per {self.work}{flops} and per {self.data}{data}"
 
 
 @dataclass(frozen=True, init=False)
@@ -84,6 +135,9 @@ class Platform:
         with one link to each worker (its link_cost).
     shape, right, down : optional
         Of a mesh, instead of links: as of `Platform.mesh`, with shape = (X, Y) and the workers row by row.
+    unit : Unit, optional
+        What the numbers are per. Who uses them converts, or refuses. Without it they are taken to be per what is asked for: of
+        products and factorisations per gigaflop and gigabyte, of `plan_product` per block update and block.
 
     Examples
     --------
@@ -101,7 +155,11 @@ class Platform:
         shape: Sequence[int] | None = None,
         right: ArrayLike | None = None,
         down: ArrayLike | None = None,
+        unit: Unit | None = None,
     ) -> None:
+        if unit is not None and not isinstance(unit, Unit):
+            raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
+        self._unit = unit
         self._workers = tuple(check.entries("workers", workers, "a sequence of Workers"))
         if not self._workers:
             raise ValueError("workers is empty: a platform needs at least one worker")
@@ -129,6 +187,7 @@ class Platform:
         *,
         speeds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        unit: Unit | None = None,
     ) -> Platform:
         """A master and p workers, each on its own link.
 
@@ -143,6 +202,7 @@ class Platform:
         speeds : (p,) array_like, optional
             1 / cycle_times, instead of them.
         names : sequence of str, optional
+        unit : Unit, optional
         """
         times = check.cycle_times(cycle_times, speeds)
         p = len(times)
@@ -155,13 +215,13 @@ class Platform:
         if len(buffers) != p:
             raise ValueError(f"memory must have {p} entries, got {len(buffers)}")
         labels = [None] * p if names is None else check.names(p, names)
-        return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels))
+        return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels), unit=unit)
 
     @classmethod
-    def complete(cls, cycle_times: ArrayLike, links: ArrayLike) -> Platform:
+    def complete(cls, cycle_times: ArrayLike, links: ArrayLike, *, unit: Unit | None = None) -> Platform:
         """Workers with a link between every two: links is (p, p), time per unit of data."""
         times = check.cycle_times(cycle_times, None)
-        return cls(map(Worker, times.tolist()), links)
+        return cls(map(Worker, times.tolist()), links, unit=unit)
 
     @classmethod
     def mesh(
@@ -172,6 +232,7 @@ class Platform:
         *,
         speeds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        unit: Unit | None = None,
     ) -> Platform:
         """Workers in X rows and Y columns, each linked to those beside, above and below it.
 
@@ -187,6 +248,7 @@ class Platform:
             1 / cycle_times, instead of them.
         names : sequence of str, optional
             Row by row.
+        unit : Unit, optional
         """
         name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
         if (cycle_times is None) == (speeds is None):
@@ -195,12 +257,66 @@ class Platform:
         if grid.ndim != 2 or grid.size == 0:
             raise ValueError(f"{name} must have rows and columns, got shape {grid.shape}")
         star = cls.star(**{name: grid.ravel()}, names=names)  # type: ignore[arg-type]
-        return cls(star.workers, shape=grid.shape, right=right, down=down)
+        return cls(star.workers, shape=grid.shape, right=right, down=down, unit=unit)
 
     @property
     def workers(self) -> tuple[Worker, ...]:
         """The workers in order."""
         return self._workers
+
+    @property
+    def unit(self) -> Unit | None:
+        """What the numbers are per, or None where nobody has said."""
+        return self._unit
+
+    def to(self, unit: Unit) -> Platform:
+        """The same platform per other units.
+
+        Parameters
+        ----------
+        unit : Unit
+            With flops and bytes.
+
+        Returns
+        -------
+        Platform
+            Memory, in blocks, changes with the bytes of one, rounded down.
+
+        Raises
+        ------
+        ValueError
+            If this platform's unit is not known, or one of the two does not say how much it is.
+        """
+        own = self._unit
+        if not isinstance(unit, Unit):
+            raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
+        if own == unit:
+            return self
+        if own is None or own.flops is None or own.bytes is None or unit.flops is None or unit.bytes is None:
+            raise ValueError(f"the platform is in {own or 'units that it does not name'}: this cannot be converted to {unit}")
+        work, data = unit.flops / own.flops, unit.bytes / own.bytes
+        workers = [
+            Worker(w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name)
+            for w in self._workers
+        ]
+        links, right, down = (None if x is None else x * data for x in (self._links, self._right, self._down))
+        return Platform(workers, links, shape=self._shape, right=right, down=down, unit=unit)
+
+    def per(self, unit: Unit, what: str) -> Platform:
+        """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
+
+        Raises
+        ------
+        ValueError
+            Naming both units, where this one cannot be converted.
+        """
+        own = self._unit
+        if own is None or own == unit or (own.work, own.data) == (unit.work, unit.data) and None in (own.flops, unit.flops):
+            return self
+        try:
+            return self.to(unit)
+        except ValueError:
+            raise ValueError(f"{what} needs {unit}, but the platform is in {own}") from None
 
     @property
     def links(self) -> NDArray[np.float64] | None:
@@ -259,7 +375,7 @@ class Platform:
             return False
         pairs = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
         same = all(own is None or np.array_equal(own, its) for own, its in pairs)  # type: ignore[arg-type]
-        return same and self.workers == other.workers
+        return same and self.unit == other.unit and self.workers == other.workers
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -272,6 +388,8 @@ class Platform:
         """Plain Python values: what `save` writes."""
         workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self._workers]
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
+        if self.unit is not None:
+            content["unit"] = {key: value for key, value in vars(self.unit).items() if value is not None}
         if self.links is not None:
             content["links"] = self.links.tolist()
         if self.shape is not None and self.right is not None and self.down is not None:
@@ -286,7 +404,7 @@ class Platform:
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
         places = ("links", "shape", "right", "down")
-        if unknown := set(content) - {"format", "version", "worker", *places}:
+        if unknown := set(content) - {"format", "version", "worker", "unit", *places}:
             raise ValueError(f"unknown key {sorted(unknown)[0]!r} in a platform")
         workers = []
         for i, table in enumerate(content["worker"]):
@@ -294,7 +412,11 @@ class Platform:
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
-        return cls(workers, **{name: content.get(name) for name in places})
+        try:
+            unit = Unit(**content["unit"]) if "unit" in content else None
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"unit: {error}") from error
+        return cls(workers, **{name: content.get(name) for name in places}, unit=unit)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (beside it first, then renamed)."""
@@ -425,7 +547,9 @@ def _toml(content: dict[str, Any]) -> str:
     def line(key: str, value: Any) -> str:
         return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
 
-    lines = [line(key, value) for key, value in content.items() if key != "worker"]
+    lines = [line(key, value) for key, value in content.items() if key not in ("worker", "unit")]
+    if "unit" in content:
+        lines += ["", "[unit]"] + [line(key, value) for key, value in content["unit"].items()]
     for worker in content["worker"]:
         lines += ["", "[[worker]]"] + [line(key, value) for key, value in worker.items()]
     return "\n".join(lines) + "\n"

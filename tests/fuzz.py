@@ -260,6 +260,8 @@ def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
     for name, member in inspect.getmembers_static(kind):
         if name.startswith("_") and name != "_repr_html_" or name in ("close", "record"):
             continue
+        if name == "lower_bound" and item.sense == "max":
+            continue
         if not small and name in ("steps", "to_dict", "plot", "_repr_html_", "starts", "describe", "label", "table"):
             continue
         if name in ("plot", "_repr_html_"):

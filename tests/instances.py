@@ -312,7 +312,7 @@ def _layers_network(rng: np.random.Generator) -> Given:
     return (few(rng, 30, 1), positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng)}
 
 
-def _plan_matmul(rng: np.random.Generator) -> Given:
+def _plan_boxes(rng: np.random.Generator) -> Given:
     m, n, k = (few(rng, 60) for _ in range(3))
     method = str(rng.choice(["auto", "auto", "columns", "rows", "layers", "cuboids", "rectangles", "best", "contiguous"]))
     modes = ["once", "scss", "sccs", "pccs", "pcss"] + (["sequential", "parallel"] if method not in ("layers", "cuboids") else [])
@@ -322,6 +322,15 @@ def _plan_matmul(rng: np.random.Generator) -> Given:
         m, n = max(m, 8), max(n, 8)
     sizes, rates = ([4, 8], 2.0) if rng.random() < 0.5 else ([8, 16], 8.0)
     return (m, n, k, star(rng, 6, 4)), {**options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates}
+
+
+def _plan_matmul(rng: np.random.Generator) -> Given:
+    (m, n, k, platform), options = _plan_boxes(rng)
+    method = {"auto": "best", "best": "columns"}.get(options["method"], options["method"])
+    dtype = {4: "float32", 8: "float64" if options["flops_per_update"] == 2.0 else "complex64", 16: "complex128"}[
+        options["itemsize"]
+    ]
+    return (m, k, n, platform), {"method": method, "communication": options["communication"], "dtype": dtype}
 
 
 def _plan_stencil(rng: np.random.Generator) -> Given:
@@ -357,6 +366,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "layers_star": _layers_star,
     "layers_mesh": _layers_mesh,
     "layers_network": _layers_network,
+    "plan_boxes": _plan_boxes,
     "plan_matmul": _plan_matmul,
     "plan_stencil": _plan_stencil,
     "workers_worth": _workers_worth,

@@ -20,7 +20,7 @@ from validators import validate
 
 import hetsched as hs
 from hetsched.plan import Plan
-from hetsched.planners.product_methods import plan_matmul
+from hetsched.planners.product_methods import plan_boxes
 from hetsched.planners.stencil import Members, plan_stencil
 
 EXACT, CLOSE, SOLVED = 1e-12, 1e-9, 1e-6
@@ -399,9 +399,13 @@ CALLS: dict[str, Call] = {
         hs.layers_network, ("cycle_times",), ("speeds",), honours=_asked_layers, tolerance=SOLVED,
         rankings=(("relaxed", "milp", "neighbours", "pmft"), ("milp", "heuristic")),
     ),
-    "plan_matmul": Call(
-        plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k")),
+    "plan_boxes": Call(
+        plan_boxes, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k")),
         rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids", "best"),
+    ),
+    "plan_matmul": Call(
+        hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k")),
+        rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids"),
     ),
     "plan_stencil": Call(
         plan_stencil, ("members",), workers=("members",), useless={"members": 0.0}, honours=_size_is(("rows", "cols")),
@@ -422,7 +426,7 @@ def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -
     Parameters
     ----------
     call : str
-        A name in CALLS: that of the public function, or "plan_matmul" and "plan_stencil" for what pools plan.
+        A name in CALLS: that of the public function, or "plan_boxes" and "plan_stencil" for what pools plan.
     args, kwargs
         As of the call that returned `plan`.
     """
@@ -589,7 +593,7 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         try:
             other = again(**changes)
         except hs.InfeasibleError:  # more workers than blocks
-            assert call == "plan_matmul", "a worker of no use makes it infeasible"
+            assert call == "plan_boxes", "a worker of no use makes it infeasible"
             continue
         validate(other)
         if call in ("partition", "cuboids") and plan.optimal:

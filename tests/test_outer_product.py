@@ -22,9 +22,9 @@ def platform(times: list[float], costs: list[float]) -> hs.Platform:
 
 
 def plan_of(pl: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
-    from hetsched.planners.product_methods import plan_matmul
+    from hetsched.planners.product_methods import plan_boxes
 
-    return plan_matmul(*sizes, pl, **options)  # type: ignore[arg-type]
+    return plan_boxes(*sizes, pl, **options)  # type: ignore[arg-type]
 
 
 def replay(plan: hs.ProductPlan, block: int) -> float:

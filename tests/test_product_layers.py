@@ -53,9 +53,9 @@ def replay(plan: hs.ProductPlan) -> float:
 
 
 def plan_of(platform: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
-    from hetsched.planners.product_methods import plan_matmul
+    from hetsched.planners.product_methods import plan_boxes
 
-    return plan_matmul(*sizes, platform, **options)  # type: ignore[arg-type]
+    return plan_boxes(*sizes, platform, **options)  # type: ignore[arg-type]
 
 
 WORKERS = st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 300)), min_size=1, max_size=5)

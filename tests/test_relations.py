@@ -16,7 +16,7 @@ from validators import VALIDATORS, validate
 
 import hetsched as hs
 from hetsched.plan import Plan
-from hetsched.planners.product_methods import plan_matmul
+from hetsched.planners.product_methods import plan_boxes
 from hetsched.planners.stencil import Members, plan_stencil
 
 #: Random inputs of each planner, fewer of the slow ones.
@@ -130,7 +130,7 @@ def samples() -> dict[type, Any]:
         hs.max_tasks(30, [5, 9, 7], send=1, receive=0.5, method="fastest"),
         hs.min_time(9, [5, 9, 7], send=1, receive=0.5),
         hs.partition([5, 3, 2, 1, 1]),
-        plan_matmul(60, 50, 40, hs.Platform.star([1.0, 2.0], [0.1, 0.2]), method="layers"),
+        plan_boxes(60, 50, 40, hs.Platform.star([1.0, 2.0], [0.1, 0.2]), method="layers"),
         hs.distribute_profile(30, [([1, 10, 60], [8, 10, 30]), 3, 4]),
         old.recut([3, 2, 1, 2]),
         hs.ring_profile([1.0, 1.5, 2.0], links),

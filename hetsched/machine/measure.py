@@ -21,7 +21,7 @@ from .._base import check
 from .._base.drawn import Drawn
 from .._base.replace import replace_file
 from .._base.version import __version__
-from ..platform import UNIT, Platform, Worker
+from ..platform import UNIT, Platform, Unit, Worker
 from .topology import Topology, topology
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ class MeasuredPlatform(Platform, Drawn):
                 or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
-        super().__init__([Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)])
+        workers = [Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)]
+        super().__init__(workers, unit=Unit.gigaflop())
 
     @property
     def age(self) -> float:
@@ -194,7 +195,7 @@ class MeasuredPlatform(Platform, Drawn):
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:
         """The workers with their cycle-times in another dtype: the best split is not the same for all."""
-        return Platform.star(speeds=self._large(dtype).gflops, names=list(self.names))
+        return Platform.star(speeds=self._large(dtype).gflops, names=list(self.names), unit=Unit.gigaflop())
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64

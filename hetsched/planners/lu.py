@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .. import _engine
 from .._base import check
 from ..plan import Plan, Step, proven
-from ..platform import UNIT, names_of
+from ..platform import UNIT, Platform, Unit, names_of
 from .lu_pattern import METHODS, LuPattern, lu_pattern
 
 if TYPE_CHECKING:
@@ -212,6 +212,8 @@ def plan_lu(
     1.51
     """
     m, n = check.integer("m", m, low=0, high=_HIGH), check.integer("n", n, low=0, high=_HIGH)
+    if isinstance(cycle_times, Platform):
+        cycle_times = cycle_times.per(Unit.gigaflop(), "plan_lu")
     times = check.cycle_times(cycle_times, speeds)
     kind = check.dtype(dtype, _engine.DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):

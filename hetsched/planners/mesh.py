@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -75,7 +75,7 @@ class MeshPlan(Plan):
     link_costs: NDArray[np.float64]
     lp_solves: int
     iterations: int
-    planning_time: float
+    planning_time: float = field(compare=False)
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _engine
 from .._base import check
 from ..errors import InfeasibleError
-from ..platform import Platform
+from ..platform import Platform, Unit
 from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
@@ -33,7 +33,7 @@ _MOST = 1e80  # times this far apart are as good as infinite
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
-def plan_matmul(
+def plan_boxes(
     m: int,
     n: int,
     k: int,
@@ -70,6 +70,7 @@ def plan_matmul(
     block = check.integer("block", block, low=1)
     check.choice("method", method, METHODS)
     check.choice("communication", communication, COMMUNICATION)
+    platform = platform.per(Unit.gigaflop(), "a product")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer[0]).all():
         raise ValueError(_OVERFLOWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from .. import _engine
 from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
-from ..platform import Platform
+from ..platform import Platform, Unit
 
 if TYPE_CHECKING:
     pass
@@ -105,7 +105,7 @@ class StarPlan(Plan):
     link_costs: NDArray[np.float64]
     memory: NDArray[np.int64]
     names: tuple[str, ...]
-    planning_time: float
+    planning_time: float = field(compare=False)
 
     _value: ClassVar[str] = "makespan"
 
@@ -347,6 +347,7 @@ def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.flo
         raise ValueError("platform must be a star: the master's links are needed, got links between the workers")
     if platform.shape is not None:
         raise ValueError("platform must be a star: the master's links are needed, got a mesh")
+    platform = platform.per(Unit("block update", "block"), "plan_product")
     for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
         if (values > _MOST).any():
             raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")

@@ -13,8 +13,8 @@ from .._base import check
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
 from ..machine.topology import topology
 from ..plan import Plan, Step, proven
-from ..platform import UNIT, Platform
-from .product_methods import plan_matmul
+from ..platform import UNIT, Platform, Unit
+from .product_methods import plan_boxes
 
 if TYPE_CHECKING:
     pass
@@ -126,6 +126,8 @@ def workers_worth(
             platform = Platform.star([UNIT / rate(kind)] * host.worth)
     elif not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    if not isinstance(platform, MeasuredPlatform):
+        platform = platform.per(Unit.gigaflop(), "workers_worth")
     if isinstance(platform, MeasuredPlatform):
         start = platform.start
         quota = platform.quota if quota is None else quota
@@ -191,7 +193,7 @@ def _linked(
 
     def plan(chosen: list[int]) -> tuple[float, float]:
         part = Platform(platform.workers[i] for i in chosen)
-        plans = [plan_matmul(m, n, k, part, method=method, **options) for method in ("columns", "rows")]  # type: ignore[arg-type]
+        plans = [plan_boxes(m, n, k, part, method=method, **options) for method in ("columns", "rows")]  # type: ignore[arg-type]
         best = min(plans, key=lambda found: found.makespan)
         return best.makespan, best.lower_bound
 

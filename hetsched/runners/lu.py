@@ -76,8 +76,8 @@ def _checked_plan(workers: Workers, plan: LuPlan, a: Array, block: int | None) -
     if block is not None and block != plan.block:
         raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
     workers.require_as_many(plan.names, "owner is a plan")
-    if workers.emulated and not np.array_equal(plan.cycle_times, workers.platform.cycle_times):
-        raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.platform.cycle_times}")
+    if workers.emulated and not np.array_equal(plan.cycle_times, workers.in_gigaflops.cycle_times):
+        raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.in_gigaflops.cycle_times}")
     return plan
 
 

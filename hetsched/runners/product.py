@@ -14,7 +14,7 @@ from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.partition import Partition
 from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers
-from ..planners.product_methods import METHODS, plan_matmul, plan_of_boxes, plan_of_partition
+from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_of_partition
 from ..platform import UNIT
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def plan_for(
         if layers := _engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype]):
             return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True))
         method = "columns" if n >= m else "rows"
-    return plan_matmul(
+    return plan_boxes(
         m, n, k, platform, method=method, block=block, communication=communication, itemsize=dtype.itemsize,
         flops_per_update=flops, shared=shared,
     )  # fmt: skip
@@ -128,9 +128,9 @@ def checked(
     """The plan, made of a partition, boxes or layers if it is one of those, if it is for these workers and this product."""
     flops = _engine.flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
-        plan = plan_of_partition(plan, *x.sizes, workers.platform, x.c.itemsize, flops, communication)
+        plan = plan_of_partition(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
     elif isinstance(plan, Cuboids | LayersPlan):
-        plan = plan_of_boxes(plan, *x.sizes, workers.platform, x.c.itemsize, flops, communication)
+        plan = plan_of_boxes(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
     elif not isinstance(plan, ProductPlan):
         raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
     if plan.shape != x.sizes:
@@ -152,7 +152,7 @@ def run(
     layers = plan.layers
     if workers.emulated:
         workers.require_products(dtype)
-        pace = workers.platform.cycle_times * workers.time_scale / UNIT
+        pace = workers.in_gigaflops.cycle_times * workers.time_scale / UNIT
         if plan.link_costs.any():
             receive = plan.receive * workers.time_scale
             sum_receive = None if layers is None else layers.receive * workers.time_scale

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _engine
 from .._base import check
 from ..planners.star import StarPlan, forms
-from ..platform import UNIT
+from ..platform import UNIT, Unit
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ def run(
     times = costs = None
     memory: tuple[int | None, ...] = (None,) * len(workers)
     if workers.emulated:
-        times, costs = (t * workers.time_scale for t in (workers.platform.cycle_times, workers.platform.link_costs))
-        memory = workers.platform.memory
+        unit = Unit.block_update(block_of(plan.shape, x.sizes), x.c.dtype)
+        blocks = workers.platform.per(unit, "a plan of plan_product with these operands")
+        times, costs = (t * workers.time_scale for t in (blocks.cycle_times, blocks.link_costs))
+        memory = blocks.memory
     own = checked(plan, x, order, times, costs, memory)
     if workers.emulated:
         flops, rate, carried, copied = own.rates()

@@ -51,7 +51,7 @@ def run(
         own = _checked_plan(workers, plan, matrix, steps, members)
     if workers.emulated and own.makespan:
         rate = update_rate(matrix.dtype, rows, -(-cols // len(own.ring)))
-        wanted = np.where(own.counts > 0, workers.platform.speeds, 0.0)
+        wanted = np.where(own.counts > 0, workers.in_gigaflops.speeds, 0.0)
         workers.require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
     events = 3 * own.iterations * len(own.ring) if trace else 0  # an update, an exchange with each neighbour
     if events > _EVENTS:
@@ -79,7 +79,7 @@ def run(
 def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Members:
     p = len(workers)
     none = np.broadcast_to(np.float64(0.0), (p, p))
-    platform = workers.given
+    platform = None if workers.given is None else workers.in_gigaflops
     if platform is None:
         rate = update_rate(dtype, rows, -(-cols // p))
         return Members(np.full(p, UNIT / rate), none, workers.names)

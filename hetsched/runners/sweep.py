@@ -34,11 +34,11 @@ def run(
     times = pace = None  # seconds per flop
     if workers.emulated:
         if rate is not None:
-            workers.require_capacity(workers.platform.speeds, rate, f"this stencil, {x.dtype}")
-        times = workers.platform.cycle_times * (workers.time_scale / UNIT)
+            workers.require_capacity(workers.in_gigaflops.speeds, rate, f"this stencil, {x.dtype}")
+        times = workers.in_gigaflops.cycle_times * (workers.time_scale / UNIT)
         pace = times * work
     elif rate is not None:
-        times = 1.0 / (rate * relative_speeds(workers.platform.cycle_times))
+        times = 1.0 / (rate * relative_speeds(workers.in_gigaflops.cycle_times))
     array = _target(x, out)
     rows, cols = plan.shape
     result = _engine.run_wavefront(
@@ -56,7 +56,7 @@ def run(
         ((worker, event, start, end, tile_label(tile, cols)) for worker, event, start, end, tile in result.events),
         plan.names,
         kind=workers.kind,
-        speeds=(1.0 / workers.platform.cycle_times).tolist(),
+        speeds=(1.0 / workers.in_gigaflops.cycle_times).tolist(),
         predicted=None if finish is None else max(finish),
         ideal=ideal,
         cpu=result.busy,

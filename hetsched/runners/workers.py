@@ -15,7 +15,7 @@ from ..errors import EmulationWarning
 from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
-from ..platform import UNIT, Platform, names_of
+from ..platform import UNIT, Platform, Unit, names_of
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Workers:
         if self.emulated:
             if self.given is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
-            if all(m is None for m in self.given.memory):  # else the unit may be the block
+            if self._runs_products(self.given):  # else a run will say
                 self.require_products(np.dtype(np.float32))
         self.cores = None if self.emulated or self._size > len(host.places) else host.places[: self._size]
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
@@ -89,11 +89,25 @@ class Workers:
     @property
     def platform(self) -> Platform:
         """`Pool.platform`."""
+        return self.platform_for(_DOUBLE) if self.given is None else self.given
+
+    @staticmethod
+    def _runs_products(given: Platform) -> bool:
+        """Whether the numbers are known to be per gigaflop, or can be; of those without a unit all that limit no memory are taken
+        to be, and the others to be for plans of blocks perhaps."""
+        if given.unit is None:
+            return all(m is None for m in given.memory)
+        return given.unit.flops is not None and given.unit.bytes is not None
+
+    @property
+    def in_gigaflops(self) -> Platform:
+        """The platform in seconds per gigaflop and per gigabyte."""
         return self.platform_for(_DOUBLE)
 
     def platform_for(self, dtype: np.dtype[Any]) -> Platform:
+        """The same for a dtype."""
         if self.given is not None:
-            return self.given
+            return self.given.per(Unit.gigaflop(), "a run in flops")
         if self.measured is not None and dtype.name in self.measured.at_once:
             return self.measured.platform(dtype)
         return _equal_workers(self._size, dtype)
@@ -107,7 +121,7 @@ class Workers:
 
     def require_products(self, dtype: np.dtype[Any]) -> None:
         """Refuse workers whose products of that dtype this host cannot emulate, all at once."""
-        self.require_capacity(self.platform.speeds, _rate(dtype), str(dtype))
+        self.require_capacity(self.in_gigaflops.speeds, _rate(dtype), str(dtype))
 
     def require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
         """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,

@@ -1,0 +1,96 @@
+"""A product planned by its sizes, for any star: in boxes, or in chunks where memory is limited."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .. import _engine
+from .._base import check
+from ..platform import Platform, Unit
+from .product import ProductPlan
+from .product_methods import METHODS as BOXES
+from .product_methods import plan_boxes
+from .star import METHODS as CHUNKS
+from .star import StarPlan, plan_product
+
+
+def plan_matmul(
+    m: int,
+    k: int,
+    n: int,
+    platform: Platform,
+    *,
+    method: str = "best",
+    block: int | None = None,
+    communication: str = "once",
+    dtype: DTypeLike = np.float64,
+) -> ProductPlan | StarPlan:
+    """Plan C = A B, A m x k, B k x n, without a pool: `Pool.run` runs it.
+
+    Parameters
+    ----------
+    m, k, n : int
+        Sizes in elements, >= 0.
+    platform : Platform
+        A star. In seconds per gigaflop and per gigabyte, or another unit that can be converted. With limited memory, which is
+        in blocks, per block update and per block, or a unit that can be converted to these.
+    method : str
+        "best" is the one with the least makespan: of the methods of `Pool.plan`, which give every worker its boxes at once, or,
+        if the platform limits the memory of a worker, of those of `plan_product`, which send panels as there is room. Any method
+        of either can be named.
+    block : int, optional
+        Boxes are cut at multiples of it; default 1. For a plan of `plan_product` the side of its blocks, which must be given
+        unless the platform's unit is a block update of so many flops.
+    communication : str
+        Of boxes: as for `Pool.plan`.
+    dtype : dtype_like
+        float32, float64, complex64 or complex128.
+
+    Returns
+    -------
+    ProductPlan or StarPlan
+        The latter in seconds as well.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The message names the argument; for units that cannot be converted both of them.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.plan_matmul(1000, 1000, 1000, hs.Platform.star([3, 5, 8]), method="columns")
+    <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block columns (columns)>
+    >>> platform = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])
+    >>> type(hs.plan_matmul(640, 240, 320, platform, block=80)).__name__
+    'StarPlan'
+    """
+    m, k, n = (check.integer(name, size, low=0) for name, size in (("m", m), ("k", k), ("n", n)))
+    if not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    check.choice("method", method, dict.fromkeys(("best", *BOXES, *CHUNKS)))
+    kind = check.dtype(dtype, _engine.DTYPES)
+    limited = any(memory is not None for memory in platform.memory)
+    if method in CHUNKS or (limited and method == "best"):
+        if communication != "once":
+            raise ValueError(f"communication is for boxes, got {communication!r} with limited memory")
+        q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
+        blocks = platform.per(Unit.block_update(q, kind), "a plan in blocks")
+        return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
+    return plan_boxes(
+        m, n, k, platform, method="auto" if method == "best" else method, block=1 if block is None else block,
+        communication=communication, itemsize=kind.itemsize, flops_per_update=_engine.flops_per_update(kind),
+    )  # fmt: skip
+
+
+def _side(platform: Platform, dtype: np.dtype[np.generic]) -> int:
+    """Of the blocks that the platform's unit is about."""
+    unit = platform.unit
+    if unit is not None and unit.bytes is not None:
+        q = math.isqrt(round(unit.bytes / dtype.itemsize))
+        if q and unit == Unit.block_update(q, dtype):
+            return q
+    raise ValueError("block must be given, the side of the blocks: the platform's unit does not say it")
