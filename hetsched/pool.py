@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _check, _engine, lu_run, product_run, star_run, stencil_run, sweep_run
+from ._engine import fast
 from .layers import LayersPlan
 from .operands import operands
 from .product import ProductPlan
@@ -256,6 +257,10 @@ class Pool:
             and (type(block) is int and block == 1)
             and (type(communication) is str and communication == "once")
         )
+        if not direct:
+            small = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
+            if small is not None:
+                return small
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
         if one and not direct and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)

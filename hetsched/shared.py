@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import lu_run
-from ._engine import Progress
+from . import lu_run, product_run
+from ._engine import Progress, fast
 from .lu_run import Factors, determinant, matrix, right_sides, solution
 from .operands import Array
 from .pool import Pool
@@ -68,6 +68,8 @@ def matmul(
     pool = _shared
     if pool is None:
         pool = shared_pool()
+    elif (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None:
+        return small
     return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)  # type: ignore[call-overload]
 
 
