@@ -360,7 +360,10 @@ static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT, .m_name
 
 PyMODINIT_FUNC PyInit__fast(void)
 {
-    import_array(); /* returns NULL with an ImportError for another NumPy than those that it was built for */
+    if (_import_array() < 0) { /* the macro around it would print */
+        PyErr_SetString(PyExc_ImportError, "not built for this NumPy");
+        return NULL;
+    }
     find_slots();
     PyObject *numpy = PyImport_ImportModule("numpy");
     known.matmul = numpy ? PyObject_GetAttrString(numpy, "matmul") : NULL;

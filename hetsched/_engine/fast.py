@@ -1,4 +1,4 @@
-"""The short way for what is small: in C (fast.c) where that was built, for the NumPy that is here; else all goes the general way."""
+"""The short way for what is small: in C (fast.c), if built for the NumPy that is here. Else all goes the general way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 try:
-    from . import _fast
+    from . import _fast  # type: ignore[attr-defined]
 except ImportError:
     _fast = None
 
@@ -23,8 +23,8 @@ def _none(*_: Any) -> None:
     """For the general way."""
 
 
-#: product(A, B, out, alpha, beta, method, trace, progress, limit): A @ B by NumPy, if nothing but A and B is given and both are plain
-#: matrices with at most so many multiply-adds; None: not so.
+#: product(A, B, out, alpha, beta, method, trace, progress, limit): A @ B by NumPy, if nothing but A and B is given and both are
+#: plain matrices with at most so many multiply-adds; None: not so.
 product: Callable[..., Any] = _none if _fast is None else _fast.product
 #: array(A, dtype): a view of a plain array as one of the class of `array_class`, if dtype is None; None: not so.
 array: Callable[[Any, Any], Any] = _none if _fast is None else _fast.array
@@ -33,8 +33,8 @@ array: Callable[[Any, Any], Any] = _none if _fast is None else _fast.array
 def array_class(limits: Any) -> Callable[[_Kind], _Kind]:
     """For one class, a subclass of numpy.ndarray that adds no state to it: the same with operators and __array_ufunc__ in C.
 
-    They hand plain arrays, arrays of this class and numbers to NumPy, and make arrays of this class of what comes back; all else, and
-    products of more than limits.SMALL multiply-adds, is left to the __array_ufunc__ of the class.
+    They hand plain arrays, arrays of this class and numbers to NumPy, and make arrays of this class of what comes back; all else,
+    and products of more than limits.SMALL multiply-adds, is left to the __array_ufunc__ of the class.
     """
 
     def replaced(kind: _Kind) -> _Kind:
