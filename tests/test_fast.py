@@ -31,6 +31,14 @@ class Subclass(np.ndarray):
     """Another kind of array, with nothing of its own."""
 
 
+class Own(np.ndarray):
+    """Another kind with its own operators."""
+
+
+for _name in ("radd", "rsub", "rmul", "rmatmul", "rpow", "rmod", "rdivmod", "rxor", "lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Own, f"__{_name}__", lambda self, other, *_, name=_name: (name, type(other)))
+
+
 class Derived(hs.Array):
     """A user's own kind of Array."""
 
@@ -75,6 +83,8 @@ def described(x):
         return tuple(map(described, x))
     if not isinstance(x, np.ndarray):
         return type(x), repr(x)
+    if isinstance(x, np.ma.MaskedArray):
+        return type(x), described(x.data), described(np.asarray(np.ma.getmaskarray(x)))
     values = repr(x.tolist()) if x.dtype.char in "gGO" else x.tobytes()  # there bytes are padding or addresses
     return type(x), x.dtype.str, x.shape, x.strides, x.flags.writeable, x.flags.aligned, values
 
@@ -162,6 +172,21 @@ class TestProduct:
         a = matrix(np.random.default_rng(4), (8, 8), "f8")
         assert fast.product(FORMS[form](a), a, *DEFAULTS, LIMIT) is None
         assert fast.product(a, FORMS[form](a), *DEFAULTS, LIMIT) is None
+        twice = FORMS[form](a)
+        assert fast.product(twice, twice, *DEFAULTS, LIMIT) is None
+
+    def test_what_does_not_fit_is_not(self):
+        for a, b in (
+            (np.ones((8, 2)), np.ones((3, 8))),
+            (np.ones((2, 2)), np.ones((2, 2), "f4")),
+            (np.ones(2), np.ones((2, 2))),
+            (np.ones((2, 2)), np.ones((2, 2, 2))),
+            (1.0, np.ones((2, 2))),
+        ):
+            assert fast.product(a, b, *DEFAULTS, LIMIT) is None
+        for dtype in DTYPES[4:]:
+            a = np.ones((2, 2), dtype)
+            assert fast.product(a, a, *DEFAULTS, LIMIT) is None
 
     @pytest.mark.parametrize(
         ("place", "value"),
@@ -219,7 +244,8 @@ OTHERS = {
     "int": lambda a: 3, "bool": lambda a: True, "complex": lambda a: 1 + 2j, "float64": lambda a: np.float64(2),
     "float32": lambda a: np.float32(2), "row": lambda a: a[0], "scalar array": lambda a: np.array(2),
     "wrong shape": lambda a: np.ones((9, 2)), "list": lambda a: a.tolist(), "None": lambda a: None, "text": lambda a: "x",
-    "whole": lambda a: Whole(2), "subclass": lambda a: a.view(Subclass), "asked": lambda a: Asked(), "zero": lambda a: 0,
+    "whole": lambda a: Whole(2), "subclass": lambda a: a.view(Subclass), "own": lambda a: a.view(Own),
+    "asked": lambda a: Asked(), "zero": lambda a: 0,
     "integers": lambda a: np.ones(a.shape, np.int32), "huge": lambda a: 10**30,
     "masked": lambda a: np.ma.masked_array(a.copy(), np.asarray(a) == a.flat[0]),
 }  # fmt: skip
@@ -250,7 +276,7 @@ class TestOperators:
             turned = swap and function in COMPARISONS  # Python asks a subclass first
             assert turned or got[1:] == want[1:], (other, swap)
             assert (got[1] is None) == (want[1] is None)
-            kept = {"subclass", "masked", "asked"}  # what others make of it is theirs; in place a plain array stays one
+            kept = {"subclass", "own", "masked", "asked"}  # what others make of it is theirs; in place a plain array stays one
             if type(want[0]) is np.ndarray and other not in kept and not (swap and function.__name__.startswith("i")):
                 assert type(got[0]) is hs.Array, (other, swap)
 
@@ -272,6 +298,7 @@ class TestOperators:
         for x in ours if isinstance(ours, tuple) else (ours,):
             assert type(x) is Derived
         assert described(as_plain(ours)) == described(function(a, a))
+        assert type(a.view(Derived).__array_ufunc__(np.add, "__call__", hs.asarray(a), 1)) is Derived
 
     def test_in_place_is_the_same_object(self):
         a = np.ones((3, 3))
