@@ -393,7 +393,7 @@ class TestReferences:
     @pytest.mark.parametrize("name", CALLS)
     def test_none_is_kept(self, name):
         call = self.CALLS[name]
-        held = (self.A, self.X, hs.Array, np.ndarray, np.matmul, np.dtype(float))
+        held = (self.A, self.X, hs.Array, np.ndarray, np.matmul, np.dtype(float), LIMIT)
 
         def repeat(count):
             for _ in range(count):
