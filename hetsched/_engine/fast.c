@@ -219,42 +219,65 @@ static void find_slots(void)
 
 /* ---- ufuncs ------------------------------------------------------------------------------------------------------- */
 
-/* The general function for a call with these arguments, the last ones of those names. */
-static PyObject *in_general(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+/* function(first, *args, **options), or without `first` where that is NULL; the options are the values behind the arguments. */
+static PyObject *call(PyObject *function, PyObject *first, PyObject *const *args, Py_ssize_t count, PyObject *const *values, PyObject *names)
 {
-    PyObject *all = PyTuple_New(count + 1), *options = PyDict_New(), *result = NULL;
-    const Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    int failed = !all || !options;
-    for (Py_ssize_t i = 0; !failed && i <= count; i++) {
-        PyObject *x = i ? args[i - 1] : self;
+    const Py_ssize_t in_front = first != NULL, named = names ? PyTuple_Size(names) : 0;
+    PyObject *all = PyTuple_New(count + in_front), *options = named ? PyDict_New() : NULL, *result = NULL;
+    int failed = !all || (named && !options);
+    for (Py_ssize_t i = 0; !failed && i < count + in_front; i++) {
+        PyObject *x = i < in_front ? first : args[i - in_front];
         Py_INCREF(x);
         failed = PyTuple_SetItem(all, i, x) < 0;
     }
-    for (Py_ssize_t i = 0; !failed && i < named; i++) failed = PyDict_SetItem(options, PyTuple_GetItem(names, i), args[count + i]) < 0;
-    if (!failed) result = PyObject_Call(known.ufunc, all, options);
+    for (Py_ssize_t i = 0; !failed && i < named; i++) failed = PyDict_SetItem(options, PyTuple_GetItem(names, i), values[i]) < 0;
+    if (!failed) result = PyObject_Call(function, all, options);
     Py_XDECREF(all);
     Py_XDECREF(options);
     return result;
 }
 
+static int is_text(PyObject *x, const char *text) { return PyUnicode_Check(x) && PyUnicode_CompareWithASCIIString(x, text) == 0; }
+
+/* Whether an option leaves open who answers and what type an array has that comes back. */
+static int is_harmless(PyObject *name, PyObject *value)
+{
+    static const char *const harmless[] = {"axis", "dtype", "keepdims", "initial", "casting", "order"};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (is_text(name, harmless[i])) return 1;
+    return is_text(name, "where") && PyBool_Check(value);
+}
+
 enum { MOST_INPUTS = 3 };
 
-/* Array.__array_ufunc__(ufunc, method, *inputs, **options): calls without options, of usual inputs, that are no large product. */
-static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+/* ufunc(*inputs), or another method of it with its options, on plain arrays in the places of Arrays. */
+static PyObject *call_ufunc(PyObject *ufunc, PyObject *method, PyObject *const *args, Py_ssize_t inputs, PyObject *names)
 {
-    const Py_ssize_t inputs = count - 2;
-    int quick = is_ours(self) && inputs >= 1 && inputs <= MOST_INPUTS && (!names || PyTuple_Size(names) == 0);
-    quick = quick && PyUnicode_Check(args[1]) && PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0;
-    for (Py_ssize_t i = 0; quick && i < inputs; i++) quick = is_usual(args[2 + i]);
-    if (quick && args[0] == known.matmul) quick = inputs == 2 ? is_small(args[2], args[3]) : 0;
-    if (quick < 0) return NULL;
-    if (!quick) return in_general(self, args, count, names);
     PyObject *x[MOST_INPUTS] = {NULL}, *result = NULL;
     Py_ssize_t ready = 0;
-    while (ready < inputs && (x[ready] = plain(args[2 + ready]))) ready++;
-    if (ready == inputs) result = PyObject_CallFunctionObjArgs(args[0], x[0], x[1], x[2], NULL);
+    while (ready < inputs && (x[ready] = plain(args[ready]))) ready++;
+    if (ready == inputs && !names && is_text(method, "__call__")) {
+        result = PyObject_CallFunctionObjArgs(ufunc, x[0], x[1], x[2], NULL);
+    } else if (ready == inputs) {
+        PyObject *function = PyObject_GetAttr(ufunc, method);
+        if (function) result = call(function, NULL, x, inputs, args + inputs, names);
+        Py_XDECREF(function);
+    }
     for (Py_ssize_t i = 0; i < ready; i++) Py_DECREF(x[i]);
     return all_ours(result);
+}
+
+/* Array.__array_ufunc__(ufunc, method, *inputs, **options): calls of usual inputs with harmless options that are no large product. */
+static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    const Py_ssize_t inputs = count - 2, named = names ? PyTuple_Size(names) : 0;
+    int quick = is_ours(self) && inputs >= 1 && inputs <= MOST_INPUTS && PyUnicode_Check(args[1]);
+    for (Py_ssize_t i = 0; quick && i < inputs; i++) quick = is_usual(args[2 + i]);
+    for (Py_ssize_t i = 0; quick && i < named; i++) quick = is_harmless(PyTuple_GetItem(names, i), args[count + i]);
+    if (quick && args[0] == known.matmul) quick = inputs == 2 && !named ? is_small(args[2], args[3]) : 0;
+    if (quick < 0) return NULL;
+    if (quick) return call_ufunc(args[0], args[1], args + 2, inputs, named ? names : NULL);
+    return call(known.ufunc, self, args, count, args + count, names);
 }
 
 /* ---- the type ----------------------------------------------------------------------------------------------------- */
