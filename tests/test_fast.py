@@ -266,6 +266,8 @@ class TestOperators:
     def test_as_beside_a_plain_array(self, function, dtype):
         """Values, errors and warnings; what comes back as a plain array there is an Array."""
         for other, swap in itertools.product(OTHERS, (False, True)):
+            if other == "huge" and function in (operator.pow, operator.ipow):
+                continue  # of objects, without end
             found = []
             for wrap in (np.asarray, hs.asarray):
                 a = wrap(matrix(np.random.default_rng(5), (4, 4), dtype))
