@@ -139,6 +139,7 @@ static PyObject *in_place(PyObject *v, PyObject *w, binaryfunc own)
     return ours(result);
 }
 
+/* op v. */
 static PyObject *unary(PyObject *v, unaryfunc own)
 {
     if (!is_ours(v)) return own(v);
@@ -194,6 +195,7 @@ static PyObject *array_matrix_multiply(PyObject *v, PyObject *w)
     return is_overruled(v, w) ? binary(v, w, own.matrix_multiply_slot, PyNumber_MatrixMultiply) : own.matrix_multiply_slot(v, w);
 }
 
+/* v < w and the like; v is the Array, as Python turns them round where it is on the right. */
 static PyObject *array_compare(PyObject *v, PyObject *w, int operation)
 {
     const int quick = is_usual(v) && is_usual(w);
@@ -205,6 +207,7 @@ static PyObject *array_compare(PyObject *v, PyObject *w, int operation)
     return result;
 }
 
+/* Fills `own`. */
 static void find_slots(void)
 {
 #define X(name, ...) own.name##_slot = (binaryfunc)PyType_GetSlot(&PyArray_Type, Py_nb_##name);
@@ -292,6 +295,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {.name = "hetsched.Array", .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots};
 static PyMethodDef ufunc_method = {"__array_ufunc__", (PyCFunction)(void *)array_ufunc, METH_FASTCALL | METH_KEYWORDS, NULL};
 
+/* Bytes of an object of the type, -1 with an error set. */
 static long size_of(PyTypeObject *type)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)type, "__basicsize__");
