@@ -79,6 +79,7 @@ cfuzz: $(BIN)/cmake
 
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
+	$(BIN)/python benchmarks/bench_small.py
 	$(BIN)/python benchmarks/bench_lu.py
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .. import _engine
+from .._engine import fast
 from . import product as product_run
 from . import shared
 from .lu import Factors, determinant, sign_and_log, solution
@@ -21,6 +22,7 @@ _MATRICES = [(-2, -1)] * 3
 _SLOGDET_RESULT: Callable[..., Any] = type(np.linalg.slogdet(np.eye(1)))
 
 
+@fast.array_class(product_run)
 class Array(np.ndarray[Any, np.dtype[Any]]):
     """A numpy.ndarray whose large matrix products, systems and determinants go through hetsched's pool; see `asarray`.
 
@@ -32,27 +34,15 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
     `out=...` nothing is known here: a single number comes back as a scalar.
     """
 
+    __slots__ = ()  # no more attributes than an ndarray
+
+    # super() by its name: `array_class` puts another class in the place of this one.
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        if not kwargs and method == "__call__" and ufunc is not np.matmul:
-            usual = []
-            for x in inputs:
-                kind = type(x)
-                if kind is Array:
-                    usual.append(x.view(np.ndarray))
-                elif kind in _WITHOUT_PROTOCOL:
-                    usual.append(x)
-                else:
-                    break
-            else:
-                result = ufunc(*usual)
-                if type(result) is np.ndarray:
-                    return result.view(type(self))
-                return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else result
         plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
         if not kwargs and method == "__call__":
             result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
             if result is None:
-                result = super().__array_ufunc__(ufunc, method, *plain)
+                result = super(Array, self).__array_ufunc__(ufunc, method, *plain)  # noqa: UP008
             if result is NotImplemented:
                 return _asked(ufunc, method, plain, kwargs)
             return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
@@ -65,7 +55,7 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             kwargs["out"] = tuple(map(_plain, out))
         if "where" in kwargs:
             kwargs["where"] = _plain(kwargs["where"])
-        result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+        result = super(Array, self).__array_ufunc__(ufunc, method, *plain, **kwargs)  # noqa: UP008
         if result is NotImplemented:
             return _asked(ufunc, method, plain, kwargs)
         kind = type(self) if kwargs.get("subok", True) else np.ndarray
@@ -81,15 +71,11 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             result = taken(*args, **kwargs)
             if result is not None:
                 return result
-        return _back(super().__array_function__(func, types, args, kwargs), Array)
+        return _back(super(Array, self).__array_function__(func, types, args, kwargs), Array)  # noqa: UP008
 
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
         """As numpy.dot."""
         return np.dot(self, b, out=out)
-
-
-#: Usual arguments that need not be asked what a ufunc is to do with them.
-_WITHOUT_PROTOCOL = frozenset({np.ndarray, bool, int, float, complex, np.float64})
 
 
 def _statistic(name: str) -> Callable[..., Any]:
@@ -125,11 +111,12 @@ def _operator(name: str) -> Callable[[Array, Any], Any]:
 
 
 # Other subclasses come first, as they do beside a plain array: Python asks them because they are subclasses of its type.
-for _name in (
-    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
-    "lt", "le", "eq", "ne", "gt", "ge",
-):  # fmt: skip
-    setattr(Array, f"__{_name}__", _operator(_name))
+if not fast.BUILT:
+    for _name in (
+        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
+        "lt", "le", "eq", "ne", "gt", "ge",
+    ):  # fmt: skip
+        setattr(Array, f"__{_name}__", _operator(_name))
 
 
 def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
@@ -161,7 +148,8 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     >>> (A @ A)[0, 0], type(A @ A).__name__, type(np.exp(A) - 1).__name__
     (np.float64(300.0), 'Array', 'Array')
     """
-    return as_array("A", A, dtype).view(Array)
+    found: Array | None = fast.array(A, dtype)
+    return as_array("A", A, dtype).view(Array) if found is None else found
 
 
 def _plain(x: Any) -> Any:

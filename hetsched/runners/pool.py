@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _engine
 from .._base import check
+from .._engine import fast
 from ..planners.layers import LayersPlan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
@@ -272,6 +273,10 @@ class Pool:
             and (type(block) is int and block == 1)
             and (type(communication) is str and communication == "once")
         )
+        if not direct:
+            small = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
+            if small is not None:
+                return small
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
         if one and not direct and progress is None and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine import Progress
+from .._engine import Progress, fast
 from ..machine.measure import when_measured
 from . import lu as lu_run
+from . import product as product_run
 from .lu import Factors, determinant, matrix, right_sides, solution
 from .operands import Array
 from .pool import Pool
@@ -72,6 +73,8 @@ def matmul(
     pool = _shared
     if pool is None:
         pool = shared_pool()
+    elif (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None:
+        return small
     return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)  # type: ignore[call-overload]
 
 
