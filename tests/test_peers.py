@@ -43,8 +43,8 @@ def peers(tmp_path, monkeypatch):
     def run(bad, known):
         (tmp_path / "a_suite.py").write_text(SUITE.format(bad=bad))
         (tmp_path / "known.txt").write_text(known)
-        command = [sys.executable, str(tmp_path / "run.py"), "--jobs", "1", "--write", str(page)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True), page.read_text()
+        command = [sys.executable, str(tmp_path / "run.py"), "--jobs", "0", "--write", str(page)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300), page.read_text()
 
     return run
 
