@@ -11,6 +11,7 @@
 #ifndef HETSCHED_H
 #define HETSCHED_H
 
+#include "hetsched/version.h"
 #include "hetsched/status.h"
 #include "hetsched/allocate.h"
 #include "hetsched/assign.h"

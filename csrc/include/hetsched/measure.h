@@ -41,7 +41,7 @@ typedef struct hs_measurement {
 
 /* Measures on the pool; the calling thread sleeps, but for poll (may be NULL). HS_ERROR_MEMORY, HS_ERROR_CANCELLED: the arrays
  * are undefined. Memory: the operands twice, for each worker that runs; given back at the end. */
-hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
+HS_API hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,11 @@
-/* Status codes, the version, the clock. */
+/* Status codes, the clock. */
 #ifndef HETSCHED_STATUS_H
 #define HETSCHED_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "hetsched/export.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,13 +23,10 @@ typedef enum hs_status {
 } hs_status;
 
 /* A static English sentence; never NULL, also for unknown numbers. */
-const char *hs_status_string(int status);
-
-/* "major.minor.patch" of the library. */
-const char *hs_version(void);
+HS_API const char *hs_status_string(int status);
 
 /* Monotonic clock in seconds. */
-double hs_clock(void);
+HS_API double hs_clock(void);
 
 #ifdef __cplusplus
 }
