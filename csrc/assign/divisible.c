@@ -473,3 +473,12 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
     free(x.cycle), free(work);
     return status;
 }
+
+hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends, const double *receives, double makespan,
+                                   const int *cancel, hs_certificate *certificate)
+{
+    double bound;
+    if (!certificate) return HS_ERROR_VALUE;
+    const hs_status status = hs_divisible_bound(p, cycle_times, sends, receives, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+}

@@ -13,6 +13,7 @@
 
 #include "hetsched/version.h"
 #include "hetsched/status.h"
+#include "hetsched/certificate.h"
 #include "hetsched/allocate.h"
 #include "hetsched/assign.h"
 #include "hetsched/partition.h"
@@ -21,6 +22,7 @@
 #include "hetsched/layers.h"
 #include "hetsched/pool.h"
 #include "hetsched/product.h"
+#include "hetsched/boxes.h"
 #include "hetsched/stencil.h"
 #include "hetsched/lu.h"
 #include "hetsched/measure.h"

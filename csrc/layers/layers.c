@@ -225,3 +225,16 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
     free(workers), free(own), free(whole), free(endings);
     return HS_OK;
 }
+
+hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, hs_certificate *certificate)
+{
+    double value, bound;
+    if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
+    const size_t p = (size_t)problem->p;
+    double *times = malloc(3 * p * sizeof *times);
+    if (!times) return HS_ERROR_MEMORY;
+    hs_status status = hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
+    free(times);
+    if (!status) status = hs_layers_bound(problem, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+}

@@ -89,3 +89,13 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds)
     free(items);
     return HS_OK;
 }
+
+hs_status hs_star_certificate(const hs_star *star, double makespan, hs_certificate *certificate)
+{
+    double bounds[5];
+    if (!certificate) return HS_ERROR_VALUE;
+    const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, bounds);
+    if (status) return status;
+    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]), bounds[HS_STAR_TRANSFER]);
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+}

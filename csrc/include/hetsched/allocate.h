@@ -2,7 +2,7 @@
 #ifndef HETSCHED_ALLOCATE_H
 #define HETSCHED_ALLOCATE_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +18,12 @@ extern "C" {
  *   makespan     out, may be NULL
  * Time O(p log p), independent of n; memory O(p). */
 HS_API hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan);
+
+/* What any counts are worth: the makespan, and that of hs_distribute as the bound.
+ *   counts  [p] >= 0, their sum is n; none for an infinite cycle-time
+ * Time O(p log p), memory O(p). */
+HS_API hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
+                                           hs_certificate *certificate);
 
 /* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
  * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
@@ -102,6 +108,12 @@ HS_API hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, 
                          const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
                                 hs_lu_message *messages, int64_t *message_count);
 
+/* What any owners are worth: the makespan of hs_lu_simulate, and the larger of two bounds that hold for every owner: the work divided
+ * perfectly over the workers; and the panels, each with the update of the next one, by the fastest worker one after another.
+ * Time O(blocks^2 + p (panels + log p)), memory O(blocks + p). */
+HS_API hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                                   const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate);
+
 /* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
  * functions n is 1 .. 46340 and
  *   cycle_times  [p] time to update a block, > 0, not NaN; an infinite one gets nothing
@@ -132,6 +144,10 @@ HS_API hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_t
  * Time O(n p log p). */
 HS_API hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds);
 
+/* What any owner map is worth: the sum of its loads, and that of the least loads. Time O(n^2 + n p log p), memory O(n + p). */
+HS_API hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+                                        hs_certificate *certificate);
+
 /* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
  * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
  * transposed). A chunk is a run of neighbouring columns of one owner; a worker does its chunks from the left, each of them
@@ -153,6 +169,10 @@ HS_API hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, co
  * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
  * Time O(p log p). */
 HS_API hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound);
+
+/* What any owners are worth: hs_wavefront_makespan and hs_wavefront_bound. */
+HS_API hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner,
+                                          int64_t reach, int32_t order, const int *cancel, hs_certificate *certificate);
 
 /* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
  * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_ASSIGN_H
 #define HETSCHED_ASSIGN_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,6 +112,10 @@ HS_API hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const
  * alone; each worker's constraint times its share, added up. O(p^2). */
 HS_API hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
                                     double *bound);
+
+/* What a plan for a load of 1 is worth that takes `makespan`: with hs_divisible_bound. */
+HS_API hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends, const double *receives, double makespan,
+                                          const int *cancel, hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

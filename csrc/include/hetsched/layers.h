@@ -2,7 +2,7 @@
 #ifndef HETSCHED_LAYERS_H
 #define HETSCHED_LAYERS_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +74,9 @@ HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order,
  *            remain to be looked at
  * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave, 2^p at most. */
 HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
+
+/* What any counts and order are worth: the makespan of hs_layers_schedule, and hs_layers_bound. Time O(p log p), memory O(p). */
+HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,9 @@ typedef struct hs_lu {
     int64_t singular;
 } hs_lu;
 
+/* Fills *lu for an m x n matrix that is stored column by column without gaps and factored in place; block and owner are chosen. */
+HS_API void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, int32_t *pivots);
+
 /* Factors on the pool, by the order of hs_lu_simulate. Of *run the boxes, speeds and receive must be zero; with cooperative set,
  * which excludes pace, a worker that would wait takes over tasks of others. An event's box is panel * blocks + block of a task, and
  * of the message that brings a panel to a worker panel * blocks + panel.

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_PARTITION_H
 #define HETSCHED_PARTITION_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +47,20 @@ HS_API hs_status hs_floorplan_rects(int32_t p, const double *areas, const double
  * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
 HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
                                    int32_t *workers, int64_t *rects, int32_t *pieces);
+
+/* What any floorplan is worth: its cost, and what no zones of these areas in the box are below: every zone spans at best a square, and
+ * for two and three workers what the zones then leave to each other (docs/theory.md). Time and memory O(p). */
+HS_API hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                                          int32_t length, hs_certificate *certificate);
+
+/* The same for integer zones of an m x n matrix in cells, from hs_floorplan_tile or made by hand: the cost is the weighted sum of the
+ * projections of each worker's cells on the rows and on the columns.
+ *   m, n            1 .. 2^53
+ *   weights         [p] > 0, finite, or NULL for 1
+ *   workers, rects  [pieces], [4 pieces]: row, col, height, width. They tile the matrix, which is checked by the sum of their cells
+ * Time O(pieces log pieces), memory O(pieces + p). */
+HS_API hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights, int32_t pieces, const int32_t *workers,
+                                      const int64_t *rects, hs_certificate *certificate);
 
 /* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
  * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
@@ -189,6 +203,11 @@ HS_API hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t
  * Time and memory O(p). */
 HS_API hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
                                  int32_t length, int64_t *boxes);
+
+/* What any tree is worth: its cost in the unit cube, and every box alone in the cube with its best sides; for up to four boxes, whose
+ * tilings are all guillotine, the optimum. Time and memory O(p). */
+HS_API hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
+                                        hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

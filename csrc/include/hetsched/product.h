@@ -32,6 +32,9 @@ typedef struct hs_product {
     double alpha[2], beta[2];
 } hs_product;
 
+/* Fills *product for C <- A B, all three stored row by row without gaps. */
+HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
+
 typedef enum hs_event_kind { HS_COMPUTE = 0, HS_TRANSFER = 1 } hs_event_kind;
 
 typedef struct hs_event {

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_RING_H
 #define HETSCHED_RING_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +67,10 @@ HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, doub
  *   rounds    of subgradient steps that divide the edges' costs between their ends, >= 0
  * Time O(p^2) a round, memory O(p^2). */
 HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound);
+
+/* What any ring that is allowed is worth: the makespan of hs_ring_shares, and hs_ring_bound with so many rounds. */
+HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
+                                     hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_STAR_H
 #define HETSCHED_STAR_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -162,6 +162,10 @@ HS_API hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t see
  * Time O(p log p). */
 enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4 };
 HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds);
+
+/* What a plan is worth that takes `makespan`, as hs_star_plan, hs_star_search and hs_star_simulate tell it: with the largest of the
+ * bounds that hold for every plan. */
+HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, hs_certificate *certificate);
 
 #ifdef __cplusplus
 }
