@@ -32,7 +32,7 @@ hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const 
     double value, bound;
     if (!certificate) return HS_ERROR_VALUE;
     hs_status status = hs_wavefront_makespan(rows, cols, p, cycle_times, owner, reach, order, cancel, &value, NULL, NULL);
-    if (!status) status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, &bound);
+    if (!status) status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }
 

@@ -108,7 +108,8 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan)
+hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel, int64_t *counts,
+                              double *makespan)
 {
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
@@ -118,8 +119,10 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
         const uint64_t alone = bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
         if (alone < last) last = alone;
     }
-    for (uint64_t middle; middle = early + (last - early) / 2, middle > early;)
+    for (uint64_t middle; middle = early + (last - early) / 2, middle > early;) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         *(may_end_by(of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
+    }
     /* Dealt one by one, to the worker that would end first: all that end before the makespan, then the lowest indices. */
     const double limit = of_bits(last), before = last ? of_bits(last - 1) : -1.0;
     double most = 0.0;

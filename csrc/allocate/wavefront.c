@@ -150,12 +150,13 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound)
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
+                             double *bound)
 {
     if (!valid_problem(rows, cols, p, cycle_times, reach)) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *sorted = malloc((size_t)p * sizeof *sorted), columns = 0.0;
-    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, NULL, counts, &columns) : HS_ERROR_MEMORY;
+    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, cancel, counts, &columns) : HS_ERROR_MEMORY;
     if (!status) {
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
         qsort(sorted, (size_t)p, sizeof *sorted, by_value);

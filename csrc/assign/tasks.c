@@ -76,13 +76,14 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
 }
 
 hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
-                            int32_t *deadlines)
+                            const int *cancel, int32_t *deadlines)
 {
     scale x;
     if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (counts[i] < 0 || (double)counts[i] > MOST) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
+        if (i % 1024 == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double t = scaled(cycle_times[i], x.exponent), c = (double)counts[i];
         double j = fmin(fmax(floor((x.bound - c * t) / x.send), 0.0), slots);
         while (j > 0 && !fits(&x, j, 0.0, c, t)) j--;

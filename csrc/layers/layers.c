@@ -148,7 +148,7 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
     return HS_OK;
 }
 
-hs_status hs_layers_bound(const hs_layers *problem, double *bound)
+hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *bound)
 {
     double relaxed;
     hs_status status = hs_layers_relaxed(problem, NULL, NULL, &relaxed);
@@ -161,7 +161,7 @@ hs_status hs_layers_bound(const hs_layers *problem, double *bound)
     else {
         const int32_t q = hs__layers_open(problem, NULL, workers);
         for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
-        status = hs_distribute(problem->layers, q, hold, NULL, counts, &apart);
+        status = hs_distribute(problem->layers, q, hold, cancel, counts, &apart);
     }
     free(workers), free(hold), free(counts);
     if (!status) *bound = fmax(apart, relaxed * (1.0 - (double)(p + 8) * 0x1p-52)); /* for the rounding of the sum */
@@ -226,7 +226,8 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
     return HS_OK;
 }
 
-hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, hs_certificate *certificate)
+hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+                                hs_certificate *certificate)
 {
     double value, bound;
     if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
@@ -235,6 +236,6 @@ hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, 
     if (!times) return HS_ERROR_MEMORY;
     hs_status status = hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
     free(times);
-    if (!status) status = hs_layers_bound(problem, &bound);
+    if (!status) status = hs_layers_bound(problem, cancel, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -197,7 +197,7 @@ hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double 
     free(s.worker), free(s.volume);
     status = length == 2 * size - 1 ? hs__cuboid_end(p, volumes, faces, tree, length, &nodes, &value) : HS_ERROR_VALUE;
     if (!status && size <= ALL_ARE_GUILLOTINE) {
-        status = hs_partition_cuboids_exact(p, volumes, faces, 7, best, &nodes, &least);
+        status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
         if (!status) bound = fmax(bound, least);
     }
     return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);

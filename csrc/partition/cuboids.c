@@ -286,7 +286,7 @@ static void build(const table *s, int32_t first, int32_t end, const double side[
     if (hs__cancelled(s->cancel)) return;
     if (size <= EXACT) {
         int32_t parts[2 * EXACT];
-        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, parts);
+        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL, parts);
         for (int32_t i = 0; i < 2 * size - 1; i++)
             tree[i] = parts[i] < 0 ? -1 - s->axis[-1 - parts[i]] : worker[first + parts[i]];
         return;

@@ -423,7 +423,7 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
     const int64_t effort = x->effort;
     const hs_star faces[] = {*star, transpose(star)};
     double bounds[5];
-    hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, bounds);
+    hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
     if (status) return status;
     x->bound = fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRANSFER]) * (1.0 + 1e-12);
     best->makespan = INFINITY;

@@ -77,7 +77,7 @@ static void test_zones(hs_pool *pool)
         if (around) CHECK(hs_partition_nonrectangular(P, areas, NULL, 1.0, NULL, NULL, plan, &length, &cost) == HS_OK);
         else CHECK(hs_partition_guillotine(P, areas, NULL, 1.0, 0, NULL, plan, &length, &cost) == HS_OK);
         CHECK(hs_floorplan_certificate(P, areas, NULL, 1.0, plan, length, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
-        CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, workers, rects, &pieces) == HS_OK);
+        CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, NULL, workers, rects, &pieces) == HS_OK);
         CHECK(hs_boxes_of_zones(K, pieces, workers, rects, boxes) == HS_OK && tile(M, N, K, boxes, pieces));
         CHECK(hs_zones_certificate(M, N, P, NULL, pieces, workers, rects, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
         multiplies(pool, boxes, pieces, 0);
@@ -94,8 +94,8 @@ static void test_cuboids(hs_pool *pool)
     int64_t cuboids[6 * P];
     double cost;
     hs_box boxes[P];
-    CHECK(hs_partition_cuboids_exact(P, volumes, faces, 4, tree, &length, &cost) == HS_OK);
-    CHECK(hs_tile_cuboids(M, N, K, P, volumes, tree, length, cuboids) == HS_OK);
+    CHECK(hs_partition_cuboids_exact(P, volumes, faces, 4, NULL, tree, &length, &cost) == HS_OK);
+    CHECK(hs_tile_cuboids(M, N, K, P, volumes, tree, length, NULL, cuboids) == HS_OK);
     CHECK(hs_boxes_of_cuboids(P, cuboids, boxes, &count) == HS_OK && count == 2 && boxes[1].worker == 2 && tile(M, N, K, boxes, count));
     multiplies(pool, boxes, count, 1);
 }

@@ -86,7 +86,7 @@ static void test_cuboids(void)
     const int32_t three[] = {0, 1, -1, 2, -2}; /* the optimum of so few is known, beyond that of each alone */
     double least;
     int32_t tree[5], length;
-    CHECK(hs_partition_cuboids_exact(3, even, faces, 7, tree, &length, &least) == HS_OK);
+    CHECK(hs_partition_cuboids_exact(3, even, faces, 7, NULL, tree, &length, &least) == HS_OK);
     CHECK(hs_cuboids_certificate(3, even, faces, three, 5, &c) == HS_OK && near(c.bound, least));
     CHECK(hs_cuboids_certificate(3, even, faces, tree, length, &c) == HS_OK && c.optimal);
     CHECK(hs_cuboids_certificate(8, even, (const double[]){0, 0, 1}, slabs, 15, &c) == HS_OK && near(c.value, 8.0));
@@ -125,7 +125,7 @@ static void test_others(void)
     const int32_t order[] = {0, 1, 2}, owner[] = {0, 1, 0, 2, 0, 0};
     CHECK(hs_wavefront_certificate(20, 6, 3, times, owner, 0, HS_ROW_WISE, NULL, &c) == HS_OK);
     CHECK(hs_wavefront_makespan(20, 6, 3, times, owner, 0, HS_ROW_WISE, NULL, &value, NULL, NULL) == HS_OK && c.value == value);
-    CHECK(hs_wavefront_bound(20, 6, 3, times, 0, &bound) == HS_OK && c.bound == bound);
+    CHECK(hs_wavefront_bound(20, 6, 3, times, 0, NULL, &bound) == HS_OK && c.bound == bound);
 
     const hs_ring ring = {.p = 3, .cycle_times = times, .links = links, .work = 10.0, .volume = 1.0};
     CHECK(hs_ring_certificate(&ring, 3, order, 10, NULL, &c) == HS_OK);
@@ -136,13 +136,13 @@ static void test_others(void)
     int64_t counts[3];
     int optimal;
     CHECK(hs_layers_exact(&layers, NULL, NULL, counts, &optimal) == HS_OK);
-    CHECK(hs_layers_certificate(&layers, NULL, counts, &c) == HS_OK && c.optimal);
+    CHECK(hs_layers_certificate(&layers, NULL, counts, NULL, &c) == HS_OK && c.optimal);
     CHECK(hs_layers_schedule(&layers, NULL, (const int64_t[]){0, 0, 7}, work[0], work[1], work[2], &value) == HS_OK);
-    CHECK(hs_layers_certificate(&layers, NULL, (const int64_t[]){0, 0, 7}, &c) == HS_OK && c.value == value && !c.optimal);
+    CHECK(hs_layers_certificate(&layers, NULL, (const int64_t[]){0, 0, 7}, NULL, &c) == HS_OK && c.value == value && !c.optimal);
 
     const hs_star star = {.r = 4, .s = 5, .t = 6, .p = 3, .cycle_times = times, .link_costs = sends, .memory = (const int64_t[]){21, 21, 21}};
     double bounds[5];
-    CHECK(hs_star_bounds(&star, HS_STAR_DOUBLE, bounds) == HS_OK && hs_star_certificate(&star, 1e3, &c) == HS_OK);
+    CHECK(hs_star_bounds(&star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK && hs_star_certificate(&star, 1e3, NULL, &c) == HS_OK);
     CHECK(c.value == 1e3 && c.bound == fmax(fmax(bounds[0], bounds[1]), bounds[2]));
 
     CHECK(hs_divisible_bound(3, times, sends, sends, NULL, &bound) == HS_OK);

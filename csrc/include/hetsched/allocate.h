@@ -29,7 +29,8 @@ HS_API hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *c
  * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
  *   starts  [p] >= 0, finite
  * Time O(p) for each of some 60 bisections, O(p log n) where starts swallow the chunks; no memory. */
-HS_API hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan);
+HS_API hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel,
+                                     int64_t *counts, double *makespan);
 
 /* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
  *   n            [rows] chunks of each row; rows >= 0
@@ -58,7 +59,7 @@ HS_API hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times
  *   owner      [n] out: the worker of each chunk
  *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
  * Time O(p + n log p), memory O(p). */
-HS_API hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans);
+HS_API hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int32_t *owner, double *makespans);
 
 /* LU factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
  * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its
@@ -168,7 +169,8 @@ HS_API hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, co
 /* A lower bound on the makespan of every way to deal whole columns, in any order of the tiles: the columns divided by
  * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
  * Time O(p log p). */
-HS_API hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound);
+HS_API hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
+                                    double *bound);
 
 /* What any owners are worth: hs_wavefront_makespan and hs_wavefront_bound. */
 HS_API hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner,

@@ -38,7 +38,7 @@ HS_API hs_status hs_task_counts(double bound, int32_t p, const double *cycle_tim
 /* The last send slot of 1 .. slots in which each slave can do counts[i] >= 0 tasks, 0 if none; send > 0. Time O(p).
  *   deadlines  [p] out */
 HS_API hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
-                                   int32_t *deadlines);
+                                   const int *cancel, int32_t *deadlines);
 
 /* The same where slaves have links of their own. All messages out come first, all answers last: swapping an answer with a message
  * out right after it delays no task. Exact: times are taken as integers of 128 bits; a message is rounded up to a multiple of 2^-120
@@ -82,7 +82,7 @@ HS_API hs_status hs_task_positions(double bound, int32_t p, const double *cycle_
  *   weights         [p * p * p] of row i, column j, tube k at (i * p + j) * p + k; 0 .. 2^58
  *   columns, tubes  [p] out
  *   total           out */
-HS_API hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, int32_t *tubes, int64_t *total);
+HS_API hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, int32_t *columns, int32_t *tubes, int64_t *total);
 
 /* A load that can be divided at will, handed out over one bus, with results that come back: all messages out come first, all back
  * last. For given orders shares and makespan are a linear program: for each worker, the messages out up to its own, its work and

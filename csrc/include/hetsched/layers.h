@@ -44,7 +44,7 @@ HS_API hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *orde
 
 /* A lower bound on the makespan of whole layers in any order: the relaxed one, and that of hs_distribute as if every worker had its
  * message first. Time O(p log p). */
-HS_API hs_status hs_layers_bound(const hs_layers *problem, double *bound);
+HS_API hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *bound);
 
 /* The paper's closed forms, equations (5) to (33), where all workers of the order end together (with max(compute, send) for compute in
  * the modes with simultaneous start), and its integers, section 4.5: .5 goes down; then from those that end first on each gets a
@@ -76,7 +76,8 @@ HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order,
 HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
 
 /* What any counts and order are worth: the makespan of hs_layers_schedule, and hs_layers_bound. Time O(p log p), memory O(p). */
-HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, hs_certificate *certificate);
+HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+                                       hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

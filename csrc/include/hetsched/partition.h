@@ -46,7 +46,7 @@ HS_API hs_status hs_floorplan_rects(int32_t p, const double *areas, const double
  * HS_ERROR_UNSUPPORTED for more than 5000 operators one inside the other (neighbouring cuts of one kind are one). In one call at
  * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
 HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
-                                   int32_t *workers, int64_t *rects, int32_t *pieces);
+                                   const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces);
 
 /* What any floorplan is worth: its cost, and what no zones of these areas in the box are below: every zone spans at best a square, and
  * for two and three workers what the zones then leave to each other (docs/theory.md). Time and memory O(p). */
@@ -71,7 +71,7 @@ HS_API hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const dou
  *   columns       out: number of columns
  * HS_ERROR_INFEASIBLE if max_columns * max_rows is less than the number of positive areas. */
 HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
-                                      int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
+                                      const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
 /* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
  * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
@@ -102,8 +102,8 @@ typedef enum hs_rule {
     HS_RULE_NAGAMOCHI_ABE = 3,
     HS_RULE_SNRPP = 4
 } hs_rule;
-HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
-                                   double *cost);
+HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
+                                   int32_t *length, double *cost);
 
 /* Contiguous blocks (2001 paper, figure 18): the m x n cells in row-major order are dealt in worker order, to each as many as
  * hs_distribute gives it for the cycle-time 1 / area. It is no floorplan: the run of a worker has up to three rectangles, the
@@ -113,8 +113,8 @@ HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas,
  *   workers  [3 p] out: the worker of each piece;  rects  [12 p] out: row, col, height, width of each piece, in cells
  *   pieces   out: their number. A worker without cells has none.
  * Time O(p log p). */
-HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
-                                         int32_t *pieces);
+HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, const int *cancel, int32_t *workers,
+                                         int64_t *rects, int32_t *pieces);
 
 /* The best guillotine partition in which every sub-box holds an interval of `order` (NULL: by ascending area). Per interval the
  * lower left hull of the costs (per width, per height) is kept, so every aspect ratio is exact. With `groups` every group of
@@ -189,8 +189,8 @@ HS_API hs_status hs_partition_cuboids(int32_t p, const double *volumes, const do
  * HS_CUBOIDS_EXACT positive volumes, else HS_ERROR_VALUE. Up to four boxes tile a cube by guillotine cuts only: there it is
  * the optimum. Exponential time; memory O(2^p). */
 enum { HS_CUBOIDS_EXACT = 10 };
-HS_API hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, int32_t *tree,
-                                            int32_t *length, double *cost);
+HS_API hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
+                                            int32_t *tree, int32_t *length, double *cost);
 
 /* The boxes of a tree in the unit cube.
  *   boxes   [6 p] out: row, col, depth, height, width, length of each worker; all zero for one that is not in the tree
@@ -202,7 +202,7 @@ HS_API hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t
  *   boxes   [6 p] out: as above; all zero for a worker that gets nothing
  * Time and memory O(p). */
 HS_API hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
-                                 int32_t length, int64_t *boxes);
+                                 int32_t length, const int *cancel, int64_t *boxes);
 
 /* What any tree is worth: its cost in the unit cube, and every box alone in the cube with its best sides; for up to four boxes, whose
  * tilings are all guillotine, the optimum. Time and memory O(p). */

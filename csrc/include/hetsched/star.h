@@ -161,11 +161,11 @@ HS_API hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t see
  *   bounds  [5] out; the last two are infinite if no worker can hold a chunk
  * Time O(p log p). */
 enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4 };
-HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds);
+HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds);
 
 /* What a plan is worth that takes `makespan`, as hs_star_plan, hs_star_search and hs_star_simulate tell it: with the largest of the
  * bounds that hold for every plan. */
-HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, hs_certificate *certificate);
+HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate);
 
 #ifdef __cplusplus
 }
