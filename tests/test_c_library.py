@@ -136,18 +136,31 @@ def test_each_header_stands_alone(prefix, tmp_path):
         run(cc(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{prefix / 'include'}", source)
 
 
+def declarations() -> dict[str, str]:
+    """The parameters of every public function; all are marked HS_API."""
+    text = "".join(path.read_text(encoding="utf-8") for path in HEADERS.glob("*.h"))
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    declared = dict(re.findall(r"^HS_API\s[^(;]*?\b(hs_\w+)\(([^;]*)\);", text, flags=re.M))
+    assert len(declared) > 90
+    assert set(re.findall(r"\b(hs_\w+)\(", text)) == set(declared)
+    return declared
+
+
 @needs_linux
 def test_what_is_exported(prefix):
     """All public functions, and nothing else: no internal one, none of a BLIS inside."""
     shared = prefix / "lib" / "libhetsched.so"
     shown = {line.split()[-1] for line in run(tool("nm"), "-D", "--defined-only", shared).splitlines()}
-    text = "".join(path.read_text(encoding="utf-8") for path in HEADERS.glob("*.h"))
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    declared = set(re.findall(r"^HS_API\s[^(;]*?\b(hs_\w+)\(", text, flags=re.M))
-    assert len(declared) > 80
-    assert shown == declared
-    functions = set(re.findall(r"\b(hs_\w+)\(", text)) - set(re.findall(r"typedef[^;]*\*(hs_\w+)\)", text))
-    assert functions == declared  # none without HS_API
+    assert shown == set(declarations())
+
+
+def test_every_function_is_called_with_null():
+    """The table of csrc/tests/test_arguments.c has each that takes a pointer, and knows which of them take cancel."""
+    text = (ROOT / "csrc" / "tests" / "test_arguments.c").read_text(encoding="utf-8")
+    table = dict(re.findall(r'^    \{"(hs_\w+)", \w+, \d+, \d+, ([01])\},$', text, flags=re.M))
+    for name, parameters in declarations().items():
+        assert name in table or "*" not in parameters or f"{name}(NULL" in text, name
+        assert table.get(name) != str(int("const int *cancel" not in parameters)), name
 
 
 @needs_linux

@@ -20,10 +20,7 @@ LONG = {
     "slots": "t = rng.uniform(1, 2, 5000)|hs.max_tasks(1e4, t, send=1.0)",
     "cuboids": "t = rng.uniform(1, 2, 64)|hs.cuboids(t, orders=10**9)",
     "greedy ring": "t, c = rng.uniform(1, 2, 6000), rng.uniform(1, 2, (6000, 6000))|hs.slice_ring(t, c, 1e5, 1.0, 'greedy')",
-    "exact cuboids": "v = rng.uniform(1, 2, 10)|[hs.cuboids(v, method='guillotine', link_costs=10.0 ** rng.uniform(0, 9, 3)) "
-    "for _ in range(10**4)]",
     "axial": "t, s, r = rng.uniform(1, 2, (3, 12))|[hs.max_tasks(30.0, t, send=s, receive=r) for _ in range(1000)]",
-    "columns": "t = rng.uniform(1, 2, 2 * 10**6)|hs.partition(t, 'columns', max_columns=900)",
     "recursive": "t = rng.uniform(1, 2, 2 * 10**6)|hs.partition(t, 'recursive')",
     "tiling": "t = rng.uniform(1, 2, 10**5)|hs.partition(t, 'recursive', shape=(10**6, 10**6))",
     "pattern": "t = rng.uniform(1, 2, 10**5)|hs.lu_pattern(10**7, t)",

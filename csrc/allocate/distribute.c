@@ -55,6 +55,7 @@ hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const i
 hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
                               int64_t *counts, double *makespans)
 {
+    if (rows > 0 && (!n || !cycle_times || !counts)) return HS_ERROR_VALUE;
     if (rows < 0 || p < 1) return HS_ERROR_VALUE;
     for (int64_t row = 0; row < rows; row++) {
         if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
@@ -111,6 +112,7 @@ static uint64_t bits_of(double x)
 hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel, int64_t *counts,
                               double *makespan)
 {
+    if (!cycle_times || !starts || !counts) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (!(starts[i] >= 0.0 && isfinite(starts[i]))) return HS_ERROR_VALUE;

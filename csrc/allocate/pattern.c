@@ -8,6 +8,7 @@ enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
 
 hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int32_t *owner, double *makespans)
 {
+    if (!cycle_times || (n > 0 && !owner)) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
     double fastest = fastest_of(p, cycle_times);
     if (isnan(fastest)) return HS_ERROR_VALUE;

@@ -46,6 +46,7 @@ static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t 
 
 hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, int32_t *columns, int32_t *tubes, int64_t *total)
 {
+    if (!weights || !columns || !tubes || !total) return HS_ERROR_VALUE;
     if (p < 1 || p > MOST_ROWS) return HS_ERROR_VALUE;
     for (int32_t e = 0; e < p * p * p; e++)
         if (weights[e] < 0 || weights[e] > LARGEST) return HS_ERROR_VALUE;

@@ -55,6 +55,7 @@ static bool fits(const scale *x, double j, double k, double c, double t)
 hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
                          const int32_t *receive_slots, const int *cancel, int64_t *counts)
 {
+    if (!cycle_times || !counts) return HS_ERROR_VALUE;
     scale x;
     if (slots < 1 || !valid(bound, p, cycle_times, send, receive, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && receive_slots; i++)
@@ -78,6 +79,7 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
 hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
                             const int *cancel, int32_t *deadlines)
 {
+    if (!cycle_times || !counts || !deadlines) return HS_ERROR_VALUE;
     scale x;
     if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)

@@ -97,6 +97,7 @@ static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int3
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
                                const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
+    if (!areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, aspect, &size);
     if (!(total > 0.0) || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;

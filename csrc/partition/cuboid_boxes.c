@@ -51,6 +51,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
 
 hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes)
 {
+    if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     forest f;
     hs_status status = read_tree(p, volumes, tree, length, &f);
     if (status) return status;
@@ -160,6 +161,7 @@ static void fill_loads(tiling *s, int32_t nodes, const int *cancel)
 hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
                           int32_t length, const int *cancel, int64_t *boxes)
 {
+    if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
     if (m < 1 || n < 1 || k < 1 || m > most || n > most || k > most) return HS_ERROR_VALUE;
     forest f;

@@ -148,6 +148,7 @@ void hs__cuboid_guillotine(int32_t size, const double *volume, const double side
 hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
                                      int32_t *tree, int32_t *length, double *cost)
 {
+    if (!volumes || !faces || !tree || !length || !cost) return HS_ERROR_VALUE;
     hs__cuboid_problem s;
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
     if (status) return status;

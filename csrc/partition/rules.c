@@ -152,6 +152,7 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
 hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
                             int32_t *length, double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     if ((unsigned)rule > HS_RULE_SNRPP || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
     int32_t size;
     if (!(hs__partition_total(p, areas, NULL, aspect, &size) > 0.0)) return HS_ERROR_VALUE;
@@ -187,6 +188,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
 hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, const int *cancel, int32_t *workers,
                                   int64_t *rects, int32_t *pieces)
 {
+    if (!areas || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);

@@ -244,6 +244,7 @@ static int32_t flatten(tiler *t, int32_t length, int32_t *stack, int32_t *depth)
 hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
                             const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces)
 {
+    if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
     int32_t size;
     if (m < 1 || n < 1 || m > most || n > most) return HS_ERROR_VALUE;

@@ -89,6 +89,7 @@ static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *
 
 hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound)
 {
+    if (!bound) return HS_ERROR_VALUE;
     if (!(makespan > 0.0) || rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);

@@ -49,6 +49,7 @@ static double knapsack(int32_t count, item *items, double wanted, const int *can
 
 hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds)
 {
+    if (!bounds) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_TOLEDO) return HS_ERROR_VALUE;
     const int32_t p = star->p;
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;

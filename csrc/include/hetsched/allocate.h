@@ -13,7 +13,7 @@ extern "C" {
  * so the result is optimal, not nearly so. An infinite cycle-time gets nothing.
  *   n            chunks, 0 <= n <= 2^53
  *   cycle_times  [p] time per chunk, > 0, not NaN, at least one finite
- *   cancel       NULL, or what another thread sets to non-zero to make it end with HS_ERROR_CANCELLED; so in all functions
+ *   cancel       NULL, or what makes it end with HS_ERROR_CANCELLED: hetsched.h says how, for all planners
  *   counts       [p] out
  *   makespan     out, may be NULL
  * Time O(p log p), independent of n; memory O(p). */
@@ -179,7 +179,6 @@ HS_API hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p,
 /* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
  * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.
  *   period         >= 1, or 0: the best of 1 .. cols, the longest of equals
- *   cancel         as for partitions
  *   owner          [cols] out
  *   chosen         out: the period
  *   redistributed  out: 1 if the columns left over are distributed anew

@@ -12,7 +12,6 @@ extern "C" {
  *   costs       row i at costs[i * row_stride], cols entries. Infinite (maximise: minus infinite): not allowed. The others at
  *               most 2^990, for int64 2^58, in magnitude; no NaN
  *   maximise    0 or 1
- *   cancel      as for partitions
  *   col_of_row  [rows] out: -1 for a row without a column
  *   row_prices, col_prices  [rows], [cols] out: a proof. cost[i][j] - row_prices[i] - col_prices[j] >= 0 as real numbers (<= 0 if
  *               maximised), 0 for the chosen pairs up to rounding; on the longer side prices are <= 0 (>= 0), 0 for what is left
@@ -60,7 +59,6 @@ HS_API hs_status hs_task_orders(double bound, int32_t p, const double *cycle_tim
  * O(2^p p); with them and for p <= 8 by branch and bound over the order of the answers with the same inside, O(p! 2^p p) at worst.
  * Otherwise a local search: slaves join, leave and move within the orders, with random restarts.
  *   work           of the search, in slaves looked at; some 1e8 in a second
- *   cancel         as for partitions
  *   enrolled       out: q, the slaves served
  *   send_order, receive_order  [p] out: q entries are written, also without receives
  *   optimal        out: 1 if no orders are better */
@@ -89,8 +87,7 @@ HS_API hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *c
  * the messages back from its own on fit into the makespan, and so do all messages. Beaumont, Marchal, Robert, HiPC 2005.
  * Common parameters
  *   cycle_times      [p] time per unit of load, > 0, finite
- *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity
- *   cancel           as for partitions */
+ *   sends, receives  [p] time of the messages per unit of load, >= 0, finite; together less than infinity */
 
 /* The shares that are best for given orders, and the orders themselves: work = 0 keeps those given; otherwise all pairs of orders
  * for p <= 6, which are (p!)^2 programs, of which prices spare most, and for more workers a search by moves from those given, with random restarts.

@@ -24,8 +24,7 @@ extern "C" {
  *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
  *   aspect   width / height of the box, which has area 1; 1 for the unit square
  *   plan     [2 p] out: the floorplan;  length  out: its entries
- *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L
- *   cancel   NULL, or what another thread sets to non-zero to make a long search end with HS_ERROR_CANCELLED */
+ *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L */
 enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
 
 /* The zones of a floorplan. The cost of a set in a box of fixed area is linear in the box's sides whatever its floorplan, as
