@@ -20,7 +20,7 @@ static hs_pool *pool;
 /* Inputs that are valid together, and room for all outputs. */
 static const double times[] = {1, 2, 4}, zeros[] = {0, 0, 0}, few[] = {.1, .2, .3}, ones[] = {1, 1, 1}, table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 static const double links[P * P] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
-static const int64_t counts[] = {5, 0, 0}, memory[] = {60, 60, 60}, rows5[] = {5};
+static const int64_t counts[] = {5, 0, 0}, eight[8], memory[] = {60, 60, 60}, rows5[] = {5};
 static const int32_t owner[36], plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE}, tree3[] = {0, 1, -1, 2, -2}, order3[] = {0, 1, 2}, pair[] = {0, 1};
 static const int64_t rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2}, cuboids3[] = {0, 0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 2, 4, 0, 0, 2, 2, 2};
 static int32_t ints[64], more[64], one_int, other_int;
@@ -89,7 +89,7 @@ static hs_status task_links(void)
     return hs_task_links(9, P, AT(0, times), AT(1, few), AT(6, few), 1, 1, stop, AT(2, &one_int), AT(3, ints), AT(4, more), AT(5, &flag));
 }
 static hs_status task_positions(void) { return hs_task_positions(9, P, AT(0, times), AT(1, few), AT(3, few), 2, stop, AT(2, longs)); }
-static hs_status assign_axial(void) { return hs_assign_axial(2, AT(0, memory), stop, AT(1, ints), AT(2, more), AT(3, &one_long)); }
+static hs_status assign_axial(void) { return hs_assign_axial(2, AT(0, eight), stop, AT(1, ints), AT(2, more), AT(3, &one_long)); }
 static hs_status divisible_orders(void)
 {
     memcpy(ints, order3, sizeof order3), memcpy(more, order3, sizeof order3);

@@ -12,9 +12,9 @@ int main(void)
     double cost;
     hs_certificate c;
 
-    /* The best of all partitions by straight cuts; weights NULL: a line costs everybody the same. */
+    /* The best of all partitions by straight cuts. Weights NULL: a line costs everybody the same; cancel NULL: nobody stops it. */
     hs_status status = hs_partition_guillotine(P, speeds, NULL, (double)N / M, 0, NULL, plan, &length, &cost);
-    if (!status) status = hs_floorplan_tile(M, N, P, speeds, plan, length, workers, cells, &pieces);
+    if (!status) status = hs_floorplan_tile(M, N, P, speeds, plan, length, NULL, workers, cells, &pieces);
     if (!status) status = hs_zones_certificate(M, N, P, NULL, pieces, workers, cells, &c);
     if (status) {
         fprintf(stderr, "plan: %s\n", hs_status_string(status));
