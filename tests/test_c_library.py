@@ -90,7 +90,10 @@ def test_by_pkg_config(name, prefix, flags, tmp_path):
 @needs_linux
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_pkg_config_static(name, flags, tmp_path):
-    run(cc(), EXAMPLES / f"{name}.c", "-o", tmp_path / name, "-static", *flags("--static", "--cflags", "--libs"))
+    words = flags("--static", "--cflags", "--libs")
+    if not Path(run(cc(), "-print-file-name=libc.a").strip()).is_absolute() or any(word.endswith(".so") for word in words):
+        pytest.skip("needs a static C library, and BLIS as a static library or none")
+    run(cc(), EXAMPLES / f"{name}.c", "-o", tmp_path / name, "-static", *words)
     check(name, run(tmp_path / name, env={}))
 
 
