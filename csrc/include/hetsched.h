@@ -20,8 +20,8 @@
  *
  * Cancelling. Every planner that may take longer than 50 ms for 100000 workers has a parameter `cancel`: NULL, or an int that is 0 and
  * that another thread, or a signal handler, sets to something else to make the call end with HS_ERROR_CANCELLED. Planners look at it
- * twenty times a second or more, by a relaxed atomic load; it is set by __atomic_store_n, or as a volatile int. The others sort once, or
- * pass over their arrays a few times. Runs ask their poll function instead, on the calling thread.
+ * between steps that take some milliseconds for so many workers, by a relaxed atomic load; it is set by __atomic_store_n, or as a volatile
+ * int. The others sort once, or pass over their arrays a few times. Runs ask their poll function instead, on the calling thread.
  *
  * Structs. Those that a caller fills are initialised as a whole, by a function hs_x_default where there is one, else by = {0}: zero is
  * the default of every field that such a function does not set. Fields are then set by name. New fields come at the end, and there zero

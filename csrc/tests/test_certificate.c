@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
-#include "hetsched.h"
+#include "scarce.h"
 
 static int near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
@@ -150,6 +149,38 @@ static void test_others(void)
     CHECK(hs_divisible_certificate(3, times, sends, sends, NAN, NULL, &c) == HS_ERROR_VALUE);
 }
 
+static void test_scarce(void)
+{
+    hs_certificate c = {.value = -7};
+    const double times[] = {1, 2, 4}, ones[] = {1, 1, 1}, links[9] = {0, .1, .1, .1, 0, .1, .1, .1, 0};
+    const int64_t counts[] = {5, 0, 0}, rects[] = {0, 0, 4, 4};
+    const int32_t owner[9] = {0}, plan[] = {0, 1, HS_ABOVE, 2, HS_BESIDE}, tree[] = {0, 1, -1, 2, -2}, order[] = {0, 1, 2};
+    const hs_ring ring = {.p = 3, .cycle_times = times, .links = links, .work = 9, .volume = 1};
+    const hs_layers layers = {.mode = HS_SCSS, .p = 3, .layers = 5, .compute = times, .send = ones};
+    const hs_star star = {.r = 4, .s = 4, .t = 4, .p = 3, .cycle_times = times, .link_costs = ones, .memory = (const int64_t[]){9, 9, 9}};
+    CHECK_SCARCE(hs_distribute_certificate(5, 3, times, counts, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_lu_certificate(9, 9, 3, 3, times, owner, NULL, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_lu_grid_certificate(3, 3, times, owner, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_wavefront_certificate(4, 5, 3, times, owner, 0, HS_ROW_WISE, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_floorplan_certificate(3, times, NULL, 1.0, plan, 5, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_zones_certificate(4, 4, 1, NULL, 1, owner, rects, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_cuboids_certificate(3, times, ones, tree, 5, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_ring_certificate(&ring, 3, order, 9, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_layers_certificate(&layers, NULL, counts, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_star_certificate(&star, 900, NULL, &c), c.value == -7);
+    c.value = -7;
+    CHECK_SCARCE(hs_divisible_certificate(3, times, ones, ones, 900, NULL, &c), c.value == -7);
+}
+
 int main(void)
 {
     test_of_numbers();
@@ -158,5 +189,6 @@ int main(void)
     test_cuboids();
     test_lu();
     test_others();
+    test_scarce();
     return check_result();
 }
