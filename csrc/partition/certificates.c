@@ -131,7 +131,8 @@ static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int
 hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights, int32_t pieces, const int32_t *workers,
                                const int64_t *rects, hs_certificate *certificate)
 {
-    if (m < 1 || n < 1 || m > INT64_C(1) << 53 || n > INT64_C(1) << 53 || p < 1 || pieces < 1 || !workers || !rects || !certificate) return HS_ERROR_VALUE;
+    const int64_t most = INT64_C(1) << 53;
+    if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects || !certificate) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && weights; i++)
         if (!(weights[i] > 0.0 && isfinite(weights[i]))) return HS_ERROR_VALUE;
     double *areas = calloc((size_t)p, sizeof *areas);

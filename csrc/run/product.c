@@ -108,7 +108,8 @@ static int valid_extent(int64_t from, int64_t size, int64_t limit) { return from
 
 static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
 {
-    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0 || run->box_count < 0 || (run->box_count && !run->boxes)) return HS_ERROR_VALUE;
+    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
+    if (run->box_count < 0 || (run->box_count && !run->boxes)) return HS_ERROR_VALUE;
     if (p->m && p->n && !p->c) return HS_ERROR_VALUE;
     if (p->m && p->n && p->k && (!p->a || !p->b)) return HS_ERROR_VALUE;
     if (run->cooperative && (run->pace || run->receive)) return HS_ERROR_VALUE;
