@@ -55,6 +55,7 @@ hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const i
 hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
                               int64_t *counts, double *makespans)
 {
+    if (rows > 0 && (!n || !cycle_times || !counts)) return HS_ERROR_VALUE;
     if (rows < 0 || p < 1) return HS_ERROR_VALUE;
     for (int64_t row = 0; row < rows; row++) {
         if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
@@ -108,8 +109,10 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan)
+hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel, int64_t *counts,
+                              double *makespan)
 {
+    if (!cycle_times || !starts || !counts) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (!(starts[i] >= 0.0 && isfinite(starts[i]))) return HS_ERROR_VALUE;
@@ -118,8 +121,10 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
         const uint64_t alone = bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
         if (alone < last) last = alone;
     }
-    for (uint64_t middle; middle = early + (last - early) / 2, middle > early;)
+    for (uint64_t middle; middle = early + (last - early) / 2, middle > early;) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         *(may_end_by(of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
+    }
     /* Dealt one by one, to the worker that would end first: all that end before the makespan, then the lowest indices. */
     const double limit = of_bits(last), before = last ? of_bits(last - 1) : -1.0;
     double most = 0.0;

@@ -87,7 +87,7 @@ static hs_status deal(dealing *d, const box *self, box **pending)
     const int32_t *own = self->lines + (beside ? self->height : 0), *other = self->lines + (beside ? 0 : self->height);
     const int32_t others = beside ? self->height : self->width;
     for (int32_t c = 0; c < q; c++) d->times[c] = d->parts[d->found[c]].time, d->counts[c] = 0;
-    const hs_status status = hs_distribute_prefix(lines, q, d->times, d->dealt, NULL);
+    const hs_status status = hs_distribute_prefix(lines, q, d->times, NULL, d->dealt, NULL);
     if (status) return status;
     for (int32_t l = 0; l < lines; l++) d->counts[d->dealt[l]]++;
     for (int32_t c = 0; c < q; c++) {

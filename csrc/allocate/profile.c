@@ -226,6 +226,7 @@ static void choose_counts(const search *s, double makespan, int64_t *counts)
 
 hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan)
 {
+    if (!times || !counts) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (int64_t x = 1; x <= n; x++)

@@ -125,6 +125,7 @@ static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *c
 hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach, int32_t order,
                                 const int *cancel, double *makespan, double *start, double *end)
 {
+    if (!cycle_times || !owner || !makespan) return HS_ERROR_VALUE;
     if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || !start != !end)
         return HS_ERROR_VALUE;
     for (int32_t j = 0; j < cols; j++)
@@ -150,12 +151,14 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound)
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
+                             double *bound)
 {
+    if (!cycle_times || !bound) return HS_ERROR_VALUE;
     if (!valid_problem(rows, cols, p, cycle_times, reach)) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *sorted = malloc((size_t)p * sizeof *sorted), columns = 0.0;
-    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, NULL, counts, &columns) : HS_ERROR_MEMORY;
+    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, cancel, counts, &columns) : HS_ERROR_MEMORY;
     if (!status) {
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
         qsort(sorted, (size_t)p, sizeof *sorted, by_value);
@@ -309,6 +312,7 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, const int *
 hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach, int32_t order,
                               const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan)
 {
+    if (!cycle_times || !owner || !chosen || !redistributed || !makespan) return HS_ERROR_VALUE;
     if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0) return HS_ERROR_VALUE;
     planner x = {.rows = rows, .reach = smaller(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
     const int32_t from = period ? period : 1, to = period ? period : cols;

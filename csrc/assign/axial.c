@@ -1,6 +1,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "hetsched.h"
 
 enum { MOST_ROWS = 12, SETS = 1 << MOST_ROWS };
@@ -43,8 +44,9 @@ static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t 
     return most;
 }
 
-hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, int32_t *tubes, int64_t *total)
+hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, int32_t *columns, int32_t *tubes, int64_t *total)
 {
+    if (!weights || !columns || !tubes || !total) return HS_ERROR_VALUE;
     if (p < 1 || p > MOST_ROWS) return HS_ERROR_VALUE;
     for (int32_t e = 0; e < p * p * p; e++)
         if (weights[e] < 0 || weights[e] > LARGEST) return HS_ERROR_VALUE;
@@ -60,15 +62,16 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, int32_t *columns, i
     int32_t j = 0, k = 0, left = (1 << p) - 1, behind = left;
     x->best[0][0] = 0;
     for (int32_t i = 1; i <= p; i++)
-        for (int32_t a = 0; a < x->sets[i]; a++)
+        for (int32_t a = 0; a < x->sets[i] && !hs__cancelled(cancel); a++)
             for (int32_t b = 0; b < x->sets[i]; b++)
                 x->best[i][a * x->sets[i] + b] = last_pair(x, i, x->member[i][a], x->member[i][b], &j, &k);
-    *total = x->best[p][0];
-    for (int32_t i = p; i > 0; i--) {
+    const bool stopped = hs__cancelled(cancel);
+    if (!stopped) *total = x->best[p][0];
+    for (int32_t i = p; i > 0 && !stopped; i--) {
         last_pair(x, i, left, behind, &j, &k);
         columns[i - 1] = j, tubes[i - 1] = k;
         left &= ~(1 << j), behind &= ~(1 << k);
     }
     free(values), free(x);
-    return HS_OK;
+    return stopped ? HS_ERROR_CANCELLED : HS_OK;
 }

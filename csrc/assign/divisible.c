@@ -333,6 +333,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
                               uint64_t seed, double enough, const int *cancel, int32_t *send_order, int32_t *receive_order,
                               double *shares, double *makespan, int *optimal)
 {
+    if (!cycle_times || !sends || !receives || !send_order || !receive_order || !shares || !makespan || !optimal) return HS_ERROR_VALUE;
     star x;
     if (!(enough >= 0.0) || work < 0) return HS_ERROR_VALUE;
     hs_status status = load(p, cycle_times, sends, receives, &x);
@@ -457,6 +458,7 @@ static double least_product(const star *x, const int *cancel, double *share, dou
 hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
                              double *bound)
 {
+    if (!cycle_times || !sends || !receives || !bound) return HS_ERROR_VALUE;
     star x;
     hs_status status = load(p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
@@ -472,4 +474,13 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
     }
     free(x.cycle), free(work);
     return status;
+}
+
+hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends, const double *receives, double makespan,
+                                   const int *cancel, hs_certificate *certificate)
+{
+    double bound;
+    if (!certificate) return HS_ERROR_VALUE;
+    const hs_status status = hs_divisible_bound(p, cycle_times, sends, receives, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

@@ -87,6 +87,7 @@ static bool is_order(int32_t p, int32_t q, const int32_t *order, char *seen)
 hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, int32_t q,
                          const int32_t *send_order, const int32_t *receive_order, int64_t *counts)
 {
+    if (!cycle_times || !sends || !counts || (q > 0 && (!send_order || (receives && !receive_order)))) return HS_ERROR_VALUE;
     bus x;
     if (q < 0 || q > p) return HS_ERROR_VALUE;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
@@ -142,6 +143,7 @@ static void first_ends(const bus *x, const wide *message, const wide *sorted, in
 hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
                             int32_t depth, const int *cancel, int64_t *weights)
 {
+    if (!cycle_times || !sends || !weights) return HS_ERROR_VALUE;
     bus x;
     if (depth < 1 || depth > p) return HS_ERROR_VALUE;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
@@ -438,6 +440,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
                         int64_t work, uint64_t seed, const int *cancel, int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
                         int *optimal)
 {
+    if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal) return HS_ERROR_VALUE;
     bus x;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;

@@ -55,6 +55,7 @@ static bool fits(const scale *x, double j, double k, double c, double t)
 hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
                          const int32_t *receive_slots, const int *cancel, int64_t *counts)
 {
+    if (!cycle_times || !counts) return HS_ERROR_VALUE;
     scale x;
     if (slots < 1 || !valid(bound, p, cycle_times, send, receive, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && receive_slots; i++)
@@ -76,13 +77,15 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
 }
 
 hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
-                            int32_t *deadlines)
+                            const int *cancel, int32_t *deadlines)
 {
+    if (!cycle_times || !counts || !deadlines) return HS_ERROR_VALUE;
     scale x;
     if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (counts[i] < 0 || (double)counts[i] > MOST) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
+        if (i % 1024 == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double t = scaled(cycle_times[i], x.exponent), c = (double)counts[i];
         double j = fmin(fmax(floor((x.bound - c * t) / x.send), 0.0), slots);
         while (j > 0 && !fits(&x, j, 0.0, c, t)) j--;

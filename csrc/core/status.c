@@ -1,10 +1,8 @@
 #include "hetsched.h"
 
-#ifndef HS_VERSION
-#error "HS_VERSION comes from the build"
-#endif
+const char *hs_version(void) { return HETSCHED_VERSION_STRING; }
 
-const char *hs_version(void) { return HS_VERSION; }
+int hs_version_number(void) { return HETSCHED_VERSION_NUMBER; }
 
 const char *hs_status_string(int status)
 {

@@ -57,7 +57,7 @@ static void distribute_after(bytes *in)
     const double *t = values(in, p, taste_of(in)), *starts = values_or_zeros(in, p, taste_of(in));
     int64_t *counts = out(in, (size_t)p * sizeof *counts);
     double *makespan = out(in, sizeof *makespan);
-    const hs_status status = hs_distribute_after(n, p, t, starts, counts, makespan);
+    const hs_status status = hs_distribute_after(n, p, t, starts, NULL, counts, makespan);
     planner_status(in, status, 0);
     if (!status) best_counts(n, p, t, starts, counts, *makespan);
 }
@@ -119,7 +119,7 @@ static void prefix(bytes *in)
     const double *t = values(in, p, taste_of(in));
     int32_t *owner = out(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
     double *makespans = out(in, (size_t)(n > 0 ? n : 0) * sizeof *makespans);
-    const hs_status status = hs_distribute_prefix(n, p, t, owner, makespans);
+    const hs_status status = hs_distribute_prefix(n, p, t, NULL, owner, makespans);
     planner_status(in, status, 0);
     if (status) return;
     int64_t counts[MOST_P] = {0};
@@ -245,7 +245,7 @@ static void wavefront(bytes *in)
     const double *t = values(in, p, kind);
     const size_t width = cols > 0 ? (size_t)cols : 0;
     double *bound = out(in, sizeof *bound);
-    const hs_status bounded = hs_wavefront_bound(rows, cols, p, t, reach, bound);
+    const hs_status bounded = hs_wavefront_bound(rows, cols, p, t, reach, NULL, bound);
     planner_status(in, bounded, 0);
     if (rows > 64) return;
     const size_t tiles = rows > 0 ? (size_t)rows * width : 0;

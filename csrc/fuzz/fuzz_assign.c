@@ -93,7 +93,7 @@ static void axial(bytes *in)
     for (int32_t e = 0; e < size; e++) weights[e] = kind < 3 ? pick(in, 30) : take(in) > 250 ? extreme(in) : (int64_t)(take64(in) >> 6);
     int32_t *columns = out(in, (size_t)(p > 0 ? p : 0) * sizeof *columns), *tubes = out(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
     int64_t *total = out(in, sizeof *total), sum = 0;
-    const hs_status status = hs_assign_axial(p, weights, columns, tubes, total);
+    const hs_status status = hs_assign_axial(p, weights, NULL, columns, tubes, total);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(all_different(p, columns, p) && all_different(p, tubes, p));
@@ -136,7 +136,7 @@ static void tasks(bytes *in)
     int64_t *wanted = room(in, (size_t)p * sizeof *wanted);
     for (int32_t i = 0; i < p; i++) wanted[i] = take(in) > 250 ? extreme(in) : small(in, 30);
     int32_t *deadlines = out(in, (size_t)p * sizeof *deadlines);
-    status = hs_task_deadlines(bound, p, t, send, slots, wanted, deadlines);
+    status = hs_task_deadlines(bound, p, t, send, slots, wanted, NULL, deadlines);
     planner_status(in, status, 0);
     for (int32_t i = 0; i < p && !status; i++) {
         HOLDS(deadlines[i] >= 0 && deadlines[i] <= slots);

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int32_t *order = pick(in, 3) ? permutation(in, p) : any % 16 == 3 ? indices(in, p, p) : NULL;
 
     double *bound = out(in, sizeof *bound), *shares = out(in, (size_t)p * sizeof *shares), *relaxed = out(in, sizeof *relaxed);
-    const hs_status bounded = hs_layers_bound(&problem, bound);
+    const hs_status bounded = hs_layers_bound(&problem, NULL, bound);
     HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE);
     double ideal = INFINITY;
     hs_status status = hs_layers_relaxed(&problem, NULL, NULL, &ideal);

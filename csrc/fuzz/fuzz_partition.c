@@ -72,7 +72,7 @@ static void tile(bytes *in, int32_t p, const double *areas, const int32_t *plan,
     const int64_t m = side(in), n = side(in);
     int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
     int64_t *rects = out(in, 8 * (size_t)p * sizeof *rects);
-    const hs_status status = hs_floorplan_tile(m, n, p, areas, plan, length, workers, rects, pieces);
+    const hs_status status = hs_floorplan_tile(m, n, p, areas, plan, length, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
@@ -136,7 +136,7 @@ static void planners(bytes *in)
         break;
     case 3: status = hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
     case 4: status = hs_partition_largest(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
-    default: weights = NULL, cancel = NULL, status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas, aspect, plan, length, cost); break;
+    default: weights = NULL, cancel = NULL, status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas, aspect, NULL, plan, length, cost); break;
     }
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (status == HS_ERROR_CANCELLED && cancel == &stop) ||
           (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind))); /* hulls over all decades */
@@ -153,7 +153,7 @@ static void planners(bytes *in)
         if (method == 1 || (method == 4 && count <= 7 && !order)) { /* no other guillotine partition is better */
             int32_t other[PIECES], size = 0;
             double theirs = 0.0, largest = 0.0;
-            HOLDS(hs_partition_rule((hs_rule)pick(in, 4), p, areas, aspect, other, &size, &theirs) == HS_OK);
+            HOLDS(hs_partition_rule((hs_rule)pick(in, 4), p, areas, aspect, NULL, other, &size, &theirs) == HS_OK);
             theirs = zones(in, p, areas, weights, aspect, other, size, kind, &largest);
             HOLDS(*cost <= (method == 4 ? largest : theirs) * (1 + 1e-6));
         }
@@ -179,7 +179,7 @@ static void columns(bytes *in)
     const double *areas = values_or_zeros(in, p, kind), aspect = aspect_of(in, kind);
     int32_t *order = out(in, (size_t)p * sizeof *order), *starts = out(in, ((size_t)p + 1) * sizeof *starts), *count = out(in, sizeof *count);
     double *cost = out(in, sizeof *cost);
-    const hs_status status = hs_partition_columns(p, areas, aspect, most_columns, most_rows, order, starts, count, cost);
+    const hs_status status = hs_partition_columns(p, areas, aspect, most_columns, most_rows, NULL, order, starts, count, cost);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status) return;
     const int32_t positives = positive_areas(p, areas);
@@ -200,7 +200,7 @@ static void contiguous(bytes *in)
     const int64_t m = side(in), n = side(in);
     int32_t *workers = out(in, 3 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
     int64_t *rects = out(in, 12 * (size_t)p * sizeof *rects);
-    const hs_status status = hs_partition_contiguous(m, n, p, areas, workers, rects, pieces);
+    const hs_status status = hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*pieces >= 1 && *pieces <= 3 * p);
@@ -226,7 +226,7 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
     next_call(in);
     const int64_t m = side(in), n = side(in), k = side(in);
     int64_t *cells = out(in, 6 * (size_t)p * sizeof *cells);
-    status = hs_tile_cuboids(m, n, k, p, volumes, tree, length, cells);
+    status = hs_tile_cuboids(m, n, k, p, volumes, tree, length, NULL, cells);
     planner_status(in, status, 0);
     if (status) return;
     const int64_t sides[] = {m, n, k};
@@ -259,7 +259,7 @@ static void cuboids(bytes *in)
     const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in), NULL, tree, length, cost);
     planner_status(in, status, 0);
     if (!status) HOLDS(*length == 2 * count - 1), tree_boxes(in, p, volumes, tree, *length, is_tame(kind));
-    const hs_status proof = hs_partition_cuboids_exact(p, volumes, faces, axes, best, size, least);
+    const hs_status proof = hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, best, size, least);
     HOLDS(proof == HS_OK || proof == HS_ERROR_VALUE);
     if (proof) return;
     HOLDS(*size == 2 * count - 1);

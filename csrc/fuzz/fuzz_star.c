@@ -53,7 +53,7 @@ static void check_cover(const hs_star *star, int64_t count, const hs_star_chunk 
 static void above_bounds(const hs_star *star, double makespan)
 {
     double bounds[5];
-    HOLDS(hs_star_bounds(star, HS_STAR_DOUBLE, bounds) == HS_OK);
+    HOLDS(hs_star_bounds(star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
     for (int k = HS_STAR_WORK; k <= HS_STAR_TRANSFER; k++) HOLDS(bounds[k] <= makespan * (1 + 1e-9));
 }
 
@@ -211,7 +211,7 @@ static void bounds(bytes *in)
     if (pick(in, 4) == 0) star.r = extreme(in), star.s = extreme(in), star.t = extreme(in);
     double *five = out(in, 5 * sizeof *five);
     const int32_t layout = take(in) > 250 ? pick(in, 12) - 4 : pick(in, 3);
-    const hs_status status = hs_star_bounds(&star, layout, five);
+    const hs_status status = hs_star_bounds(&star, layout, NULL, five);
     planner_status(in, status, 0);
     for (int k = 0; k < 5 && !status; k++) HOLDS(five[k] >= 0.0);
     for (int k = HS_STAR_TRAFFIC; k <= HS_STAR_TRANSFER && !status; k++) HOLDS(five[k - 1] <= five[k] * (1 + 1e-9) + 1e-300);

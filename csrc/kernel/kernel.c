@@ -32,6 +32,7 @@ hs_status hs_kernel_init(void)
 
 hs_status hs_kernel_select(const char *name)
 {
+    if (!name) return HS_ERROR_VALUE;
     hs_kernel_init();
     const hs__kernel *chosen = NULL;
     if (!strcmp(name, "blis") && !state.blis_status) chosen = &state.blis;
@@ -56,6 +57,7 @@ const hs__kernel *hs__kernel_current(void) { return __atomic_load_n(&state.curre
 
 hs_status hs_kernel_describe(hs_kernel_info *info)
 {
+    if (!info) return HS_ERROR_VALUE;
     hs_kernel_init();
     const hs__kernel *kernel = hs__kernel_current();
     *info = kernel->info;

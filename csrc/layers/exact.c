@@ -468,10 +468,12 @@ static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_
 
 hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal)
 {
+    if (!counts || !optimal) return HS_ERROR_VALUE;
     return optimise(problem, order, 0, cancel, NULL, counts, optimal);
 }
 
 hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal)
 {
+    if (!order || !counts || !optimal) return HS_ERROR_VALUE;
     return optimise(problem, NULL, work, cancel, order, counts, optimal);
 }

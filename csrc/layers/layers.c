@@ -11,6 +11,7 @@ static bool in_range(double time) { return time >= 1.0 / HS_LAYERS_MOST && time 
 
 hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
 {
+    if (!problem || !problem->compute || !problem->send) return HS_ERROR_VALUE;
     const int32_t p = problem->p;
     if (problem->mode < HS_SCSS || problem->mode > HS_PCSS || p < 1) return HS_ERROR_VALUE;
     if (problem->layers < 0 || problem->layers > INT64_C(1) << 53) return HS_ERROR_VALUE;
@@ -95,6 +96,7 @@ double hs__layers_end(int32_t q, const hs__layer_worker *workers, const int64_t 
 hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
                              double *end, double *makespan)
 {
+    if (!counts || !start || !received || !end || !makespan) return HS_ERROR_VALUE;
     const hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     int64_t left = problem->layers;
@@ -130,6 +132,7 @@ static double rate_of(const hs_layers *problem, int32_t q, const hs__layer_worke
 
 hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan)
 {
+    if (!makespan) return HS_ERROR_VALUE;
     const hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
@@ -148,8 +151,9 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
     return HS_OK;
 }
 
-hs_status hs_layers_bound(const hs_layers *problem, double *bound)
+hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *bound)
 {
+    if (!bound) return HS_ERROR_VALUE;
     double relaxed;
     hs_status status = hs_layers_relaxed(problem, NULL, NULL, &relaxed);
     if (status) return status;
@@ -161,7 +165,7 @@ hs_status hs_layers_bound(const hs_layers *problem, double *bound)
     else {
         const int32_t q = hs__layers_open(problem, NULL, workers);
         for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
-        status = hs_distribute(problem->layers, q, hold, NULL, counts, &apart);
+        status = hs_distribute(problem->layers, q, hold, cancel, counts, &apart);
     }
     free(workers), free(hold), free(counts);
     if (!status) *bound = fmax(apart, relaxed * (1.0 - (double)(p + 8) * 0x1p-52)); /* for the rounding of the sum */
@@ -198,6 +202,7 @@ static void adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, b
 
 hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts)
 {
+    if (!counts) return HS_ERROR_VALUE;
     const hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
@@ -224,4 +229,18 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
     }
     free(workers), free(own), free(whole), free(endings);
     return HS_OK;
+}
+
+hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+                                hs_certificate *certificate)
+{
+    double value, bound;
+    if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
+    const size_t p = (size_t)problem->p;
+    double *times = malloc(3 * p * sizeof *times);
+    if (!times) return HS_ERROR_MEMORY;
+    hs_status status = hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
+    free(times);
+    if (!status) status = hs_layers_bound(problem, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
@@ -94,8 +95,9 @@ static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int3
 }
 
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
-                               int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+                               const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
+    if (!areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, aspect, &size);
     if (!(total > 0.0) || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;
@@ -119,7 +121,7 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     int32_t used = solve(&s, fee);
     if (used > max_columns) { /* the least cost is convex in the number of columns: the right fee per column buys few enough */
         double low = fee, high = fee + size + 1.0;
-        while (high - low > 1e-12 * high) {
+        while (high - low > 1e-12 * high && !hs__cancelled(cancel)) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;
             if (solve(&s, middle) > max_columns) low = middle;
@@ -138,5 +140,5 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
     free(numbers), free(indices);
-    return HS_OK;
+    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }

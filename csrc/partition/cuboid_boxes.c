@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "hetsched.h"
 
 /* A tree in postfix order: the subtree that ends at node t has length[t] nodes, its children end at t - 1 and at
@@ -50,6 +51,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
 
 hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes)
 {
+    if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     forest f;
     hs_status status = read_tree(p, volumes, tree, length, &f);
     if (status) return status;
@@ -143,9 +145,9 @@ static double best_cut(const tiling *s, int32_t t, const int64_t side[3], int64_
     return best;
 }
 
-static void fill_loads(tiling *s, int32_t nodes)
+static void fill_loads(tiling *s, int32_t nodes, const int *cancel)
 {
-    for (int32_t t = 0; t < nodes; t++) {
+    for (int32_t t = 0; t < nodes && !hs__cancelled(cancel); t++) {
         const window *w = &s->windows[t];
         if (s->tree[t] >= 0) continue;
         int64_t side[3], cut;
@@ -157,8 +159,9 @@ static void fill_loads(tiling *s, int32_t nodes)
 }
 
 hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
-                          int32_t length, int64_t *boxes)
+                          int32_t length, const int *cancel, int64_t *boxes)
 {
+    if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
     if (m < 1 || n < 1 || k < 1 || m > most || n > most || k > most) return HS_ERROR_VALUE;
     forest f;
@@ -180,11 +183,12 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
             s.ideal[a][q] *= f.volume[a] / f.volume[t];
             s.ideal[b][q] *= f.volume[b] / f.volume[t];
         }
-        fill_loads(&s, length);
+        fill_loads(&s, length, cancel);
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
 
-        memset(boxes, 0, 6 * (size_t)p * sizeof *boxes);
+        if (!status) memset(boxes, 0, 6 * (size_t)p * sizeof *boxes);
         memcpy(box[length - 1], (const int64_t[6]){0, 0, 0, m, n, k}, sizeof *box);
-        for (int32_t t = length; t-- > 0;) {
+        for (int32_t t = length; !status && t-- > 0;) {
             if (tree[t] >= 0) {
                 if (box[t][3] && box[t][4] && box[t][5]) memcpy(boxes + 6 * (size_t)tree[t], box[t], sizeof *box);
                 continue;

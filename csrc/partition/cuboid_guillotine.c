@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "partition/cuboids.h"
 
 /* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a set. */
@@ -14,6 +15,7 @@ typedef struct {
 
 typedef struct {
     int32_t axes;
+    const int *cancel;
     double volume[MAX]; /* true volumes in the box searched */
     double edge[MAX];   /* of the cube of that volume */
     double sum[1 << MAX];
@@ -101,6 +103,7 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     }
     if (count > 1) qsort(cuts, (size_t)count, sizeof *cuts, by_bound);
 
+    if (hs__cancelled(s->cancel)) return INFINITY;
     double best = INFINITY;
     int32_t first[2 * MAX], second[2 * MAX];
     for (int32_t i = 0; i < count && cuts[i].bound < cutoff; i++) {
@@ -123,10 +126,10 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     return best;
 }
 
-void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, int32_t *tree)
+void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel, int32_t *tree)
 {
     search s;
-    s.axes = axes;
+    s.axes = axes, s.cancel = cancel;
     s.sum[0] = 0.0;
     double total = 0.0;
     for (int32_t i = 0; i < size; i++) total += volume[i];
@@ -142,9 +145,10 @@ void hs__cuboid_guillotine(int32_t size, const double *volume, const double side
     solve(&s, (1u << size) - 1, side, -1, INFINITY, s.cuts, tree);
 }
 
-hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, int32_t *tree,
-                                     int32_t *length, double *cost)
+hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
+                                     int32_t *tree, int32_t *length, double *cost)
 {
+    if (!volumes || !faces || !tree || !length || !cost) return HS_ERROR_VALUE;
     hs__cuboid_problem s;
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
     if (status) return status;
@@ -152,8 +156,9 @@ hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const dou
     else if (s.size > HS_CUBOIDS_EXACT) status = HS_ERROR_VALUE;
     else {
         int32_t parts[2 * MAX];
-        hs__cuboid_guillotine(s.size, s.volume, s.side, axes, parts);
-        for (int32_t i = 0; i < 2 * s.size - 1; i++) tree[i] = parts[i] < 0 ? parts[i] : s.worker[parts[i]];
+        hs__cuboid_guillotine(s.size, s.volume, s.side, axes, cancel, parts);
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
+        for (int32_t i = 0; !status && i < 2 * s.size - 1; i++) tree[i] = parts[i] < 0 ? parts[i] : s.worker[parts[i]];
     }
     free(s.worker), free(s.volume);
     if (status) return status;

@@ -286,7 +286,7 @@ static void build(const table *s, int32_t first, int32_t end, const double side[
     if (hs__cancelled(s->cancel)) return;
     if (size <= EXACT) {
         int32_t parts[2 * EXACT];
-        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, parts);
+        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL, parts);
         for (int32_t i = 0; i < 2 * size - 1; i++)
             tree[i] = parts[i] < 0 ? -1 - s->axis[-1 - parts[i]] : worker[first + parts[i]];
         return;
@@ -413,6 +413,7 @@ static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
                                int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost)
 {
+    if (!volumes || !faces || !tree || !length || !cost) return HS_ERROR_VALUE;
     if (tries < 0) return HS_ERROR_VALUE;
     hs__cuboid_problem s;
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);

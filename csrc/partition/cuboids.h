@@ -35,7 +35,7 @@ static inline void hs__cuboid_faces(const double side[3], double face[3])
 }
 
 /* The guillotine tiling with the least sum of faces for parts of the given relative volumes in a box of the given sides.
- * The tree holds indices of parts. size <= HS_CUBOIDS_EXACT. */
-void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, int32_t *tree);
+ * The tree holds indices of parts, once it is cancelled anything. size <= HS_CUBOIDS_EXACT. */
+void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel, int32_t *tree);
 
 #endif

@@ -263,6 +263,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
 hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
                              int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost)
 {
+    if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     return lay_out(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
 }
 

@@ -138,6 +138,7 @@ static void write(subsets *t, uint32_t set, double width, double height)
 hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
                                   const int *cancel, int32_t *plan, int32_t *length, double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;

@@ -186,6 +186,7 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
                                 const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
                                 double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight)))) return HS_ERROR_VALUE;

@@ -218,6 +218,7 @@ static hs_status solve(table *t, double width, double height)
 hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;

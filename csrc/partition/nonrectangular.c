@@ -148,6 +148,7 @@ static void write(table *t, int32_t i, int32_t j, double width, double height)
 hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                               const int *cancel, int32_t *plan, int32_t *length, double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;

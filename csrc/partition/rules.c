@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
@@ -121,12 +122,12 @@ static bool goes_around(const prefix *sums, const box *b)
 
 /* Writes the plan from its end: an operator, its second part, its first part. The boxes on the stack are disjoint, so that
  * there are never more than parts. */
-static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, box *stack,
+static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, const int *cancel, box *stack,
                     int32_t *plan)
 {
     int32_t at = 2 * size - 1, depth = 0;
     stack[depth++] = (box){0, size, aspect};
-    while (depth > 0) {
+    while (depth > 0 && !hs__cancelled(cancel)) {
         box b = stack[--depth];
         if (b.end - b.first == 1) {
             plan[--at] = parts[b.first].worker;
@@ -148,9 +149,10 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
     }
 }
 
-hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
-                            double *cost)
+hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
+                            int32_t *length, double *cost)
 {
+    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     if ((unsigned)rule > HS_RULE_SNRPP || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
     int32_t size;
     if (!(hs__partition_total(p, areas, NULL, aspect, &size) > 0.0)) return HS_ERROR_VALUE;
@@ -170,8 +172,8 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
 
         if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, own, 0);
         else if (rule == HS_RULE_KALINOV_LASTOVETSKY) runs_in_columns(parts, sums, size, aspect, own);
-        else recurse(rule, parts, sums, size, aspect, stack, own);
-        status = hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
+        else recurse(rule, parts, sums, size, aspect, cancel, stack, own);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
     }
     if (!status) {
         *length = 2 * size - 1;
@@ -183,9 +185,10 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
 
 /* ---- contiguous blocks ------------------------------------------------------------------------------------------- */
 
-hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
-                                  int32_t *pieces)
+hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, const int *cancel, int32_t *workers,
+                                  int64_t *rects, int32_t *pieces)
 {
+    if (!areas || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
@@ -194,7 +197,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
     for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i]; /* relative: 1 / area could overflow */
-    if (!status) status = hs_distribute(m * n, p, time, NULL, counts, NULL);
+    if (!status) status = hs_distribute(m * n, p, time, cancel, counts, NULL);
     if (!status) {
         int64_t cell = 0;
         *pieces = 0;

@@ -113,6 +113,7 @@ static void write(const tree *t, int32_t *plan)
 hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
                               double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost)
 {
+    if (!areas || !plan || !state || !cost) return HS_ERROR_VALUE;
     int32_t size;
     if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p || evaluations < 0 ||
         !(temperature >= 0.0 && isfinite(temperature)))

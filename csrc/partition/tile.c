@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "partition/floorplan.h"
 
 enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */, DEEPEST = 5000 };
@@ -30,6 +31,7 @@ typedef struct {
     int32_t *workers;
     int64_t *rects;
     int32_t pieces;
+    const int *cancel;
     hs_status status;
 } tiler;
 
@@ -67,7 +69,7 @@ static hs_status share_out(tiler *t, int32_t i, int64_t along, int64_t *size)
     double *time = malloc((size_t)count * sizeof *time);
     if (!time) return HS_ERROR_MEMORY;
     for (int32_t k = 0; k < count; k++) time[k] = t->nodes[i].area / t->nodes[member[k]].area;
-    hs_status status = hs_distribute(along, count, time, NULL, size, NULL);
+    hs_status status = hs_distribute(along, count, time, t->cancel, size, NULL);
     free(time);
     return status;
 }
@@ -181,6 +183,7 @@ static score solve_around(tiler *t, int32_t i, int64_t row, int64_t col, int64_t
 static score solve(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
 {
     const hs__node *self = &t->nodes[i];
+    if (!t->status && self->op < 0 && hs__cancelled(t->cancel)) t->status = HS_ERROR_CANCELLED;
     if (height == 0 || width == 0 || t->status) return given(t, i, 0.0);
     if (self->op >= 0) {
         if (place) put(t, self->op, row, col, height, width);
@@ -239,14 +242,15 @@ static int32_t flatten(tiler *t, int32_t length, int32_t *stack, int32_t *depth)
 }
 
 hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
-                            int32_t *workers, int64_t *rects, int32_t *pieces)
+                            const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces)
 {
+    if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
     int32_t size;
     if (m < 1 || n < 1 || m > most || n > most) return HS_ERROR_VALUE;
     if (!(hs__partition_total(p, areas, NULL, 1.0, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
     const size_t nodes = (size_t)length;
-    tiler t = {.cells = (double)m * (double)n};
+    tiler t = {.cells = (double)m * (double)n, .cancel = cancel};
     t.nodes = malloc(nodes * sizeof *t.nodes);
     t.members = malloc(3 * nodes * sizeof *t.members), t.first = calloc(nodes, sizeof *t.first), t.count = calloc(nodes, sizeof *t.count);
     t.leaves = calloc(nodes, sizeof *t.leaves), t.memo = calloc(nodes, sizeof(known *)), t.memo_count = calloc(nodes, sizeof *t.memo_count);

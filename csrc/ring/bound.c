@@ -89,6 +89,7 @@ static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *
 
 hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound)
 {
+    if (!bound) return HS_ERROR_VALUE;
     if (!(makespan > 0.0) || rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
@@ -113,4 +114,17 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     free(gone), free(r.half), free(r.paid), free(r.cheapest);
     hs__ring_close(&x);
     return status;
+}
+
+hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
+                              hs_certificate *certificate)
+{
+    double value, bound;
+    if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
+    double *shares = malloc((size_t)problem->p * sizeof *shares);
+    if (!shares) return HS_ERROR_MEMORY;
+    hs_status status = hs_ring_shares(problem, size, ring, cancel, shares, &value);
+    free(shares);
+    if (!status) status = hs_ring_bound(problem, value, rounds, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -219,6 +219,7 @@ static hs_status first_ring(search *s)
 
 hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
 {
+    if (!ring || !size || !makespan) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
@@ -242,6 +243,7 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
 
 hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths)
 {
+    if (!lengths) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
@@ -266,6 +268,7 @@ hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *len
 
 hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring)
 {
+    if (!ring) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;

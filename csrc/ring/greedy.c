@@ -97,6 +97,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
 
 hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
 {
+    if (!problem || !ring || !size || !makespan) return HS_ERROR_VALUE;
     if (first < -1 || first >= problem->p) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);

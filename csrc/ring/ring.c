@@ -12,6 +12,7 @@ static bool in_range(double value, bool zero)
 /* Of as many rows as it comes to. */
 static bool valid(const hs_ring *problem, const int *cancel)
 {
+    if (!problem || !problem->cycle_times || !problem->links) return false;
     const int32_t p = problem->p;
     if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true)) return false;
     for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
@@ -140,6 +141,7 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
  * would lose first, is what the others leave. */
 hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares, double *makespan)
 {
+    if (!ring || !shares || !makespan) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;

@@ -442,6 +442,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
 hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, int32_t *size, uint64_t *state,
                          double *makespan)
 {
+    if (!ring || !size || !state || !makespan) return HS_ERROR_VALUE;
     if (rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);

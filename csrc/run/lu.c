@@ -347,7 +347,7 @@ static hs_status deal(const job *j, int32_t *owner)
     if (!times) return HS_ERROR_MEMORY;
     hs__drift_speeds(hs__pool_drift(j->course.pool), NULL, times);
     for (int32_t w = 0; w < p; w++) times[w] = 1.0 / times[w];
-    hs_status status = hs_distribute_prefix(count, p, times, owner, NULL);
+    hs_status status = hs_distribute_prefix(count, p, times, NULL, owner, NULL);
     for (int32_t i = 0, k = count - 1; i < k; i++, k--) {
         const int32_t first = owner[i];
         owner[i] = owner[k], owner[k] = first;

@@ -108,7 +108,8 @@ static int valid_extent(int64_t from, int64_t size, int64_t limit) { return from
 
 static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
 {
-    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0 || run->box_count < 0) return HS_ERROR_VALUE;
+    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
+    if (run->box_count < 0 || (run->box_count && !run->boxes)) return HS_ERROR_VALUE;
     if (p->m && p->n && !p->c) return HS_ERROR_VALUE;
     if (p->m && p->n && p->k && (!p->a || !p->b)) return HS_ERROR_VALUE;
     if (run->cooperative && (run->pace || run->receive)) return HS_ERROR_VALUE;
@@ -235,7 +236,7 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     for (int32_t w = 0, i = 0; w < p; w++) {
         sum += speeds ? speeds[w] : 1.0;
         for (; i < count && (w + 1 == p || (i + 0.5) * total < sum * count); i++) {
-            if (i >= capacity) continue;
+            if (i >= capacity || !boxes) continue;
             const int64_t from = k / count * i + k % count * i / count, to = k / count * (i + 1) + k % count * (i + 1) / count;
             boxes[i] = (hs_box){.worker = w, .depth = from, .height = m, .width = n, .length = to - from};
         }

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "star/star.h"
 
 /* Updates of one worker in a fractional knapsack, each at `cost` of the port: as many as it can compute, less those before
@@ -29,14 +30,14 @@ static double most_updates(int32_t count, const item *items, double time)
 }
 
 /* The largest time found by which `wanted` updates are not possible. The margin is for the rounding of most_updates. */
-static double knapsack(int32_t count, item *items, double wanted)
+static double knapsack(int32_t count, item *items, double wanted, const int *cancel)
 {
     if (count == 0) return INFINITY;
     qsort(items, (size_t)count, sizeof *items, by_cost);
     double low = 0.0, high = INFINITY; /* one worker alone, all at the cost of its last item */
     for (int32_t i = 0; i < count; i++)
         if (items[i].most >= wanted) high = fmin(high, wanted * (items[i].cost + items[i].cycle_time));
-    for (int step = 0; step < 100 && high - low > high * 1e-15; step++) {
+    for (int step = 0; step < 100 && high - low > high * 1e-15 && !hs__cancelled(cancel); step++) {
         const double middle = low + (high - low) / 2;
         if (most_updates(count, items, middle) < wanted)
             low = middle;
@@ -46,8 +47,9 @@ static double knapsack(int32_t count, item *items, double wanted)
     return low * (1.0 - 1e-13 - 4e-16 * count);
 }
 
-hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds)
+hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds)
 {
+    if (!bounds) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_TOLEDO) return HS_ERROR_VALUE;
     const int32_t p = star->p;
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;
@@ -64,7 +66,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds)
     }
     for (int32_t k = 0; k < count; k++) speed += fastest / items[k].cycle_time;
     bounds[HS_STAR_WORK] = count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
-    bounds[HS_STAR_TRAFFIC] = knapsack(count, items, updates);
+    bounds[HS_STAR_TRAFFIC] = knapsack(count, items, updates, cancel);
 
     count = 0;
     for (int32_t i = 0; i < p; i++) {
@@ -74,7 +76,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds)
         items[count++] = (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
         if (bend < INFINITY) items[count++] = (item){.cost = c * reuse, .first = bend, .most = INFINITY, .cycle_time = star->cycle_times[i]};
     }
-    bounds[HS_STAR_TRANSFER] = knapsack(count, items, updates);
+    bounds[HS_STAR_TRANSFER] = knapsack(count, items, updates, cancel);
 
     for (int with_c = 0; with_c < 2; with_c++) {
         count = 0;
@@ -84,8 +86,18 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds)
             const double blocks = 1.0 / fmin(side, r) + 1.0 / fmin(side, s) + (with_c ? 2.0 / t : 0.0);
             items[count++] = (item){.cost = star->link_costs[i] * blocks, .most = INFINITY, .cycle_time = star->cycle_times[i]};
         }
-        bounds[with_c ? HS_STAR_STEADY_C : HS_STAR_STEADY] = knapsack(count, items, updates);
+        bounds[with_c ? HS_STAR_STEADY_C : HS_STAR_STEADY] = knapsack(count, items, updates, cancel);
     }
     free(items);
-    return HS_OK;
+    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+}
+
+hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate)
+{
+    double bounds[5];
+    if (!certificate) return HS_ERROR_VALUE;
+    const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, cancel, bounds);
+    if (status) return status;
+    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]), bounds[HS_STAR_TRANSFER]);
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

@@ -516,6 +516,7 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
 hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
                         int64_t *length, int32_t *served, double *makespan)
 {
+    if (!chunk_count || !chunks || !length || !served || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0 || !(limit > 0.0)) return HS_ERROR_VALUE;
     if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES) return HS_ERROR_UNSUPPORTED;
     search x = {.r = star->r, .s = star->s, .t = star->t, .nodes = least(effort, INT32_MAX / 4), .best = limit, .cancel = cancel};

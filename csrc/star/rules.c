@@ -342,6 +342,7 @@ static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
 {
+    if (!summary || !sides || !columns) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_BMM || !valid_variant(method, variant) || !chunks != !messages)
         return HS_ERROR_VALUE;
     const int32_t layout = method == HS_STAR_BMM ? HS_STAR_TOLEDO : HS_STAR_DOUBLE;

@@ -83,6 +83,7 @@ static hs_star transpose(const hs_star *star)
 
 hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks)
 {
+    if (!shares || !count) return HS_ERROR_VALUE;
     if (!hs__star_valid(star)) return HS_ERROR_VALUE;
     const hs_star upright = by_rows ? transpose(star) : *star;
     int64_t columns = 0;
@@ -423,7 +424,7 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
     const int64_t effort = x->effort;
     const hs_star faces[] = {*star, transpose(star)};
     double bounds[5];
-    hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, bounds);
+    hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
     if (status) return status;
     x->bound = fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRANSFER]) * (1.0 + 1e-12);
     best->makespan = INFINITY;
@@ -548,6 +549,7 @@ static hs_status search_some(const hs_star *star, int32_t eager, uint64_t seed, 
 hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
                          hs_star_share *shares, int32_t *order, double *makespan)
 {
+    if (!by_rows || !shares || !order || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0) return HS_ERROR_VALUE;
     int32_t able = 0;
     for (int32_t i = 0; i < star->p; i++) able += star->memory[i] >= 3;

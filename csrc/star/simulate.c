@@ -69,6 +69,7 @@ static void heap_remove(hs__heap *heap, int32_t i)
 int hs__star_valid(const hs_star *star)
 {
     const int64_t most = INT32_MAX;
+    if (!star || !star->cycle_times || !star->link_costs || !star->memory) return 0;
     if (star->r < 1 || star->s < 1 || star->t < 1 || star->p < 1 || star->r > most || star->s > most || star->t > most) return 0;
     for (int32_t i = 0; i < star->p; i++) {
         if (!(star->cycle_times[i] > 0.0 && star->cycle_times[i] <= HS_STAR_MOST)) return 0;
@@ -236,7 +237,7 @@ static int serve(hs__port *port, int32_t i)
 
 static int cancelled(const hs__port *port)
 {
-    return port->cancel && (port->message_count & 1023) == 0 && *(const volatile int *)port->cancel;
+    return port->cancel && (port->message_count & 1023) == 1 && *(const volatile int *)port->cancel;
 }
 
 /* Eager: the results that are ready now. */
@@ -376,7 +377,7 @@ hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const in
 
 static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
 {
-    if (count < 0) return 0;
+    if (count < 0 || (count && !chunks)) return 0;
     for (int64_t k = 0; k < count; k++) {
         const hs_star_chunk *x = &chunks[k];
         if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
@@ -390,9 +391,10 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
 hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
                            int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan)
 {
+    if (!message_count || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LAGGING || !valid_chunks(star, count, chunks)) return HS_ERROR_VALUE;
     if (order == HS_STAR_PANELS || order == HS_STAR_LISTED) {
-        if (length < 0) return HS_ERROR_VALUE;
+        if (length < 0 || (length && !served)) return HS_ERROR_VALUE;
         for (int64_t k = 0; k < length; k++)
             if (served[k] < 0 || served[k] >= star->p) return HS_ERROR_VALUE;
     }

@@ -102,7 +102,7 @@ static double solved(int32_t p, const double *areas, int32_t max_columns, int32_
     static int32_t order[MAX], start[MAX + 1];
     int32_t columns = -1;
     double cost = -1;
-    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, NULL, order, start, &columns, &cost);
     if (!CHECK(status == HS_OK)) return -1;
     if (!CHECK(is_structure(p, areas, max_columns, max_rows, order, start, columns, cost))) return -1;
     return cost;
@@ -114,7 +114,7 @@ static void paper_example(void)
     const double least[] = {9, 5.76, 5.5};
     int32_t order[8], start[9], columns;
     double cost;
-    CHECK(hs_partition_columns(8, areas, 1.0, 8, 8, order, start, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(8, areas, 1.0, 8, 8, NULL, order, start, &columns, &cost) == HS_OK);
     CHECK(fabs(cost - 5.5) < 1e-12);
     CHECK(columns == 3 && start[0] == 0 && start[1] == 3 && start[2] == 6 && start[3] == 8);
     for (int32_t i = 0; i < 8; i++) CHECK(order[i] == i);
@@ -125,7 +125,7 @@ static void paper_example(void)
     const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
     const int32_t wanted[] = {3, 9, 8, 2, 5, 7, 4, 0};
     int32_t order_10[10], start_10[11];
-    CHECK(hs_partition_columns(10, shuffled, 1.0, 10, 10, order_10, start_10, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(10, shuffled, 1.0, 10, 10, NULL, order_10, start_10, &columns, &cost) == HS_OK);
     CHECK(columns == 3 && memcmp(start_10, start, 4 * sizeof *start) == 0);
     CHECK(memcmp(order_10, wanted, sizeof wanted) == 0);
     CHECK(fabs(cost - 5.5) < 1e-12);
@@ -208,7 +208,7 @@ static void wide_boxes(void)
             static int32_t order[MAX], start[MAX + 1];
             int32_t columns;
             double cost, total = 0;
-            if (!CHECK(hs_partition_columns(p, areas, aspect, limit, rows, order, start, &columns, &cost) == HS_OK)) return;
+            if (!CHECK(hs_partition_columns(p, areas, aspect, limit, rows, NULL, order, start, &columns, &cost) == HS_OK)) return;
             CHECK(columns <= limit);
             for (int32_t j = 0; j < columns; j++) { /* what is measured is what is claimed */
                 double width = 0;
@@ -227,7 +227,7 @@ static void refused(hs_status wanted, int32_t p, const double *areas, int32_t ma
 {
     int32_t order[4] = {-7, -7, -7, -7}, start[5] = {-7, -7, -7, -7, -7}, columns = -7;
     double cost = -7;
-    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, NULL, order, start, &columns, &cost);
     check_that(status == wanted, "refused with the documented status", __FILE__, line);
     for (int i = 0; i < 4; i++) check_that(order[i] == -7, "order untouched", __FILE__, line);
     for (int i = 0; i < 5; i++) check_that(start[i] == -7, "column_start untouched", __FILE__, line);
@@ -261,7 +261,7 @@ static void no_memory(void)
     double areas[100], cost = -7;
     int32_t order[100] = {-7}, start[101] = {-7}, columns = -7;
     for (int i = 0; i < 100; i++) areas[i] = 1 + i;
-    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 5, 100, order, start, &columns, &cost),
+    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 5, 100, NULL, order, start, &columns, &cost),
                  order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
 }
 

@@ -34,18 +34,18 @@ static void known_boxes(void)
     const int64_t in_cells[] = {0, 0, 0, 3, 7, 2, 0, 0, 2, 3, 7, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 5, 7, 6};
     CHECK(hs_cuboid_boxes(4, volumes, tree, 5, boxes) == HS_OK);
     for (int i = 0; i < 24; i++) CHECK(fabs(boxes[i] - wanted[i]) < 1e-15);
-    CHECK(hs_tile_cuboids(8, 7, 6, 4, volumes, tree, 5, cells) == HS_OK);
+    CHECK(hs_tile_cuboids(8, 7, 6, 4, volumes, tree, 5, NULL, cells) == HS_OK);
     CHECK(memcmp(cells, in_cells, sizeof cells) == 0);
 
     const int32_t columns[] = {3, 1, -2}; /* not every worker need be there */
     CHECK(hs_cuboid_boxes(4, volumes, columns, 3, boxes) == HS_OK);
     CHECK(boxes[5] == 0 && fabs(boxes[7] - 5. / 7) < 1e-15 && fabs(boxes[10] - 2. / 7) < 1e-15);
-    CHECK(hs_tile_cuboids(1, 1, 1, 4, volumes, columns, 3, cells) == HS_OK); /* the one cell to the larger volume */
+    CHECK(hs_tile_cuboids(1, 1, 1, 4, volumes, columns, 3, NULL, cells) == HS_OK); /* the one cell to the larger volume */
     CHECK(cells[21] == 1 && cells[9] == 0);
     const double equal[] = {1, 1, 1}; /* two cells for three: the cut nearest to the ideal among the equally good */
-    CHECK(hs_tile_cuboids(2, 1, 1, 3, equal, (const int32_t[]){0, 1, -1, 2, -1}, 5, cells) == HS_OK);
+    CHECK(hs_tile_cuboids(2, 1, 1, 3, equal, (const int32_t[]){0, 1, -1, 2, -1}, 5, NULL, cells) == HS_OK);
     CHECK(cells[15] == 1 && cells[12] == 1);
-    CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, columns, 3, cells) == HS_OK);
+    CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, columns, 3, NULL, cells) == HS_OK);
     CHECK(cells[21] == LARGEST && cells[23] == LARGEST && cells[22] + cells[10] == LARGEST && cells[7] == cells[22]);
 }
 
@@ -100,7 +100,7 @@ static void random_trees(void)
 
         int64_t shape[] = {1 + check_random(SIDE), 1 + check_random(SIDE), 1 + check_random(SIDE)};
         memset(cells, 0x55, sizeof cells);
-        if (!CHECK(hs_tile_cuboids(shape[0], shape[1], shape[2], p, volumes, tree, length, cells) == HS_OK)) return;
+        if (!CHECK(hs_tile_cuboids(shape[0], shape[1], shape[2], p, volumes, tree, length, NULL, cells) == HS_OK)) return;
         CHECK(covers_exactly(shape, p, cells));
         for (int32_t i = 0; i < p; i++) /* each side within 2 of its ideal */
             for (int q = 3; q < 6 && cells[6 * i + 3]; q++)
@@ -116,11 +116,11 @@ static void extremes(void)
     int64_t cells[24];
     CHECK(hs_cuboid_boxes(4, volumes, tree, 7, boxes) == HS_OK);
     for (int i = 0; i < 24; i++) CHECK(boxes[i] >= 0 && boxes[i] <= 1);
-    CHECK(hs_tile_cuboids(3, 4, 5, 4, volumes, tree, 7, cells) == HS_OK);
+    CHECK(hs_tile_cuboids(3, 4, 5, 4, volumes, tree, 7, NULL, cells) == HS_OK);
     int64_t sum = 0;
     for (int i = 0; i < 4; i++) sum += cells[6 * i + 3] * cells[6 * i + 4] * cells[6 * i + 5];
     CHECK(sum == 60 && cells[3] * cells[4] * cells[5] == 60);
-    CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, tree, 7, cells) == HS_OK);
+    CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, tree, 7, NULL, cells) == HS_OK);
 }
 
 static void refused(int32_t p, const double *volumes, const int32_t *tree, int32_t length, int line)
@@ -129,7 +129,7 @@ static void refused(int32_t p, const double *volumes, const int32_t *tree, int32
     int64_t cells[24];
     boxes[0] = cells[0] = -7;
     check_that(hs_cuboid_boxes(p, volumes, tree, length, boxes) == HS_ERROR_VALUE, "boxes refused", __FILE__, line);
-    check_that(hs_tile_cuboids(4, 4, 4, p, volumes, tree, length, cells) == HS_ERROR_VALUE, "tiles refused", __FILE__, line);
+    check_that(hs_tile_cuboids(4, 4, 4, p, volumes, tree, length, NULL, cells) == HS_ERROR_VALUE, "tiles refused", __FILE__, line);
     check_that(boxes[0] == -7 && cells[0] == -7, "outputs untouched", __FILE__, line);
 }
 
@@ -156,9 +156,9 @@ static void refusals(void)
     cells[0] = -7;
     const int64_t bad[] = {0, -1, LARGEST + 1};
     for (int i = 0; i < 3; i++) {
-        CHECK(hs_tile_cuboids(bad[i], 4, 4, 3, good, (const int32_t[]){0}, 1, cells) == HS_ERROR_VALUE);
-        CHECK(hs_tile_cuboids(4, bad[i], 4, 3, good, (const int32_t[]){0}, 1, cells) == HS_ERROR_VALUE);
-        CHECK(hs_tile_cuboids(4, 4, bad[i], 3, good, (const int32_t[]){0}, 1, cells) == HS_ERROR_VALUE);
+        CHECK(hs_tile_cuboids(bad[i], 4, 4, 3, good, (const int32_t[]){0}, 1, NULL, cells) == HS_ERROR_VALUE);
+        CHECK(hs_tile_cuboids(4, bad[i], 4, 3, good, (const int32_t[]){0}, 1, NULL, cells) == HS_ERROR_VALUE);
+        CHECK(hs_tile_cuboids(4, 4, bad[i], 3, good, (const int32_t[]){0}, 1, NULL, cells) == HS_ERROR_VALUE);
     }
     CHECK(cells[0] == -7);
 }
@@ -170,7 +170,7 @@ static void scarce(void)
     double boxes[18] = {-7};
     int64_t cells[18] = {-7};
     CHECK_SCARCE(hs_cuboid_boxes(3, volumes, tree, 5, boxes), boxes[0] == -7);
-    CHECK_SCARCE(hs_tile_cuboids(4, 5, 6, 3, volumes, tree, 5, cells), cells[0] == -7);
+    CHECK_SCARCE(hs_tile_cuboids(4, 5, 6, 3, volumes, tree, 5, NULL, cells), cells[0] == -7);
 }
 
 int main(void)

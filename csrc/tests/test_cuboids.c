@@ -36,10 +36,10 @@ static void known_costs(void)
     int32_t tree[2 * MAX], length;
     double cost;
     for (int exact = 0; exact < 2; exact++) {
-        CHECK((exact ? hs_partition_cuboids_exact(8, equal, ones, 7, tree, &length, &cost)
+        CHECK((exact ? hs_partition_cuboids_exact(8, equal, ones, 7, NULL, tree, &length, &cost)
                      : hs_partition_cuboids(8, equal, ones, 7, NULL, 0, 0, NULL, tree, &length, &cost)) == HS_OK);
         CHECK(length == 15 && near(cost, 6) && is_tree(8, equal, 7, tree, length));
-        CHECK((exact ? hs_partition_cuboids_exact(1, equal, faces, 7, tree, &length, &cost)
+        CHECK((exact ? hs_partition_cuboids_exact(1, equal, faces, 7, NULL, tree, &length, &cost)
                      : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
         CHECK(length == 1 && tree[0] == 0 && cost == 10);
         for (int32_t axes = 1; axes < 8; axes++) { /* two workers: one cut, across the cheapest face allowed */
@@ -47,18 +47,18 @@ static void known_costs(void)
             double least = INFINITY;
             for (int q = 0; q < 3; q++)
                 if (axes >> q & 1) least = fmin(least, across[q]);
-            CHECK((exact ? hs_partition_cuboids_exact(2, equal, faces, axes, tree, &length, &cost)
+            CHECK((exact ? hs_partition_cuboids_exact(2, equal, faces, axes, NULL, tree, &length, &cost)
                          : hs_partition_cuboids(2, equal, faces, axes, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
         }
         for (int32_t q = 0; q < 3; q++) { /* one axis: slices; a face that costs nothing: slices too, as many as you like */
             const double across[] = {3, 2, 5};
-            CHECK((exact ? hs_partition_cuboids_exact(8, equal, faces, 1 << q, tree, &length, &cost)
+            CHECK((exact ? hs_partition_cuboids_exact(8, equal, faces, 1 << q, NULL, tree, &length, &cost)
                          : hs_partition_cuboids(8, equal, faces, 1 << q, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 + 7 * across[q]) && is_tree(8, equal, 1 << q, tree, length));
             double without[] = {2, 3, 5};
             without[q == 2 ? 2 : 1 - q] = 0;
-            CHECK((exact ? hs_partition_cuboids_exact(8, equal, without, 7, tree, &length, &cost)
+            CHECK((exact ? hs_partition_cuboids_exact(8, equal, without, 7, NULL, tree, &length, &cost)
                          : hs_partition_cuboids(8, equal, without, 7, NULL, 3, 0, NULL, tree, &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 - across[q]) && is_tree(8, equal, 1 << q, tree, length));
         }
@@ -93,7 +93,7 @@ static void every_tree(void)
         for (int32_t i = 0; i < p; i++) volumes[i] = round % 2 ? 1 + check_random(9) : pow(2, (int)check_random(17) - 8.0);
         for (int q = 0; q < 3; q++) faces[q] = round % 3 ? 1 : pow(2, (int)check_random(9) - 4.0);
         double least = least_cost(volumes, faces, axes, (1u << p) - 1, ones);
-        CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &cost) == HS_OK);
+        CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, &length, &cost) == HS_OK);
         CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
         CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, NULL, tree, &length, &cost) == HS_OK);
         CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
@@ -135,7 +135,7 @@ static void random_volumes(void)
             volumes[i] = round % 3 == 0 ? 1 : round % 3 == 1 ? check_random(5) : pow(10, (int)check_random(9) - 4);
         for (int q = 0; q < 3; q++) faces[q] = round % 2 ? 1 : pow(2, (int)check_random(7) - 3.0);
         volumes[check_random((unsigned)p)] = 1;
-        CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &exact) == HS_OK);
+        CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, &length, &exact) == HS_OK);
         CHECK(is_tree(p, volumes, axes, tree, length));
         CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, NULL, tree, &length, &found) == HS_OK);
         CHECK(is_tree(p, volumes, axes, tree, length));
@@ -165,7 +165,7 @@ static void many_and_far_apart(void)
         int32_t p = round % 2 ? MAX : 12;
         CHECK(hs_partition_cuboids(p, volumes, faces, 7, NULL, 2, 0, NULL, tree, &length, &cost) == HS_OK);
         CHECK(is_tree(p, volumes, 7, tree, length) && !isnan(cost));
-        CHECK(hs_partition_cuboids_exact(6, volumes, faces, 7, tree, &length, &cost) == HS_OK);
+        CHECK(hs_partition_cuboids_exact(6, volumes, faces, 7, NULL, tree, &length, &cost) == HS_OK);
         CHECK(is_tree(6, volumes, 7, tree, length) && !isnan(cost));
     }
 }
@@ -205,7 +205,7 @@ static void refused(int32_t p, const double *volumes, const double *faces, int32
     hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, 0, NULL, tree, &length, &cost);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     if (tries >= 0) {
-        status = hs_partition_cuboids_exact(p, volumes, faces, axes, tree, &length, &cost);
+        status = hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, &length, &cost);
         check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     }
     check_that(tree[0] == -7 && length == -7 && cost == -7, "outputs untouched", __FILE__, line);
@@ -233,9 +233,9 @@ static void refusals(void)
     double many[MAX], cost = -7;
     int32_t tree[2 * MAX], length;
     for (int32_t i = 0; i < MAX; i++) many[i] = i < HS_CUBOIDS_EXACT;
-    CHECK(hs_partition_cuboids_exact(MAX, many, ones, 3, tree, &length, &cost) == HS_OK);
+    CHECK(hs_partition_cuboids_exact(MAX, many, ones, 3, NULL, tree, &length, &cost) == HS_OK);
     cost = -7, many[MAX - 1] = 1;
-    CHECK(hs_partition_cuboids_exact(MAX, many, ones, 3, tree, &length, &cost) == HS_ERROR_VALUE && cost == -7);
+    CHECK(hs_partition_cuboids_exact(MAX, many, ones, 3, NULL, tree, &length, &cost) == HS_ERROR_VALUE && cost == -7);
 }
 
 static void scarce(void)
@@ -247,7 +247,7 @@ static void scarce(void)
     length = -7, cost = -7;
     CHECK_SCARCE(hs_partition_cuboids(80, volumes, ones, 7, NULL, 0, 0, NULL, tree, &length, &cost), length == -7 && cost == -7); /* in halves */
     length = -7, cost = -7;
-    CHECK_SCARCE(hs_partition_cuboids_exact(4, volumes, ones, 7, tree, &length, &cost), length == -7 && cost == -7);
+    CHECK_SCARCE(hs_partition_cuboids_exact(4, volumes, ones, 7, NULL, tree, &length, &cost), length == -7 && cost == -7);
 }
 
 int main(void)

@@ -204,37 +204,37 @@ static void after_others(void)
             slow[first]++;
             wanted = fmax(wanted, fma((double)slow[first], times[first], starts[first]));
         }
-        CHECK(hs_distribute_after(n, p, times, starts, counts, &makespan) == HS_OK && makespan == wanted);
+        CHECK(hs_distribute_after(n, p, times, starts, NULL, counts, &makespan) == HS_OK && makespan == wanted);
         for (int32_t i = 0; i < p; i++) CHECK(counts[i] == slow[i]), sum += counts[i];
         CHECK(sum == n);
     }
     const double times[] = {3, 5, 8}, none[] = {0, 0, 0}, late[] = {0, 1e300, 0}, equal[] = {1, 1}, both[] = {7, 7}, apart[] = {1e300, 1e-300};
     int64_t counts[3], usual[3];
     double makespan, wanted;
-    CHECK(hs_distribute_after(LARGEST, 3, times, none, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, NULL, usual, &wanted) == HS_OK);
+    CHECK(hs_distribute_after(LARGEST, 3, times, none, NULL, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, NULL, usual, &wanted) == HS_OK);
     CHECK(makespan == wanted && counts[0] + counts[1] + counts[2] == LARGEST);
-    CHECK(hs_distribute_after(12, 3, times, late, counts, NULL) == HS_OK && counts[0] == 9 && counts[1] == 0 && counts[2] == 3);
-    CHECK(hs_distribute_after(LARGEST, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
-    CHECK(hs_distribute_after(1000, 2, apart, none, counts, &makespan) == HS_OK && counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
-    CHECK(hs_distribute_after(0, 2, equal, both, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == 0 && makespan == 0);
+    CHECK(hs_distribute_after(12, 3, times, late, NULL, counts, NULL) == HS_OK && counts[0] == 9 && counts[1] == 0 && counts[2] == 3);
+    CHECK(hs_distribute_after(LARGEST, 2, equal, both, NULL, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
+    CHECK(hs_distribute_after(1000, 2, apart, none, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
+    CHECK(hs_distribute_after(0, 2, equal, both, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == 0 && makespan == 0);
     /* Starts that swallow the chunks: all end at one time, as far as doubles go, and ties go to the lowest index. */
     const double swallowed[] = {1e-300, 1, 1e-310}, ones[] = {1, 1, 1}, half[] = {0.5, 0.5, 0.5}, hours[] = {0x1p53, 0x1p53, 0x1p53};
-    CHECK(hs_distribute_after(LARGEST, 3, swallowed, ones, counts, &makespan) == HS_OK && counts[0] == LARGEST && makespan == 1);
-    CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
+    CHECK(hs_distribute_after(LARGEST, 3, swallowed, ones, NULL, counts, &makespan) == HS_OK && counts[0] == LARGEST && makespan == 1);
+    CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
     /* From 2^53 on every second integer is a double, and .5 to .5 goes down: two chunks each end at 2^53, the others at 2^53 + 2. */
-    CHECK(hs_distribute_after(7, 3, half, hours, counts, &makespan) == HS_OK && makespan == 0x1p53 + 2);
+    CHECK(hs_distribute_after(7, 3, half, hours, NULL, counts, &makespan) == HS_OK && makespan == 0x1p53 + 2);
     CHECK(counts[0] == 3 && counts[1] == 2 && counts[2] == 2);
     /* Ends beyond double precision, too; but not on one who never ends a chunk. */
     const double vast[] = {INFINITY, 1e308, 1e308};
-    CHECK(hs_distribute_after(LARGEST, 3, vast, none, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);
+    CHECK(hs_distribute_after(LARGEST, 3, vast, none, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);
     const double negative[] = {0, -1, 0}, endless[] = {0, INFINITY, 0}, nan[] = {0, NAN, 0}, zero[] = {3, 0, 8};
-    CHECK(hs_distribute_after(-1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(LARGEST + 1, 3, times, none, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(1, 0, times, none, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(1, 3, zero, none, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(1, 3, times, negative, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(1, 3, times, endless, counts, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_distribute_after(1, 3, times, nan, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(-1, 3, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(LARGEST + 1, 3, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 0, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, zero, none, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, negative, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, endless, NULL, counts, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_distribute_after(1, 3, times, nan, NULL, counts, NULL) == HS_ERROR_VALUE);
 }
 
 static void scarce(void)

@@ -69,7 +69,7 @@ static void one_direction(void)
         }
         for (int32_t i = 1; i < p && round % 5 == 0; i++) plan[length++] = cut; /* the same cuts, nested the other way */
         CHECK(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_OK);
-        CHECK(hs_distribute_prefix(n, p, times, dealt, NULL) == HS_OK);
+        CHECK(hs_distribute_prefix(n, p, times, NULL, dealt, NULL) == HS_OK);
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j < n; j++) CHECK(owner[i * n + j] == dealt[n - 1 - (cut == HS_BESIDE ? j : i)]);
     }

@@ -86,7 +86,7 @@ static void random_instances(void)
         CHECK(hs_layers_best(&problem, 1000, NULL, chosen, counts, &optimal) == HS_OK && optimal == 1);
         CHECK(hs_layers_schedule(&problem, chosen, counts, start, received, end, &makespan) == HS_OK);
         CHECK(ldexp(makespan, -power) == (double)least_of_all(&x, order, 0));
-        CHECK(hs_layers_bound(&problem, &bound) == HS_OK && bound <= makespan);
+        CHECK(hs_layers_bound(&problem, NULL, &bound) == HS_OK && bound <= makespan);
         CHECK(hs_layers_paper(&problem, order, NULL, counts) == HS_OK);
         CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK && makespan >= bound);
     }
@@ -186,7 +186,7 @@ static void more_than_are_proven(void)
     const hs_layers problem = {.mode = HS_SCCS, .p = MANY, .layers = INT64_C(1) << 40, .compute = compute, .send = send};
     CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && !optimal);
     CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
-    CHECK(hs_layers_bound(&problem, &bound) == HS_OK && makespan <= bound * (1 + 1e-10));
+    CHECK(hs_layers_bound(&problem, NULL, &bound) == HS_OK && makespan <= bound * (1 + 1e-10));
     for (int i = 0; i < MANY; i++) send[i] = (1 + check_random(9)) / 7.0;
     const hs_layers few = {.mode = HS_SCSS, .p = MANY, .layers = 50, .compute = compute, .send = send};
     double found[2];
@@ -217,7 +217,7 @@ static void refusals(void)
         else x.compute = endless;
         CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == HS_ERROR_VALUE);
         CHECK(hs_layers_best(&x, 9, NULL, chosen, counts, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_layers_paper(&x, NULL, out, counts) == HS_ERROR_VALUE && hs_layers_bound(&x, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_layers_paper(&x, NULL, out, counts) == HS_ERROR_VALUE && hs_layers_bound(&x, NULL, &makespan) == HS_ERROR_VALUE);
         CHECK(hs_layers_relaxed(&x, NULL, out, &makespan) == HS_ERROR_VALUE);
     }
     hs_layers x = {.mode = HS_SCSS, .p = 3, .layers = -1, .compute = one, .send = one};
@@ -256,7 +256,7 @@ static void scarce(void)
     shares[0] = -7;
     CHECK_SCARCE(hs_layers_relaxed(&x, order, shares, &makespan), shares[0] == -7 && makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_layers_bound(&x, &makespan), makespan == -7);
+    CHECK_SCARCE(hs_layers_bound(&x, NULL, &makespan), makespan == -7);
     x.mode = HS_PCSS;
     CHECK_SCARCE(hs_layers_exact(&x, NULL, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
 #endif

@@ -80,10 +80,10 @@ static void random_instances(void)
         int64_t most = most_tasks(&x);
         CHECK(sum == most && tasks_of(&x, q, out, in) == most);
         CHECK(hs_task_positions(bound, P, times, sends, back, back ? P : 1, NULL, weights) == HS_OK);
-        if (back) CHECK(hs_assign_axial(P, weights, out, in, &total) == HS_OK && total >= most);
+        if (back) CHECK(hs_assign_axial(P, weights, NULL, out, in, &total) == HS_OK && total >= most);
         for (int i = 1; i < P; i++) sends[i] = sends[0], receives[i] = receives[0], x.send[i] = x.send[0], x.back[i] = x.back[0];
         CHECK(hs_task_positions(bound, P, times, sends, receives, P, NULL, weights) == HS_OK);
-        CHECK(hs_assign_axial(P, weights, out, in, &total) == HS_OK && total == most_tasks(&x));
+        CHECK(hs_assign_axial(P, weights, NULL, out, in, &total) == HS_OK && total == most_tasks(&x));
     }
 }
 
@@ -163,11 +163,11 @@ static void refusals(void)
     CHECK(hs_task_orders(3.5, 2, one, one, one, 2, order, order, counts) == HS_ERROR_INFEASIBLE);
     CHECK(hs_task_orders(1.5, 2, one, one, NULL, 2, order, NULL, counts) == HS_ERROR_INFEASIBLE);
     weights[3] = -1;
-    CHECK(hs_assign_axial(2, weights, out, in, &total) == HS_ERROR_VALUE);
+    CHECK(hs_assign_axial(2, weights, NULL, out, in, &total) == HS_ERROR_VALUE);
     weights[3] = (INT64_C(1) << 58) + 1;
-    CHECK(hs_assign_axial(2, weights, out, in, &total) == HS_ERROR_VALUE);
+    CHECK(hs_assign_axial(2, weights, NULL, out, in, &total) == HS_ERROR_VALUE);
     weights[3] = 0;
-    CHECK(hs_assign_axial(0, weights, out, in, &total) == HS_ERROR_VALUE && hs_assign_axial(13, weights, out, in, &total) == HS_ERROR_VALUE);
+    CHECK(hs_assign_axial(0, weights, NULL, out, in, &total) == HS_ERROR_VALUE && hs_assign_axial(13, weights, NULL, out, in, &total) == HS_ERROR_VALUE);
     CHECK(q == -7 && out[0] == -7 && in[1] == -7 && counts[0] == -7 && total == -7 && optimal == -7);
 }
 
@@ -183,7 +183,7 @@ static void scarce(void)
     CHECK_SCARCE(hs_task_orders(9, 2, one, one, one, 2, order, order, counts), counts[0] == -7);
     counts[0] = -7;
     CHECK_SCARCE(hs_task_positions(9, 2, one, one, one, 2, NULL, counts), counts[0] == -7);
-    CHECK_SCARCE(hs_assign_axial(2, weights, out, in, &total), total == -7);
+    CHECK_SCARCE(hs_assign_axial(2, weights, NULL, out, in, &total), total == -7);
 #endif
 }
 

@@ -14,12 +14,12 @@ static void paper_values(void)
     const double costs[] = {3, 5, 6, 8, 9, 10, 12, 15, 15, 16};
     int32_t owner[10], again[10];
     double makespans[10];
-    CHECK(hs_distribute_prefix(10, 3, three, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(10, 3, three, NULL, owner, makespans) == HS_OK);
     CHECK(memcmp(owner, selected, sizeof owner) == 0);
     for (int k = 0; k < 10; k++) CHECK(makespans[k] == costs[k]);
-    CHECK(hs_distribute_prefix(10, 3, three, again, NULL) == HS_OK);
+    CHECK(hs_distribute_prefix(10, 3, three, NULL, again, NULL) == HS_OK);
     CHECK(memcmp(owner, again, sizeof owner) == 0);
-    CHECK(hs_distribute_prefix(0, 3, three, NULL, NULL) == HS_OK);
+    CHECK(hs_distribute_prefix(0, 3, three, NULL, NULL, NULL) == HS_OK);
 }
 
 static void every_prefix_is_a_distribution(void)
@@ -33,7 +33,7 @@ static void every_prefix_is_a_distribution(void)
             double t = 1 + check_random(round % 2 ? 4 : 100);
             times[i] = i && check_random(8) == 0 ? INFINITY : round % 3 ? t : ldexp(t, 1000 - (int)check_random(10)) / 3;
         }
-        CHECK(hs_distribute_prefix(N, p, times, owner, makespans) == HS_OK);
+        CHECK(hs_distribute_prefix(N, p, times, NULL, owner, makespans) == HS_OK);
         for (int k = 0; k < N; k++) {
             if (!CHECK(owner[k] >= 0 && owner[k] < p)) return;
             counts[owner[k]]++;
@@ -48,15 +48,15 @@ static void ends_of_the_range(void)
 {
     int32_t owner[4];
     double makespans[4];
-    CHECK(hs_distribute_prefix(3, 2, (const double[]){DBL_TRUE_MIN, 2 * DBL_TRUE_MIN}, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(3, 2, (const double[]){DBL_TRUE_MIN, 2 * DBL_TRUE_MIN}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && makespans[2] == 2 * DBL_TRUE_MIN);
-    CHECK(hs_distribute_prefix(4, 2, (const double[]){DBL_MAX, DBL_MAX}, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){DBL_MAX, DBL_MAX}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 1 && owner[2] == 0 && owner[3] == 1);
     CHECK(makespans[1] == DBL_MAX && isinf(makespans[2]));
     /* the real 3 * 0.1 is above the double 0.3; 3 t rounds to 1, the real product is above */
-    CHECK(hs_distribute_prefix(4, 2, (const double[]){0.1, 0.3}, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){0.1, 0.3}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
-    CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
 }
 
@@ -64,7 +64,7 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 {
     int32_t owner = -7;
     double makespan = -7;
-    hs_status status = hs_distribute_prefix(n, p, times, &owner, &makespan);
+    hs_status status = hs_distribute_prefix(n, p, times, NULL, &owner, &makespan);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     check_that(owner == -7 && makespan == -7, "outputs untouched", __FILE__, line);
 }
@@ -87,7 +87,7 @@ static void scarce(void)
 {
     int32_t owner[5] = {-7};
     double makespans[5] = {-7};
-    CHECK_SCARCE(hs_distribute_prefix(5, 2, (const double[]){1, 2}, owner, makespans), owner[0] == -7 && makespans[0] == -7);
+    CHECK_SCARCE(hs_distribute_prefix(5, 2, (const double[]){1, 2}, NULL, owner, makespans), owner[0] == -7 && makespans[0] == -7);
 }
 
 int main(void)

@@ -246,7 +246,7 @@ static void reduced(void)
     for (int32_t i = 0; i < 40; i++)
         for (int32_t j = 0; j < 40; j++) links[i * 40 + j] = 0.01 + 1e-4 * check_random(100);
     CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_ERROR_UNSUPPORTED && size == -7 && makespan == -7);
-    CHECK(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_UNSUPPORTED && hs_ring_lengths(&r, NULL, NULL) == HS_ERROR_UNSUPPORTED);
+    CHECK(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_UNSUPPORTED && hs_ring_lengths(&r, NULL, &(double){0}) == HS_ERROR_UNSUPPORTED);
     for (int32_t i = 12; i < 40; i++)
         for (int32_t j = 0; j < 40; j++) links[i * 40 + j] = 1e6;
     CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_OK);

@@ -87,7 +87,7 @@ static double solved(hs_rule rule, int32_t p, const double *areas, double aspect
     static int32_t plan[2 * MAX];
     int32_t length = -1, size = 0;
     double cost = -1;
-    if (!CHECK(hs_partition_rule(rule, p, areas, aspect, plan, &length, &cost) == HS_OK)) return -1;
+    if (!CHECK(hs_partition_rule(rule, p, areas, aspect, NULL, plan, &length, &cost) == HS_OK)) return -1;
     reader r = {.areas = areas, .plan = plan, .at = length};
     for (int32_t i = 0; i < p; i++) r.total += areas[i], size += areas[i] > 0;
     if (!CHECK(length == 2 * size - 1)) return cost;
@@ -117,7 +117,7 @@ static void paper_example(void)
     const int32_t figure_17[] = {0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1}; /* columns of six and two, 0.5 each */
     int32_t plan[16], length;
     double cost;
-    CHECK(hs_partition_rule(HS_RULE_KALINOV_LASTOVETSKY, 8, areas, 1, plan, &length, &cost) == HS_OK);
+    CHECK(hs_partition_rule(HS_RULE_KALINOV_LASTOVETSKY, 8, areas, 1, NULL, plan, &length, &cost) == HS_OK);
     CHECK(length == 15 && memcmp(plan, figure_17, sizeof figure_17) == 0);
 }
 
@@ -126,7 +126,7 @@ static void corners(void)
     int32_t plan[16], length;
     double cost;
     /* Two equal ones in the corner: it is made 2 : 1, so that they are squares. */
-    CHECK(hs_partition_rule(HS_RULE_SNRPP, 3, (const double[]){40, 1, 1}, 1, plan, &length, &cost) == HS_OK);
+    CHECK(hs_partition_rule(HS_RULE_SNRPP, 3, (const double[]){40, 1, 1}, 1, NULL, plan, &length, &cost) == HS_OK);
     CHECK(length == 5 && memcmp(plan, (const int32_t[]){1, 2, HS_BESIDE, 0, HS_AROUND}, 5 * sizeof *plan) == 0);
     CHECK(fabs(cost - (2 + 4 / sqrt(42))) < 1e-14);
     CHECK(fabs(solved(HS_RULE_SNRPP, 2, (const double[]){1, 20}, 1) - (2 + 2 / sqrt(21))) < 1e-14);
@@ -166,7 +166,7 @@ static void many_areas(void)
         for (int i = 0; i < 5; i++) {
             int32_t length, height = 0, lowest = 1;
             double cost;
-            if (!CHECK(hs_partition_rule(every_rule[i], MANY, areas, 1, plan, &length, &cost) == HS_OK)) continue;
+            if (!CHECK(hs_partition_rule(every_rule[i], MANY, areas, 1, NULL, plan, &length, &cost) == HS_OK)) continue;
             for (int32_t q = 0; q < length; q++) {
                 height += plan[q] >= 0 ? 1 : -1;
                 if (height < lowest) lowest = height;
@@ -189,7 +189,7 @@ static void extreme_areas(void)
             for (int i = 0; i < 5; i++) {
                 int32_t plan[10], length;
                 double cost, aspect = aspects[shape], longer = fmax(sqrt(aspect), 1 / sqrt(aspect));
-                CHECK(hs_partition_rule(every_rule[i], 5, sets[set], aspect, plan, &length, &cost) == HS_OK);
+                CHECK(hs_partition_rule(every_rule[i], 5, sets[set], aspect, NULL, plan, &length, &cost) == HS_OK);
                 CHECK(length == 9 && isfinite(cost) && cost >= longer * (1 - 1e-12));
             }
 }
@@ -198,7 +198,7 @@ static void rule_refused(int rule, int32_t p, const double *areas, double aspect
 {
     int32_t plan[8] = {-7, -7, -7, -7, -7, -7, -7, -7}, length = -7;
     double cost = -7;
-    hs_status status = hs_partition_rule((hs_rule)rule, p, areas, aspect, plan, &length, &cost);
+    hs_status status = hs_partition_rule((hs_rule)rule, p, areas, aspect, NULL, plan, &length, &cost);
     check_that(status == HS_ERROR_VALUE, "refused as a value", __FILE__, line);
     for (int i = 0; i < 8; i++) check_that(plan[i] == -7, "plan untouched", __FILE__, line);
     check_that(length == -7 && cost == -7, "length and cost untouched", __FILE__, line);
@@ -210,7 +210,7 @@ static void blocks_refused(int64_t m, int64_t n, int32_t p, const double *areas,
     int64_t rects[48];
     for (int i = 0; i < 12; i++) workers[i] = -7;
     for (int i = 0; i < 48; i++) rects[i] = -7;
-    hs_status status = hs_partition_contiguous(m, n, p, areas, workers, rects, &pieces);
+    hs_status status = hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, &pieces);
     check_that(status == HS_ERROR_VALUE && pieces == -7, "refused as a value", __FILE__, line);
     for (int i = 0; i < 12; i++) check_that(workers[i] == -7, "workers untouched", __FILE__, line);
     for (int i = 0; i < 48; i++) check_that(rects[i] == -7, "rects untouched", __FILE__, line);
@@ -262,7 +262,7 @@ static void contiguous(void)
         int32_t p = 1 + (int32_t)check_random(20), pieces = -1, owner[144], of_worker[MAX] = {0};
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 5);
         areas[check_random((unsigned)p)] = 2.5;
-        if (!CHECK(hs_partition_contiguous(m, n, p, areas, workers, rects, &pieces) == HS_OK)) continue;
+        if (!CHECK(hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, &pieces) == HS_OK)) continue;
         memset(owner, -1, sizeof owner);
         for (int32_t k = 0; k < pieces; k++) {
             const int64_t *rect = rects + 4 * k;
@@ -293,9 +293,9 @@ static void ties(void)
     const double areas[] = {1, 1, 0, 1};
     int32_t plan[8], length;
     double cost;
-    CHECK(hs_partition_rule(HS_RULE_RECURSIVE, 4, areas, 1.0, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK(hs_partition_rule(HS_RULE_RECURSIVE, 4, areas, 1.0, NULL, plan, &length, &cost) == HS_OK && length == 5);
     CHECK((plan[0] == 3) != (plan[3] == 3));
-    CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 4, areas, 1.0, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 4, areas, 1.0, NULL, plan, &length, &cost) == HS_OK && length == 5);
     CHECK(plan[0] == 0);
 }
 
@@ -305,11 +305,11 @@ static void no_memory(void)
     for (int rule = HS_RULE_ROWS; rule <= HS_RULE_SNRPP; rule++) {
         int32_t plan[10] = {-7}, length = -7;
         double cost = -7;
-        CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, plan, &length, &cost), plan[0] == -7 && length == -7 && cost == -7);
+        CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, NULL, plan, &length, &cost), plan[0] == -7 && length == -7 && cost == -7);
     }
     int32_t workers[15] = {-7}, pieces = -7;
     int64_t rects[60] = {-7};
-    CHECK_SCARCE(hs_partition_contiguous(7, 9, 5, areas, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
+    CHECK_SCARCE(hs_partition_contiguous(7, 9, 5, areas, NULL, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
 }
 
 int main(void)

@@ -133,7 +133,7 @@ static void schedules(void)
                                &makespan) == HS_OK);
         CHECK(count == summary.message_count && makespan == summary.makespan);
         CHECK(memcmp(messages, again, (size_t)count * sizeof *messages) == 0);
-        CHECK(hs_star_bounds(&x.star, toledo ? HS_STAR_TOLEDO : HS_STAR_DOUBLE, bounds) == HS_OK);
+        CHECK(hs_star_bounds(&x.star, toledo ? HS_STAR_TOLEDO : HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
         for (int k = 0; k < 5; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
         CHECK(bounds[HS_STAR_STEADY] <= bounds[HS_STAR_STEADY_C] * (1 + 1e-9));
     }
@@ -193,7 +193,7 @@ static void refusals(void)
                            {3, 4, 2, 2, large, good, memory},   {3, 4, 2, 2, good, large, memory},        {3, 4, 2, 2, good, good, wrong}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         CHECK(hs_star_plan(&bad[k], HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
-        CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, bounds) == HS_ERROR_VALUE);
+        CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, NULL, bounds) == HS_ERROR_VALUE);
         CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     }
     CHECK(hs_star_plan(&fine, 7, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
@@ -247,7 +247,7 @@ static void refusals(void)
     const hs_star tight = {3, 4, 2, 2, good, good, less};
     CHECK(SIMULATE(&tight, HS_STAR_DEMAND, 0, NULL) == HS_ERROR_VALUE);
 #undef SIMULATE
-    CHECK(hs_star_bounds(&fine, 3, bounds) == HS_ERROR_VALUE);
+    CHECK(hs_star_bounds(&fine, 3, NULL, bounds) == HS_ERROR_VALUE);
 
     const int stop = 1;
     const hs_star long_one = {1000, 1000, 1000, 2, good, good, memory};
@@ -278,7 +278,7 @@ static void out_of_memory(void)
                  count == -7 && makespan == -7);
     count = -7;
     CHECK_SCARCE(hs_star_simulate(&star, summary.chunk_count, chunks, HS_STAR_ROUND_ROBIN, 0, NULL, 1, NULL, NULL, &count, &makespan), count == -7);
-    CHECK_SCARCE(hs_star_bounds(&star, HS_STAR_DOUBLE, bounds), bounds[0] == -7);
+    CHECK_SCARCE(hs_star_bounds(&star, HS_STAR_DOUBLE, NULL, bounds), bounds[0] == -7);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ static void plans(void)
         CHECK(hs_star_cut(&x.star, by_rows, shares, &count, chunks) == HS_OK && tiles(&x.star, count, chunks));
         CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages, &repeated) == HS_OK);
         CHECK(repeated == makespan);
-        CHECK(hs_star_bounds(&x.star, HS_STAR_DOUBLE, bounds) == HS_OK);
+        CHECK(hs_star_bounds(&x.star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
         CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan && bounds[HS_STAR_TRANSFER] <= makespan);
     }
 }

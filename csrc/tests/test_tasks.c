@@ -29,7 +29,7 @@ static void random_integers(void)
             if (now[i] < 0) now[i] = 0;
         }
         if (!send) continue;
-        CHECK(hs_task_deadlines((double)bound * factor, P, times, (double)send * factor, SLOTS, now, deadlines) == HS_OK);
+        CHECK(hs_task_deadlines((double)bound * factor, P, times, (double)send * factor, SLOTS, now, NULL, deadlines) == HS_OK);
         for (int i = 0; i < P; i++) {
             int64_t last = (bound - now[i] * (int64_t)(times[i] / factor)) / send;
             CHECK(deadlines[i] == (last > SLOTS ? SLOTS : last));
@@ -76,8 +76,8 @@ static void refusals(void)
     CHECK(hs_task_counts(1, 0, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_counts(1, 1, &one, 0, 0, 0, NULL, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, NULL, &count) == HS_ERROR_VALUE);
-    CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, &deadline) == HS_ERROR_VALUE);
-    CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, &deadline) == HS_ERROR_VALUE);
+    CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, NULL, &deadline) == HS_ERROR_VALUE);
+    CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, NULL, &deadline) == HS_ERROR_VALUE);
     CHECK(count == -7 && deadline == -7);
 }
 

@@ -25,7 +25,7 @@ static hs_status tile_columns(int64_t m, int64_t n, int32_t p, const double *are
         }
         if (j > 0) plan[length++] = HS_BESIDE;
     }
-    hs_status status = hs_floorplan_tile(m, n, p, areas, plan, length, workers, found, &pieces);
+    hs_status status = hs_floorplan_tile(m, n, p, areas, plan, length, NULL, workers, found, &pieces);
     if (status) return status;
     memset(rects, 0, 4 * (size_t)p * sizeof *rects);
     for (int32_t k = 0; k < pieces; k++) memcpy(rects + 4 * workers[k], found + 4 * k, 4 * sizeof *rects);
@@ -113,7 +113,7 @@ static void random_tilings(void)
             total += areas[i];
         }
         if (total == 0) continue;
-        hs_status status = hs_partition_columns(p, areas, 1.0, (int32_t)n, (int32_t)m, order, start, &columns, &cost);
+        hs_status status = hs_partition_columns(p, areas, 1.0, (int32_t)n, (int32_t)m, NULL, order, start, &columns, &cost);
         if (status == HS_ERROR_INFEASIBLE) continue;
         CHECK(status == HS_OK);
         memset(rects, 0x55, sizeof rects);
@@ -148,7 +148,7 @@ static void one_cell_each(void)
         for (int32_t n = 1; m * n <= MAX; n++) {
             int32_t p = m * n;
             for (int32_t i = 0; i < p; i++) areas[i] = 0.7;
-            CHECK(hs_partition_columns(p, areas, 1.0, n, m, order, start, &columns, &cost) == HS_OK);
+            CHECK(hs_partition_columns(p, areas, 1.0, n, m, NULL, order, start, &columns, &cost) == HS_OK);
             CHECK(columns == n);
             CHECK(tile_columns(m, n, p, areas, order, start, columns, rects) == HS_OK);
             for (int32_t i = 0; i < p; i++) CHECK(rects[4 * i + 2] == 1 && rects[4 * i + 3] == 1);
@@ -198,7 +198,7 @@ static void long_chain(void)
         plan[length++] = i;
         if (i > 0) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
     }
-    CHECK(hs_floorplan_tile(SIDES, SIDES, MANY, areas, plan, length, workers, rects, &pieces) == HS_OK);
+    CHECK(hs_floorplan_tile(SIDES, SIDES, MANY, areas, plan, length, NULL, workers, rects, &pieces) == HS_OK);
     for (int32_t k = 0; k < pieces; k++)
         for (int64_t y = 0; y < rects[4 * k + 2]; y++)
             for (int64_t x = 0; x < rects[4 * k + 3]; x++) CHECK(cells[rects[4 * k] + y][rects[4 * k + 1] + x]++ == 0);
@@ -212,7 +212,7 @@ static void no_memory(void)
     const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL, 5, HS_ABOVE, 6, HS_BESIDE, 7, HS_AROUND};
     int32_t workers[16] = {-7}, pieces = -7;
     int64_t rects[64] = {-7};
-    CHECK_SCARCE(hs_floorplan_tile(50, 60, 8, areas, plan, 12, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
+    CHECK_SCARCE(hs_floorplan_tile(50, 60, 8, areas, plan, 12, NULL, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
 }
 
 int main(void)

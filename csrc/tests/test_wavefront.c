@@ -100,7 +100,7 @@ static void search(void)
         }
         CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period, &redistributed, &makespan) == HS_OK && makespan == best);
         CHECK(hs_wavefront_panels(rows, cols, p, times, period, reach, order, NULL, owner, &chosen, &anew, &again) == HS_OK && again == best && anew == redistributed);
-        CHECK(hs_wavefront_bound(rows, cols, p, times, reach, &bound) == HS_OK && bound <= best * (1 + 1e-12) && bound > 0);
+        CHECK(hs_wavefront_bound(rows, cols, p, times, reach, NULL, &bound) == HS_OK && bound <= best * (1 + 1e-12) && bound > 0);
     }
 }
 
@@ -125,7 +125,7 @@ static void refusals(void)
     const double *bad[] = {zero, nan, infinite};
     for (int i = 0; i < 3; i++) {
         CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-        CHECK(hs_wavefront_bound(2, 3, 2, bad[i], 0, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_wavefront_bound(2, 3, 2, bad[i], 0, NULL, &makespan) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
     }
     CHECK(hs_wavefront_panels(2, 3, 2, good, -1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
@@ -378,7 +378,7 @@ static void scarce(void)
     makespan = -7;
     CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL), makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_wavefront_bound(10, 10, 3, times, 0, &makespan), makespan == -7);
+    CHECK_SCARCE(hs_wavefront_bound(10, 10, 3, times, 0, NULL, &makespan), makespan == -7);
 }
 
 int main(void)

@@ -172,12 +172,12 @@ hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
 void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability)
 {
-    hs__drift_availability(&pool->drift, speeds, availability);
+    if (pool && availability) hs__drift_availability(&pool->drift, speeds, availability);
 }
 
 void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
 {
-    for (int32_t i = 0; i < pool->p; i++) pinned[i] = pool->helpers[i].pinned;
+    for (int32_t i = 0; pool && pinned && i < pool->p; i++) pinned[i] = pool->helpers[i].pinned;
 }
 
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }

@@ -113,11 +113,8 @@ def partition_columns(
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
-    check_status(
-        lib.hs_partition_columns(
-            p, _doubles(areas), aspect, max_columns, max_rows, _int32s(order), _int32s(starts), columns, cost
-        )
-    )
+    given, found = (p, _doubles(areas), aspect, max_columns, max_rows), (_int32s(order), _int32s(starts), columns, cost)
+    _cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > _LONG // 2)
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
 
@@ -145,11 +142,9 @@ def floorplan_tile(
     p = len(areas)
     workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4), np.int64)
     pieces = ffi.new("int32_t *")
-    check_status(
-        lib.hs_floorplan_tile(
-            m, n, p, _doubles(areas), _int32s(plan), len(plan), _int32s(workers), _int64s(rects.reshape(-1)), pieces
-        )
-    )
+    given = m, n, p, _doubles(areas), _int32s(plan), len(plan)
+    found = _int32s(workers), _int64s(rects.reshape(-1)), pieces
+    _cancellable(lambda cancel: lib.hs_floorplan_tile(*given, cancel, *found), p > 1000)
     return workers[: pieces[0]], rects[: pieces[0]]
 
 
@@ -228,7 +223,8 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
 def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
     """hs_distribute_after; the vectors are contiguous."""
     counts = np.zeros(len(cycle_times), np.int64)
-    check_status(lib.hs_distribute_after(n, len(counts), _doubles(cycle_times), _doubles(starts), _int64s(counts), ffi.NULL))
+    given, found = (n, len(counts), _doubles(cycle_times), _doubles(starts)), (_int64s(counts), ffi.NULL)
+    _cancellable(lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > _LONG // 10)
     return counts
 
 
@@ -244,8 +240,8 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
 def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """owner and makespans of hs_distribute_prefix."""
     owner, makespans = np.empty(n, np.int32), np.empty(n)
-    p = len(cycle_times)
-    check_status(lib.hs_distribute_prefix(n, p, _doubles(cycle_times), _int32s(owner), _doubles(makespans)))
+    given, found = (n, len(cycle_times), _doubles(cycle_times)), (_int32s(owner), _doubles(makespans))
+    _cancellable(lambda cancel: lib.hs_distribute_prefix(*given, cancel, *found), n > _LONG)
     return owner, makespans
 
 
@@ -257,7 +253,8 @@ def partition_rule(rule: str, areas: NDArray[np.float64], aspect: float = 1.0) -
     """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
     plan = np.empty(2 * len(areas), np.int32)
     length, cost = ffi.new("int32_t *"), ffi.new("double *")
-    check_status(lib.hs_partition_rule(RULES.index(rule), len(areas), _doubles(areas), aspect, _int32s(plan), length, cost))
+    given, found = (RULES.index(rule), len(areas), _doubles(areas), aspect), (_int32s(plan), length, cost)
+    _cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > _LONG)
     return plan[: length[0]].copy(), cost[0]
 
 
@@ -266,7 +263,8 @@ def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[ND
     p = len(areas)
     workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
     pieces = ffi.new("int32_t *")
-    check_status(lib.hs_partition_contiguous(m, n, p, _doubles(areas), _int32s(workers), _int64s(rects.reshape(-1)), pieces))
+    given, found = (m, n, p, _doubles(areas)), (_int32s(workers), _int64s(rects.reshape(-1)), pieces)
+    _cancellable(lambda cancel: lib.hs_partition_contiguous(*given, cancel, *found), p > _LONG)
     return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
 
 
@@ -295,7 +293,8 @@ def wavefront_times(
 def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: int) -> float:
     """Lower bound of hs_wavefront_bound."""
     bound = ffi.new("double *")
-    check_status(lib.hs_wavefront_bound(length, lines, len(times), _doubles(times), reach, bound))
+    given = length, lines, len(times), _doubles(times), reach
+    _cancellable(lambda cancel: lib.hs_wavefront_bound(*given, cancel, bound), len(times) > _LONG)
     return bound[0]  # type: ignore[no-any-return]
 
 
@@ -331,7 +330,8 @@ def partition_cuboids_exact(
     """tree and cost of hs_partition_cuboids_exact."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    check_status(lib.hs_partition_cuboids_exact(p, _doubles(volumes), _doubles(faces), axes, _int32s(tree), length, cost))
+    given, found = (p, _doubles(volumes), _doubles(faces), axes), (_int32s(tree), length, cost)
+    _cancellable(lambda cancel: lib.hs_partition_cuboids_exact(*given, cancel, *found), p > 8)
     return tree[: length[0]].copy(), cost[0]
 
 
@@ -345,9 +345,8 @@ def cuboid_boxes(volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArr
 def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.int64]:
     """(p, 6) boxes of hs_tile_cuboids."""
     boxes = np.empty((len(volumes), 6), np.int64)
-    check_status(
-        lib.hs_tile_cuboids(*shape, len(volumes), _doubles(volumes), _int32s(tree), len(tree), _int64s(boxes.reshape(-1)))
-    )
+    given = *shape, len(volumes), _doubles(volumes), _int32s(tree), len(tree)
+    _cancellable(lambda cancel: lib.hs_tile_cuboids(*given, cancel, _int64s(boxes.reshape(-1))), len(volumes) > _LONG // 50)
     return boxes
 
 
@@ -447,7 +446,7 @@ class Star:
     def bounds(self, layout: int) -> list[float]:
         """hs_star_bounds."""
         bounds = ffi.new("double[5]")
-        check_status(lib.hs_star_bounds(self.handle, layout, bounds))
+        _cancellable(lambda cancel: lib.hs_star_bounds(self.handle, layout, cancel, bounds), self.p > _LONG // 20)
         return list(bounds)
 
 
@@ -483,7 +482,8 @@ def task_deadlines(
 ) -> NDArray[np.int32]:
     """Deadlines of hs_task_deadlines."""
     deadlines = np.empty(len(times), np.int32)
-    check_status(lib.hs_task_deadlines(bound, len(times), _doubles(times), send, slots, _int64s(counts), _int32s(deadlines)))
+    given = bound, len(times), _doubles(times), send, slots, _int64s(counts)
+    _cancellable(lambda cancel: lib.hs_task_deadlines(*given, cancel, _int32s(deadlines)), len(times) > _LONG)
     return deadlines
 
 
@@ -661,7 +661,8 @@ def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray
     """Columns, tubes and total of hs_assign_axial."""
     p = len(weights)
     columns, tubes, total = np.empty(p, np.int32), np.empty(p, np.int32), ffi.new("int64_t *")
-    check_status(lib.hs_assign_axial(p, _int64s(weights.reshape(-1)), _int32s(columns), _int32s(tubes), total))
+    given, found = (p, _int64s(weights.reshape(-1))), (_int32s(columns), _int32s(tubes), total)
+    _cancellable(lambda cancel: lib.hs_assign_axial(*given, cancel, *found), p > 9)
     return columns, tubes, total[0]
 
 
@@ -710,7 +711,7 @@ class Layers:
     def bound(self) -> float:
         """hs_layers_bound."""
         bound = ffi.new("double *")
-        check_status(lib.hs_layers_bound(self.handle, bound))
+        _cancellable(lambda cancel: lib.hs_layers_bound(self.handle, cancel, bound), self.p > _LONG)
         return bound[0]  # type: ignore[no-any-return]
 
     def paper(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -21,10 +21,10 @@ def included(header: Path, seen: set[str]) -> str:
 
 
 def declarations(header: str) -> str:
-    """The header as cffi reads it: no comments, no preprocessor lines, no extern "C"."""
+    """The header as cffi reads it: no comments, no preprocessor lines, no extern "C", no mark of what a shared library shows."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
-    return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+    return re.sub(r"^\s*#.*$|^HS_API\b", "", text, flags=re.M)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_ALLOCATE_H
 #define HETSCHED_ALLOCATE_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,25 +13,32 @@ extern "C" {
  * so the result is optimal, not nearly so. An infinite cycle-time gets nothing.
  *   n            chunks, 0 <= n <= 2^53
  *   cycle_times  [p] time per chunk, > 0, not NaN, at least one finite
- *   cancel       NULL, or what another thread sets to non-zero to make it end with HS_ERROR_CANCELLED; so in all functions
+ *   cancel       NULL, or what makes it end with HS_ERROR_CANCELLED: hetsched.h says how, for all planners
  *   counts       [p] out
  *   makespan     out, may be NULL
  * Time O(p log p), independent of n; memory O(p). */
-hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan);
+HS_API hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan);
+
+/* What any counts are worth: the makespan, and that of hs_distribute as the bound.
+ *   counts  [p] >= 0, their sum is n; none for an infinite cycle-time
+ * Time O(p log p), memory O(p). */
+HS_API hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
+                                           hs_certificate *certificate);
 
 /* hs_distribute for workers that are busy before they begin: minimises the largest starts[i] + counts[i] * cycle_times[i] of those
  * with counts[i] > 0, these times rounded to double; chunks that end at one time, as far as doubles go, go to the lowest index.
  *   starts  [p] >= 0, finite
  * Time O(p) for each of some 60 bisections, O(p log n) where starts swallow the chunks; no memory. */
-hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, int64_t *counts, double *makespan);
+HS_API hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel,
+                                     int64_t *counts, double *makespan);
 
 /* hs_distribute for each row of a stack. Memory O(p), whatever the number of rows.
  *   n            [rows] chunks of each row; rows >= 0
  *   cycle_times  [rows * p] row by row; at least one finite in each
  *   counts       [rows * p] out
  *   makespans    [rows] out, may be NULL */
-hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
-                              int64_t *counts, double *makespans);
+HS_API hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
+                                     int64_t *counts, double *makespans);
 
 /* Optimal counts where time is not proportional to the number of chunks: minimises max_i times[i][counts[i]] with
  * sum(counts) == n, exactly, for times of any shape (they need not increase).
@@ -44,7 +51,7 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
  * Bisection over the times; the sums that the workers can reach are bitsets. Time O(p n log(p n)) plus, for each of the
  * O(log(p n)) makespans tried and each worker, n / 64 times the number of runs of possible counts; memory O(p n) bits.
  * HS_ERROR_INFEASIBLE if no possible counts sum to n. */
-hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
+HS_API hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
 
 /* Deals n chunks one by one, each to the worker that would end it first: the counts of every prefix are those of
  * hs_distribute. 2001 paper, section 2.4.1 (the dynamic programming algorithm). Reversed, the list of owners is the best
@@ -52,7 +59,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
  *   owner      [n] out: the worker of each chunk
  *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
  * Time O(p + n log p), memory O(p). */
-hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, int32_t *owner, double *makespans);
+HS_API hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int32_t *owner, double *makespans);
 
 /* LU factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
  * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its
@@ -66,7 +73,7 @@ typedef struct hs_lu_task {
     double work;          /* multiply-adds */
 } hs_lu_task;
 
-hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
+HS_API hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
 /* What a step costs beside the updates, whose time is proportional to their multiply-adds.
  *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no panel; NULL: that of an update
@@ -98,9 +105,15 @@ typedef struct hs_lu_message {
  *   messages       out, may be NULL: [*message_count], by panel, in the order of their starts; none without links
  *   message_count  out, may be NULL
  * Time O(blocks^2 + p panels), memory O(blocks + p). */
-hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+HS_API hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
                          const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
-                         hs_lu_message *messages, int64_t *message_count);
+                                hs_lu_message *messages, int64_t *message_count);
+
+/* What any owners are worth: the makespan of hs_lu_simulate, and the larger of two bounds that hold for every owner: the work divided
+ * perfectly over the workers; and the panels, each with the update of the next one, by the fastest worker one after another.
+ * Time O(blocks^2 + p (panels + log p)), memory O(blocks + p). */
+HS_API hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                                   const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate);
 
 /* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
  * functions n is 1 .. 46340 and
@@ -115,8 +128,8 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
  *   plan   [length] the floorplan; workers that are not in it get nothing
  *   owner  out
  * HS_ERROR_VALUE if plan is no such floorplan. Time O(n^2 depth + (n log p) cuts), memory O(n^2 + p). */
-hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel,
-                          int32_t *owner);
+HS_API hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel,
+                                 int32_t *owner);
 
 /* Loads and traffic of any owner map.
  *   loads     [n] out: of step k the largest number of updated blocks times cycle-time
@@ -124,13 +137,17 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
  *             row, (k, j), that it does not own and needs for an update; and the diagonal block, if it owns another one of either
  *   received  [p] out, may be NULL: of each worker in all steps
  * Time O(n^2 + n p), memory O(n + p). */
-hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel, double *loads,
-                              int64_t *traffic, int64_t *received);
+HS_API hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel, double *loads,
+                                     int64_t *traffic, int64_t *received);
 
 /* The least loads of the single steps, each of them as if its (n - 1 - k)^2 blocks could be dealt anew: hs_distribute.
  *   bounds  [n] out
  * Time O(n p log p). */
-hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds);
+HS_API hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds);
+
+/* What any owner map is worth: the sum of its loads, and that of the least loads. Time O(n^2 + n p log p), memory O(n + p). */
+HS_API hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+                                        hs_certificate *certificate);
 
 /* Wavefronts: rows x cols equal tiles, whole columns of them dealt to workers. A tile comes after the one above it, and after
  * those of the column to the left down to `reach` rows below its own (0: finite differences; 1: the mask of a forward sweep,
@@ -146,27 +163,31 @@ typedef enum hs_wavefront_order { HS_ROW_WISE = 0, HS_COLUMN_WISE = 1 } hs_wavef
  *   makespan    out
  *   start, end  [rows * cols] out, row by row; or both NULL
  * Time O(rows * chunks + cols), with start and end O(rows * cols); memory O(rows + cols + p). */
-hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
-                                int32_t order, const int *cancel, double *makespan, double *start, double *end);
+HS_API hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
+                                       int32_t order, const int *cancel, double *makespan, double *start, double *end);
 
 /* A lower bound on the makespan of every way to deal whole columns, in any order of the tiles: the columns divided by
  * hs_distribute, the longest chain of tiles, and the work over the speeds while the workers start and end one after another.
  * Time O(p log p). */
-hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, double *bound);
+HS_API hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
+                                    double *bound);
+
+/* What any owners are worth: hs_wavefront_makespan and hs_wavefront_bound. */
+HS_API hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner,
+                                          int64_t reach, int32_t order, const int *cancel, hs_certificate *certificate);
 
 /* The paper's allocation, section 2.3: panels of `period` columns, divided by hs_distribute, within a panel the workers by
  * ascending time for a row. The columns left over are the first ones of a panel or are distributed anew, whichever is better.
  *   period         >= 1, or 0: the best of 1 .. cols, the longest of equals
- *   cancel         as for partitions
  *   owner          [cols] out
  *   chosen         out: the period
  *   redistributed  out: 1 if the columns left over are distributed anew
  * For a search, periods are simulated by ascending lower bound until no later one can be better, each up to the best makespan
  * known: at worst
  * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
-hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
-                              int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
-                              double *makespan);
+HS_API hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
+                                     int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
+                                     double *makespan);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_LAYERS_H
 #define HETSCHED_LAYERS_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +31,8 @@ typedef struct hs_layers {
  *   start, received, end  [p] out: of the message and of the work; 0 without layers
  *   makespan  out
  * Time O(p). */
-hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
-                             double *end, double *makespan);
+HS_API hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
+                                    double *end, double *makespan);
 
 /* The optimum if layers could be divided, a linear programme with a closed solution: a worker is busy to the end, or left out where
  * those after it make better use of the time that its message takes.
@@ -40,11 +40,11 @@ hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, con
  *   shares    [p] out, or NULL: they sum to the layers
  *   makespan  out
  * Time O(p), without an order O(p log p). */
-hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan);
+HS_API hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan);
 
 /* A lower bound on the makespan of whole layers in any order: the relaxed one, and that of hs_distribute as if every worker had its
  * message first. Time O(p log p). */
-hs_status hs_layers_bound(const hs_layers *problem, double *bound);
+HS_API hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *bound);
 
 /* The paper's closed forms, equations (5) to (33), where all workers of the order end together (with max(compute, send) for compute in
  * the modes with simultaneous start), and its integers, section 4.5: .5 goes down; then from those that end first on each gets a
@@ -53,7 +53,7 @@ hs_status hs_layers_bound(const hs_layers *problem, double *bound);
  *   shares  [p] out, or NULL: before rounding
  *   counts  [p] out
  * Time O(p log p). */
-hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts);
+HS_API hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts);
 
 /* The best counts for an order of the messages, up to rounding of the makespan.
  *   order    [p] or NULL: by index
@@ -64,7 +64,7 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
  * max(k hold, k send + rest(m - k)), and the best k follow a window that slides: O(1) each. Of the m only those that a better schedule
  * than the best one known can leave, by a relaxation: time O(p^2 + p w), memory O(p w), for w of them at a place. That is few,
  * whatever the layers; all of them where links are equal and slow. */
-hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal);
+HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal);
 
 /* The best counts and order. The better of the order by index and that by ascending send, then moves of one worker and exchanges of
  * two, then, for up to 20, the dynamic programme over the sets of those that come last, which is exact for all orders.
@@ -73,7 +73,11 @@ hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const 
  *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if more than 2^16 sets or 2^24 numbers of layers
  *            remain to be looked at
  * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave, 2^p at most. */
-hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
+HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
+
+/* What any counts and order are worth: the makespan of hs_layers_schedule, and hs_layers_bound. Time O(p log p), memory O(p). */
+HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+                                       hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

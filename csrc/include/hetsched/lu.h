@@ -31,6 +31,9 @@ typedef struct hs_lu {
     int64_t singular;
 } hs_lu;
 
+/* Fills *lu for an m x n matrix that is stored column by column without gaps and factored in place; block and owner are chosen. */
+HS_API void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, int32_t *pivots);
+
 /* Factors on the pool, by the order of hs_lu_simulate. Of *run the boxes, speeds and receive must be zero; with cooperative set,
  * which excludes pace, a worker that would wait takes over tasks of others. An event's box is panel * blocks + block of a task, and
  * of the message that brings a panel to a worker panel * blocks + panel.
@@ -39,17 +42,17 @@ typedef struct hs_lu {
  * bytes per panel and worker. A paced worker starts a task, on the clock of the emulated platform, when its panel has arrived there;
  * the copy and the exchange of rows in the columns to the left take no time there. 2001 paper, section 2.4; panels by Toledo's
  * recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
-hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
+HS_API hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, hs_run *run);
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is
  * not changed and must be square. Division by a zero of U gives infinities and NaN. With six right-hand sides and more by recursion,
  * with its products on the pool; where there is no memory for those they are slower. b is changed only with HS_OK and
  * HS_ERROR_CANCELLED. */
-hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
-                      hs_poll_function poll, void *context);
+HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
+                             hs_poll_function poll, void *context);
 
 /* The block that hs_run_lu chooses with that many workers and the kernel in use. */
-int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
+HS_API int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
 
 #ifdef __cplusplus
 }

@@ -39,9 +39,13 @@ typedef struct hs_measurement {
     double flops;
 } hs_measurement;
 
+/* Fills *what for float64 GEMM of that size on all workers at once, for half a second and at least three repetitions each; the arrays and
+ * their capacity remain to be set. */
+HS_API void hs_measurement_default(hs_measurement *what, int64_t size);
+
 /* Measures on the pool; the calling thread sleeps, but for poll (may be NULL). HS_ERROR_MEMORY, HS_ERROR_CANCELLED: the arrays
  * are undefined. Memory: the operands twice, for each worker that runs; given back at the end. */
-hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
+HS_API hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_PARTITION_H
 #define HETSCHED_PARTITION_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,8 +24,7 @@ extern "C" {
  *   weights  [p] > 0, finite: the cost of a unit of half perimeter of each worker; NULL for 1
  *   aspect   width / height of the box, which has area 1; 1 for the unit square
  *   plan     [2 p] out: the floorplan;  length  out: its entries
- *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L
- *   cancel   NULL, or what another thread sets to non-zero to make a long search end with HS_ERROR_CANCELLED */
+ *   cost     out: sum over the workers of weight * (height + width), of the projections for a zone that is an L */
 enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
 
 /* The zones of a floorplan. The cost of a set in a box of fixed area is linear in the box's sides whatever its floorplan, as
@@ -35,8 +34,8 @@ enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
  *   pieces   out: their number
  *   cost     out or NULL
  * HS_ERROR_VALUE if plan is no floorplan of the workers with positive area. Time O(p). */
-hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
-                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost);
+HS_API hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                                    int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost);
 
 /* Integer zones for an m x n matrix: an exact tiling. The cuts are chosen on the tree, each among the few integers around its
  * place, so that the largest (cells given / cells asked for) is smallest, then the sum of (given - asked)^2 / asked. Workers may get
@@ -45,8 +44,22 @@ hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weigh
  *   rects  [8 p] out: row, col, height, width of each piece, in cells
  * HS_ERROR_UNSUPPORTED for more than 5000 operators one inside the other (neighbouring cuts of one kind are one). In one call at
  * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
-hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
-                            int32_t *workers, int64_t *rects, int32_t *pieces);
+HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
+                                   const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces);
+
+/* What any floorplan is worth: its cost, and what no zones of these areas in the box are below: every zone spans at best a square, and
+ * for two and three workers what the zones then leave to each other (docs/theory.md). Time and memory O(p). */
+HS_API hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
+                                          int32_t length, hs_certificate *certificate);
+
+/* The same for integer zones of an m x n matrix in cells, from hs_floorplan_tile or made by hand: the cost is the weighted sum of the
+ * projections of each worker's cells on the rows and on the columns.
+ *   m, n            1 .. 2^53
+ *   weights         [p] > 0, finite, or NULL for 1
+ *   workers, rects  [pieces], [4 pieces]: row, col, height, width. They tile the matrix, which is checked by the sum of their cells
+ * Time O(pieces log pieces), memory O(pieces + p). */
+HS_API hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights, int32_t pieces, const int32_t *workers,
+                                      const int64_t *rects, hs_certificate *certificate);
 
 /* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
  * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
@@ -56,8 +69,8 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
  *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] - 1]
  *   columns       out: number of columns
  * HS_ERROR_INFEASIBLE if max_columns * max_rows is less than the number of positive areas. */
-hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
-                               int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
+HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+                                      const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
 /* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
  * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
@@ -88,8 +101,8 @@ typedef enum hs_rule {
     HS_RULE_NAGAMOCHI_ABE = 3,
     HS_RULE_SNRPP = 4
 } hs_rule;
-hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, int32_t *plan, int32_t *length,
-                            double *cost);
+HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
+                                   int32_t *length, double *cost);
 
 /* Contiguous blocks (2001 paper, figure 18): the m x n cells in row-major order are dealt in worker order, to each as many as
  * hs_distribute gives it for the cycle-time 1 / area. It is no floorplan: the run of a worker has up to three rectangles, the
@@ -99,8 +112,8 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
  *   workers  [3 p] out: the worker of each piece;  rects  [12 p] out: row, col, height, width of each piece, in cells
  *   pieces   out: their number. A worker without cells has none.
  * Time O(p log p). */
-hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, int32_t *workers, int64_t *rects,
-                                  int32_t *pieces);
+HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, const int *cancel, int32_t *workers,
+                                         int64_t *rects, int32_t *pieces);
 
 /* The best guillotine partition in which every sub-box holds an interval of `order` (NULL: by ascending area). Per interval the
  * lower left hull of the costs (per width, per height) is kept, so every aspect ratio is exact. With `groups` every group of
@@ -110,30 +123,30 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
  *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
  * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, which takes weights that are
  * more than 15 decades apart. Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
-hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                                const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
-                                double *cost);
+HS_API hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                       const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
+                                       double *cost);
 
 /* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
  * partition into rectangles for up to 6 workers.
  * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8), or hulls of more than 2^14 points as above.
  * Time O(3^p) hull merges (6^p with wheels). */
-hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
-                                  const int *cancel, int32_t *plan, int32_t *length, double *cost);
+HS_API hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
+                                         const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
 /* As hs_partition_interval, where the last of an interval may also own the box minus a corner for the others (HS_AROUND). Every
  * sub-box is optimised for a grid of aspect ratios, so this is a heuristic. At most 256 positive areas, else
  * HS_ERROR_UNSUPPORTED. Time O(p^3), memory O(p^2), both times some 30 ratios. */
-hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+HS_API hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                     const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
 /* The smallest largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the largest, the widths of a
  * sub-box that allow it are a union of ranges; bisection on the limit. With order NULL and at most 7 positive areas exact over
  * all guillotine partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest
  * ranges: a heuristic, O(p^3) unions per step, at most some 600 steps. At most 256 positive areas, else HS_ERROR_UNSUPPORTED.
  *   cost  out: the largest */
-hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                              const int *cancel, int32_t *plan, int32_t *length, double *cost);
+HS_API hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
+                                     const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
 /* Local search (annealing) over guillotine floorplans: sub-boxes change places, cuts turn, sub-boxes move elsewhere. The best
  * found is never worse than what it starts from. Call again to go on.
@@ -142,8 +155,8 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
  *   plan         [length] in and out
  *   state        in and out: of the random numbers, any value
  * HS_ERROR_UNSUPPORTED for a floorplan with HS_WHEEL or HS_AROUND. Time O(p) per evaluation. */
-hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
-                              double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost);
+HS_API hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
+                                     double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost);
 
 /* ---- partition (3-D) --------------------------------------------------------------------------------------------------- */
 
@@ -168,27 +181,32 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
  *   seed      of the search; the result depends on it and on nothing else
  * Time O(q^2 p D) for each order, q = min(p, 64), with D = 21 ratios for equal faces, up to 91 for unequal ones; memory
  * O(q^2 D + p). */
-hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
-                               int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost);
+HS_API hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
+                                      int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost);
 
 /* The cheapest guillotine tiling, by branch and bound over all trees: nothing is pruned that could be better. For at most
  * HS_CUBOIDS_EXACT positive volumes, else HS_ERROR_VALUE. Up to four boxes tile a cube by guillotine cuts only: there it is
  * the optimum. Exponential time; memory O(2^p). */
 enum { HS_CUBOIDS_EXACT = 10 };
-hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, int32_t *tree,
-                                     int32_t *length, double *cost);
+HS_API hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
+                                            int32_t *tree, int32_t *length, double *cost);
 
 /* The boxes of a tree in the unit cube.
  *   boxes   [6 p] out: row, col, depth, height, width, length of each worker; all zero for one that is not in the tree
  * HS_ERROR_VALUE for what is no tree. Time and memory O(p). */
-hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes);
+HS_API hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes);
 
 /* Integer boxes of a tree in m x n x k: they tile it exactly. Each side stays within 2 of its ideal; among all cuts that
  * do, the largest actual / ideal volume is least.
  *   boxes   [6 p] out: as above; all zero for a worker that gets nothing
  * Time and memory O(p). */
-hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
-                          int32_t length, int64_t *boxes);
+HS_API hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
+                                 int32_t length, const int *cancel, int64_t *boxes);
+
+/* What any tree is worth: its cost in the unit cube, and every box alone in the cube with its best sides; for up to four boxes, whose
+ * tilings are all guillotine, the optimum. Time and memory O(p). */
+HS_API hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
+                                        hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

@@ -29,17 +29,17 @@ typedef struct hs_kernel_info {
  * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
  * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
  * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
-hs_status hs_kernel_init(void);
+HS_API hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */
-hs_status hs_kernel_describe(hs_kernel_info *info);
+HS_API hs_status hs_kernel_describe(hs_kernel_info *info);
 
 /* Selects "blis", "openblas" or "c" for all later products. HS_ERROR_UNSUPPORTED if it is not there. Not to be called
  * while a product runs. */
-hs_status hs_kernel_select(const char *name);
+HS_API hs_status hs_kernel_select(const char *name);
 
 /* Hands in Fortran-style sgemm and dgemm, 32-bit or 64-bit integers. They become available as "openblas". */
-hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes);
+HS_API hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes);
 
 /* ---- pool -------------------------------------------------------------------------------------------------------------- */
 
@@ -49,22 +49,22 @@ typedef struct hs_pool hs_pool;
  * worker whose core it is on, so that a run never has more threads than workers; but for hs_run_star it is the master beside them.
  *   cores   [p] the core to pin each worker to, or NULL: not pinned (pinning is ignored where the system has none)
  * Runs of one pool are serialised; a pool may be used from several threads. After fork() the child must make its own. */
-hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
+HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 
 /* Waits for a run in progress, joins the threads and frees all. Calls of other threads that wait for their turn end with
  * HS_ERROR_THREAD; none may begin any more. NULL is allowed. In a forked child the threads do not exist; there only the memory is
  * given back. */
-void hs_pool_destroy(hs_pool *pool);
+HS_API void hs_pool_destroy(hs_pool *pool);
 
 /* What the pool's shared runs have shown of late.
  *   speeds        [p] relative speeds, as for those runs, or NULL for equal ones
  *   availability  [p] out: the work that each worker did per speed, over the last 20 ms of such runs or so; the best one's is 1, and
  *                 so are all at first, and that of a worker without speed
  * Shared runs are dealt by speeds times these while one of them is below 0.9. May be called from any thread. */
-void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability);
+HS_API void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability);
 
 /* Which workers' threads are held on the core that was given for them: pinned is [p]. */
-void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
+HS_API void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
 
 #ifdef __cplusplus
 }

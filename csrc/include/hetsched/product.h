@@ -32,6 +32,9 @@ typedef struct hs_product {
     double alpha[2], beta[2];
 } hs_product;
 
+/* Fills *product for C <- A B, all three stored row by row without gaps. */
+HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
+
 typedef enum hs_event_kind { HS_COMPUTE = 0, HS_TRANSFER = 1 } hs_event_kind;
 
 typedef struct hs_event {
@@ -89,18 +92,18 @@ typedef struct hs_run {
  * the sum of the same terms in one order. event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
  * block of A per worker, a few MiB, kept by the pool; the layers, not kept. Complexity: 2 m n k flops
  * (8 m n k complex), layered an addition per element of a layer more. */
-hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
+HS_API hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
 
 /* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
  * C is small and the inner dimension long. */
-hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
+HS_API hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
 
 /* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not.
  * Layers pay where there is little to share but the inner dimension: workers then meet once instead of at every panel. */
-int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
+HS_API int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */
-double hs_flops_per_update(int32_t dtype);
+HS_API double hs_flops_per_update(int32_t dtype);
 
 /* ---- product on a star ------------------------------------------------------------------------------------------------- */
 
@@ -136,7 +139,7 @@ typedef struct hs_star_product {
  * platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by beta when it is loaded; with
  * beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take, at most its
  * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
-hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, hs_run *run);
+HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, hs_run *run);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #ifndef HETSCHED_RING_H
 #define HETSCHED_RING_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,44 +29,48 @@ typedef struct hs_ring {
  *   ring    [size] different workers, in order
  *   shares  [p] out: they sum to 1, 0 outside the ring
  * HS_ERROR_INFEASIBLE for a ring that is not allowed. Time O(p^2). */
-hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares,
-                         double *makespan);
+HS_API hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares,
+                                double *makespan);
 
 /* The greedy heuristic, section 6.2: from one worker, always the one and the place that lengthen the ring least, up to all
  * workers; the best of these p rings.
  *   first  the worker to start from, or -1: each in turn
  *   ring   [p] out;  size  out
  * Time O(p^2) usually, O(p^3) at worst, for each start. */
-hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *makespan);
+HS_API hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *makespan);
 
 /* Local search: workers are inserted, dropped, exchanged; or-opt and 2-opt; `rounds` times disturbed and improved again. Up to 64
  * workers all such moves are tried, beyond only those that make an edge with one of the twelve that are cheapest for a worker.
  *   ring   [p] in and out;  size  in and out. Never worse than what it starts from, if that is allowed
  *   state  in and out: of the random numbers, any value
  * A round takes O(p^2) moves up to 64 workers, beyond some O(p); memory O(p^2). */
-hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, int32_t *size, uint64_t *state,
-                         double *makespan);
+HS_API hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, int32_t *size, uint64_t *state,
+                                double *makespan);
 
 /* The best ring of all. Workers and edges that the best ring found by a search rules out are left away; HS_ERROR_UNSUPPORTED if
  * more than HS_RING_EXACT workers remain. Held and Karp's dynamic programme, time O(2^p p^2), memory 4 p 2^p bytes (p = 16: 4 MiB,
  * 20: 80 MiB, 22: 352 MiB). Subsets whose shortest ring is not allowed are searched, which can take longer. */
 enum { HS_RING_EXACT = 22 };
-hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan);
+HS_API hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan);
 
 /* The ring of all p workers with the least sum (links[i][next] + links[i][before]) / cycle_times[i], whether it is allowed or not;
  * with the volume 0 any. p at most HS_RING_EXACT, else HS_ERROR_UNSUPPORTED.
  *   ring  [p] out */
-hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring);
+HS_API hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring);
 
 /* That least sum, times volume / work, for every subset; 0 for single workers.
  *   lengths  [2^p] out: bit i of the index stands for worker i */
-hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths);
+HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths);
 
 /* A lower bound on all rings: of one and two workers exactly, of more by what members pay for their two cheapest edges.
  *   makespan  of a ring, which the bound does not exceed; or infinite
  *   rounds    of subgradient steps that divide the edges' costs between their ends, >= 0
  * Time O(p^2) a round, memory O(p^2). */
-hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound);
+HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound);
+
+/* What any ring that is allowed is worth: the makespan of hs_ring_shares, and hs_ring_bound with so many rounds. */
+HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
+                                     hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

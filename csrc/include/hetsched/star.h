@@ -2,7 +2,7 @@
 #ifndef HETSCHED_STAR_H
 #define HETSCHED_STAR_H
 
-#include "hetsched/status.h"
+#include "hetsched/certificate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,17 +67,16 @@ typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STA
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
  *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL.
  *             Undefined on failure
- *   cancel    as for partitions
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory O(p + count). */
-hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
-                           int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan);
+HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
+                                  int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan);
 
 /* The largest side of square chunks.
  *   HS_STAR_DOUBLE  mu^2 + 4 mu <= memory: two panels of depth 1 (all rules but BMM)
  *   HS_STAR_SINGLE  1 + mu + mu^2 <= memory: A block by block (section 3)
  *   HS_STAR_TOLEDO  3 side^2 <= memory: square blocks of A, B and C (BMM) */
 typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2 } hs_star_layout;
-int64_t hs_star_side(int64_t memory, int32_t layout);
+HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
 /* The paper's seven algorithms, sections 4 to 6. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
 typedef enum hs_star_method {
@@ -112,8 +111,8 @@ typedef struct hs_star_summary {
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk. Time as for hs_star_simulate; for HS_STAR_HET and HS_STAR_OMMOML O(p)
  * more per panel, O(p^2) with look-ahead; for HS_STAR_HOM O(p), for HS_STAR_HOMI O(p^3) estimates that are themselves
  * simulated where a bound does not rule them out. Memory O(p + panels). */
-hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
-                       int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
+HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
+                              int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
 
 /* The least makespan over panels of full columns: a panel of 1 .. mu columns, mu = hs_star_side(memory, HS_STAR_DOUBLE), goes to
  * a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1; in every order of the port, results at any
@@ -125,8 +124,8 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
  *   length, served       out: [s * parts * (t + 2)] at most, for HS_STAR_LISTED
  *   makespan     out: at most 1 + 1e-12 times the least one
  * Time exponential in s and p; memory O(p) per message tried of a layer, and 12 bytes per message tried. */
-hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
-                        int64_t *length, int32_t *served, double *makespan);
+HS_API hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
+                               int64_t *length, int32_t *served, double *makespan);
 
 /* How a worker goes through its columns of C. A plan by rows is one by columns of C^T = B^T A^T: r and s, rows and columns, A
  * and B change places in what follows. */
@@ -139,7 +138,7 @@ typedef struct hs_star_share {
 /* The chunks of the shares, left to right by worker, panel by panel, each top-down; panels of depth 1.
  *   shares  [p] columns sum to s, 1 <= rows <= r, 1 <= panels <= columns, and what a chunk needs fits, else HS_ERROR_VALUE
  *   chunks  out: [count], or NULL for the count alone */
-hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks);
+HS_API hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks);
 
 /* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
  * holds, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
@@ -147,8 +146,8 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
  *   effort    messages to simulate, about (a sixty-fourth more for each worker); at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks). Time O(p) per message; memory O(p + chunks). */
-hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
-                         hs_star_share *shares, int32_t *order, double *makespan);
+HS_API hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
+                                hs_star_share *shares, int32_t *order, double *makespan);
 
 /* Lower bounds on the makespan.
  *   HS_STAR_WORK      every plan: all updates over the sum of the speeds
@@ -161,7 +160,11 @@ hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int6
  *   bounds  [5] out; the last two are infinite if no worker can hold a chunk
  * Time O(p log p). */
 enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4 };
-hs_status hs_star_bounds(const hs_star *star, int32_t layout, double *bounds);
+HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds);
+
+/* What a plan is worth that takes `makespan`, as hs_star_plan, hs_star_search and hs_star_simulate tell it: with the largest of the
+ * bounds that hold for every plan. */
+HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,11 @@
-/* Status codes, the version, the clock. */
+/* Status codes, the clock. */
 #ifndef HETSCHED_STATUS_H
 #define HETSCHED_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "hetsched/export.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,20 +16,17 @@ typedef enum hs_status {
     HS_ERROR_VALUE = 1,       /* an argument is outside its documented range */
     HS_ERROR_MEMORY = 2,      /* out of memory; nothing was changed */
     HS_ERROR_INFEASIBLE = 3,  /* no plan exists for this input */
-    HS_ERROR_CANCELLED = 4,   /* the poll function asked to stop; outputs hold partial results */
+    HS_ERROR_CANCELLED = 4,   /* by `cancel` or by the poll function; outputs are undefined */
     HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process or being destroyed */
     HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
     HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function or a tile) */
 } hs_status;
 
 /* A static English sentence; never NULL, also for unknown numbers. */
-const char *hs_status_string(int status);
-
-/* "major.minor.patch" of the library. */
-const char *hs_version(void);
+HS_API const char *hs_status_string(int status);
 
 /* Monotonic clock in seconds. */
-double hs_clock(void);
+HS_API double hs_clock(void);
 
 #ifdef __cplusplus
 }

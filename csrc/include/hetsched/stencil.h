@@ -35,7 +35,7 @@ typedef struct hs_wavefront {
  * element, and an event's box is row * cols + col of a tile. A paced worker starts a tile, on the clock of the emulated
  * platform, when the tiles that it waits for have ended there. A cancel is seen between tiles. Extra memory: 64 bytes per chunk,
  * and with pace 8 bytes per row of each chunk. */
-hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *wavefront, hs_run *run);
+HS_API hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *wavefront, hs_run *run);
 
 /* HS_SUM: the sum of weight * element. HS_MIN: the least element + weight. */
 typedef enum hs_stencil_rule { HS_SUM = 0, HS_MIN = 1 } hs_stencil_rule;
@@ -57,7 +57,7 @@ typedef struct hs_stencil {
 
 /* A tile function; the context is an hs_stencil. Terms are added in the order of the weights, and never fused: the result does not
  * depend on the tiles. */
-void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
+HS_API void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
 
 /* ---- slices on a ring -------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ typedef struct hs_slices {
  * one before. Times count from when all slices are loaded to when the last step ends. A member goes on with the next step when
  * both neighbours have ended this one, on a paced run on the clock of the emulated platform; nobody waits for anybody else.
  * Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003), section 2. */
-hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
+HS_API hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, hs_run *run);
 
 #ifdef __cplusplus
 }

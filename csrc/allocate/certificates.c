@@ -1,0 +1,126 @@
+/* What plans in one dimension are worth. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "allocate/lu.h"
+#include "core/cancel.h"
+#include "hetsched.h"
+
+hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
+                                    hs_certificate *certificate)
+{
+    if (n < 0 || p < 1 || !cycle_times || !counts || !certificate) return HS_ERROR_VALUE;
+    double value = 0.0, least;
+    int64_t left = n;
+    for (int32_t i = 0; i < p; i++) {
+        if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
+        if (counts[i] > 0) value = fmax(value, (double)counts[i] * cycle_times[i]);
+        left -= counts[i];
+    }
+    if (left) return HS_ERROR_VALUE;
+    int64_t *best = malloc((size_t)p * sizeof *best);
+    if (!best) return HS_ERROR_MEMORY;
+    hs_status status = hs_distribute(n, p, cycle_times, cancel, best, &least);
+    free(best);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
+}
+
+hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
+                                   int32_t order, const int *cancel, hs_certificate *certificate)
+{
+    double value, bound;
+    if (!certificate) return HS_ERROR_VALUE;
+    hs_status status = hs_wavefront_makespan(rows, cols, p, cycle_times, owner, reach, order, cancel, &value, NULL, NULL);
+    if (!status) status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+}
+
+hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+                                 hs_certificate *certificate)
+{
+    if (n < 1 || !certificate) return HS_ERROR_VALUE;
+    double *loads = malloc(2 * (size_t)n * sizeof *loads), value = 0.0, bound = 0.0;
+    if (!loads) return HS_ERROR_MEMORY;
+    hs_status status = hs_lu_grid_evaluate(n, p, cycle_times, owner, cancel, loads, NULL, NULL);
+    if (!status) status = hs_lu_grid_bound(n, p, cycle_times, cancel, loads + n);
+    for (int32_t k = 0; !status && k < n; k++) value += loads[k], bound += loads[n + k];
+    free(loads);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+}
+
+/* ---- LU by blocks of columns ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double ratio, rate, panel_rate; /* panel time over update time; what is done in the unit of time of either alone */
+} speed;
+
+static int by_ratio(const void *a, const void *b)
+{
+    const speed *x = a, *y = b;
+    return (x->ratio > y->ratio) - (x->ratio < y->ratio);
+}
+
+/* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality it is the largest, over all r, of
+ * (updates + r panels) / sum max(rate, r panel rate), and only the workers' own ratios matter for r, and 0 and infinity. */
+static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates, double panels, double *least)
+{
+    speed *x = malloc((size_t)p * sizeof *x);
+    if (!x) return HS_ERROR_MEMORY;
+    double unit = INFINITY, rest = 0.0, all_panels = 0.0, before = 0.0;
+    int32_t q = 0;
+    for (int32_t i = 0; i < p; i++) unit = fmin(unit, times[i]); /* of the fastest: no sum of rates overflows */
+    for (int32_t i = 0; i < p; i++)
+        if (isfinite(times[i])) x[q++] = (speed){panel_times[i] / times[i], unit / times[i], unit / panel_times[i]};
+    qsort(x, (size_t)q, sizeof *x, by_ratio);
+    for (int32_t k = 0; k < q; k++) rest += x[k].rate, all_panels += x[k].panel_rate;
+    *least = updates / rest;
+    if (panels > 0.0) *least = fmax(*least, panels / all_panels);
+    for (int32_t k = 0; k < q && isfinite(x[k].ratio); k++) { /* those before are better in panels, those behind in updates */
+        rest -= x[k].rate, before += x[k].panel_rate;
+        const double together = x[k].ratio * before + fmax(rest, 0.0);
+        if (isfinite(together)) *least = fmax(*least, (updates + x[k].ratio * panels) / together);
+    }
+    *least *= unit;
+    free(x);
+    return HS_OK;
+}
+
+/* The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the workers that
+ * is fastest at both together: they are the same worker's. */
+static double chain(const hs__lu_blocks *b, int32_t p, const double *times, const double *panel_times, const int *cancel)
+{
+    double sum = INFINITY;
+    for (int32_t i = 0; i < p; i++) sum = fmin(sum, panel_times[i]);
+    if (b->panels == 0) return 0.0;
+    sum *= hs__lu_panel_work(b, 0);
+    for (int32_t k = 0; k + 1 < b->panels && !hs__cancelled(cancel); k++) {
+        const double update = hs__lu_update_work(b, k, k + 1), panel = hs__lu_panel_work(b, k + 1);
+        double least = INFINITY;
+        for (int32_t i = 0; i < p; i++) least = fmin(least, update * times[i] + panel * panel_times[i]);
+        sum += least;
+    }
+    return sum;
+}
+
+hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                            const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate)
+{
+    hs__lu_blocks b;
+    double value, bound, panels = 0.0, updates = 0.0;
+    if (!certificate) return HS_ERROR_VALUE;
+    hs_status status = hs_lu_simulate(m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
+    if (status) return status;
+    hs__lu_blocks_init(&b, m, n, block); /* the simulation has checked it */
+    for (int32_t k = 0; k < b.panels; k++) {
+        const double rows = (double)(m - hs__lu_first(&b, k)), width = (double)hs__lu_width(&b, k);
+        const int64_t behind = hs__lu_first(&b, k) + hs__lu_width(&b, k);
+        panels += hs__lu_panel_work(&b, k), updates += width * (rows - width / 2.0) * (double)(n - behind);
+    }
+    const double *panel_times = costs && costs->panels ? costs->panels : cycle_times;
+    status = divided(p, cycle_times, panel_times, updates, panels, &bound);
+    if (status) return status;
+    bound = fmax(bound, chain(&b, p, cycle_times, panel_times, cancel));
+    if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+}

@@ -1,0 +1,16 @@
+#include <math.h>
+
+#include "hetsched/certificate.h"
+
+static const double EQUAL = 1e-12;
+
+hs_status hs_certificate_of(const char *objective, int32_t sense, double value, double bound, hs_certificate *certificate)
+{
+    if (!objective || !certificate || (sense != HS_MINIMISED && sense != HS_MAXIMISED)) return HS_ERROR_VALUE;
+    if (!(value >= 0.0) || isinf(value) || !(bound >= 0.0)) return HS_ERROR_VALUE;
+    bound = sense == HS_MINIMISED ? fmin(bound, value) : fmax(bound, value);
+    const double low = fmin(value, bound), high = fmax(value, bound);
+    *certificate = (hs_certificate){.objective = objective, .sense = sense, .optimal = high <= low * (1.0 + EQUAL), .value = value, .bound = bound,
+                                    .gap = high == low ? 0.0 : (high - low) / low};
+    return HS_OK;
+}

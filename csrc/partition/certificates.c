@@ -1,0 +1,205 @@
+/* What partitions are worth: lower bounds on the cost of zones and boxes of given sizes, wherever they lie. Proofs: docs/theory.md. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "hetsched.h"
+#include "partition/cuboids.h"
+#include "partition/floorplan.h"
+
+/* ---- zones (2-D) --------------------------------------------------------------------------------------------------- */
+
+/* The box, and of up to three zones the area, the weight and the least half perimeter of a zone of that area. */
+typedef struct {
+    double m, n, s[3], c[3], least[3];
+} few;
+
+/* A zone of area s in a box whose shorter side is `side`: at best a square, or what spans that side. */
+static double least_half(double s, double side) { return sqrt(s) <= side ? 2.0 * sqrt(s) : side + s / side; }
+
+/* One zone spans everything, or both span the same side. */
+static double bound_of_two(const few *x)
+{
+    const double whole = x->m + x->n;
+    double least = fmin(x->c[0] * whole + x->c[1] * x->least[1], x->c[1] * whole + x->c[0] * x->least[0]);
+    for (int axis = 0; axis < 2; axis++) {
+        const double side = axis ? x->n : x->m;
+        least = fmin(least, x->c[0] * (side + x->s[0] / side) + x->c[1] * (side + x->s[1] / side));
+    }
+    return least;
+}
+
+/* Some zone spans a side, or every row and every column meets two zones. */
+static double bound_of_three(const few *x, double total)
+{
+    const double side = fmin(x->m, x->n), whole = x->m + x->n, dearest = fmax(fmax(x->c[0], x->c[1]), x->c[2]);
+    double extra = INFINITY, smallest = INFINITY, sum = 0.0;
+    for (int q = 0; q < 3; q++) {
+        extra = fmin(extra, x->c[q] * (side + x->s[q] / side - x->least[q]));
+        smallest = fmin(smallest, x->least[q]), sum += x->least[q];
+    }
+    double bound = fmin(total + extra, (x->c[0] + x->c[1] + x->c[2] - dearest) * whole);
+    if (x->c[0] != x->c[1] || x->c[1] != x->c[2]) return bound;
+    const double two = sum - fmax(fmax(x->least[0], x->least[1]), x->least[2]); /* what the others cost, whichever spans the side */
+    double least = 2.0 * whole;
+    for (int axis = 0; axis < 2; axis++) {
+        const double h = axis ? x->n : x->m, w = axis ? x->m : x->n;
+        least = fmin(least, fmin(h + w + two - fmax(0.0, (two - h) / 2.0), fmin(2.0 * h + w + smallest, 3.0 * h + w)));
+    }
+    return fmax(bound, x->c[0] * least);
+}
+
+/* No zones of these areas, of any form, in an m x n box cost less. weights NULL: 1. */
+static double zones_bound(int32_t p, const double *areas, const double *weights, double m, double n)
+{
+    few x = {.m = m, .n = n};
+    double total = 0.0;
+    int32_t count = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(areas[i] > 0.0)) continue;
+        const double weight = weights ? weights[i] : 1.0, least = least_half(areas[i], fmin(m, n));
+        if (count < 3) x.s[count] = areas[i], x.c[count] = weight, x.least[count] = least;
+        total += weight * least, count++;
+    }
+    return count == 2 ? fmax(total, bound_of_two(&x)) : count == 3 ? fmax(total, bound_of_three(&x, total)) : total;
+}
+
+hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
+                                   hs_certificate *certificate)
+{
+    int32_t size;
+    double value;
+    if (!areas || !plan || !certificate) return HS_ERROR_VALUE;
+    const double total = hs__partition_total(p, areas, weights, aspect, &size);
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
+    hs_status status = hs__floorplan_cost(p, areas, weights, aspect, plan, length, &value);
+    if (status) return status;
+    double *shares = malloc((size_t)p * sizeof *shares);
+    if (!shares) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < p; i++) shares[i] = areas[i] > 0.0 ? hs__share(areas[i], total) : 0.0;
+    const double bound = zones_bound(p, shares, weights, 1.0 / sqrt(aspect), sqrt(aspect));
+    free(shares);
+    return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+}
+
+/* The rows, or the columns, of a piece. */
+typedef struct {
+    int32_t worker;
+    int64_t start, end;
+} span;
+
+static int by_worker_and_start(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+    if (x->worker != y->worker) return x->worker < y->worker ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The weighted sum of all projections on an axis; spans [pieces] is work space. */
+static double projections(int32_t pieces, const int32_t *workers, const int64_t *rects, const double *weights, int axis, span *spans)
+{
+    double sum = 0.0;
+    for (int32_t q = 0; q < pieces; q++) {
+        const int64_t start = rects[4 * (size_t)q + (size_t)axis];
+        spans[q] = (span){workers[q], start, start + rects[4 * (size_t)q + 2 + (size_t)axis]};
+    }
+    qsort(spans, (size_t)pieces, sizeof *spans, by_worker_and_start);
+    int64_t seen = 0;
+    for (int32_t q = 0; q < pieces; q++) {
+        if (q == 0 || spans[q].worker != spans[q - 1].worker) seen = 0;
+        const int64_t from = spans[q].start > seen ? spans[q].start : seen;
+        if (spans[q].end <= from) continue;
+        sum += (weights ? weights[spans[q].worker] : 1.0) * (double)(spans[q].end - from);
+        seen = spans[q].end;
+    }
+    return sum;
+}
+
+/* Whether the pieces lie in the matrix; their areas are added up. */
+static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int32_t *workers, const int64_t *rects, double *areas)
+{
+    double total = 0.0;
+    for (int32_t q = 0; q < pieces; q++) {
+        const int64_t *r = rects + 4 * (size_t)q;
+        if (workers[q] < 0 || workers[q] >= p || r[0] < 0 || r[1] < 0 || r[2] < 0 || r[3] < 0) return false;
+        if (r[0] > m || r[2] > m - r[0] || r[1] > n || r[3] > n - r[1]) return false;
+        areas[workers[q]] += (double)r[2] * (double)r[3], total += (double)r[2] * (double)r[3];
+    }
+    return fabs(total - (double)m * (double)n) <= 1e-9 * (double)m * (double)n;
+}
+
+hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights, int32_t pieces, const int32_t *workers,
+                               const int64_t *rects, hs_certificate *certificate)
+{
+    const int64_t most = INT64_C(1) << 53;
+    if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects || !certificate) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p && weights; i++)
+        if (!(weights[i] > 0.0 && isfinite(weights[i]))) return HS_ERROR_VALUE;
+    double *areas = calloc((size_t)p, sizeof *areas);
+    span *spans = malloc((size_t)pieces * sizeof *spans);
+    hs_status status = areas && spans ? HS_OK : HS_ERROR_MEMORY;
+    if (!status && !add_areas(m, n, p, pieces, workers, rects, areas)) status = HS_ERROR_VALUE;
+    if (!status) {
+        double value = projections(pieces, workers, rects, weights, 0, spans);
+        value += projections(pieces, workers, rects, weights, 1, spans);
+        status = hs_certificate_of("cost", HS_MINIMISED, value, zones_bound(p, areas, weights, (double)m, (double)n), certificate);
+    }
+    free(areas), free(spans);
+    return status;
+}
+
+/* ---- cuboids (3-D) ------------------------------------------------------------------------------------------------- */
+
+/* The least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange its sides are in the proportion of the
+ * weights of the faces across them, `across` (descending, with the largest as 1), but for those that reach the cube's, the longest
+ * first. */
+static double alone(double v, const double across[3])
+{
+    double side[3] = {1.0, 1.0, 1.0};
+    for (int first = 0; first < 3; first++) {
+        const int left = 3 - first;
+        double product = 1.0;
+        for (int q = first; q < 3; q++) product *= across[q];
+        const double scale = left == 3 ? cbrt(v / product) : left == 2 ? sqrt(v / product) : v;
+        if (left > 1 && !(scale * across[first] <= 1.0)) continue; /* this side is 1; also where a weight of 0 makes any length good */
+        for (int q = first; q < 3; q++) side[q] = left == 1 ? v : scale * across[q];
+        break;
+    }
+    return across[0] * side[1] * side[2] + across[1] * side[0] * side[2] + across[2] * side[0] * side[1];
+}
+
+/* No tiling is cheaper: every box alone in the cube, with its best sides. */
+static double boxes_bound(const hs__cuboid_problem *s, const double *faces)
+{
+    double across[3] = {faces[0], faces[1], faces[2]}, sum = 0.0;
+    for (int i = 1; i < 3; i++)
+        for (int q = i; q > 0 && across[q] > across[q - 1]; q--) {
+            const double moved = across[q];
+            across[q] = across[q - 1], across[q - 1] = moved;
+        }
+    const double unit = across[0];
+    for (int q = 0; q < 3; q++) across[q] /= unit;
+    for (int32_t i = 0; i < s->size; i++) sum += alone(s->volume[i], across);
+    return sum * unit;
+}
+
+hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
+                                 hs_certificate *certificate)
+{
+    enum { ALL_ARE_GUILLOTINE = 4 }; /* tilings by so few boxes: the best one is the optimum */
+    hs__cuboid_problem s;
+    int32_t nodes, best[2 * ALL_ARE_GUILLOTINE - 1];
+    double value, bound, least;
+    if (!volumes || !faces || !tree || !certificate) return HS_ERROR_VALUE;
+    hs_status status = hs__cuboid_setup(p, volumes, faces, 7, &s);
+    if (status) return status;
+    bound = boxes_bound(&s, faces);
+    const int32_t size = s.size;
+    free(s.worker), free(s.volume);
+    status = length == 2 * size - 1 ? hs__cuboid_end(p, volumes, faces, tree, length, &nodes, &value) : HS_ERROR_VALUE;
+    if (!status && size <= ALL_ARE_GUILLOTINE) {
+        status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
+        if (!status) bound = fmax(bound, least);
+    }
+    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+}

@@ -1,0 +1,133 @@
+/* From plans to boxes, and from boxes to a product: planned, certified and run without Python. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+
+enum { M = 37, N = 29, K = 23, P = 3 };
+
+/* Whether each iteration is in just one box, and every box has some. */
+static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t count)
+{
+    char *seen = calloc((size_t)(m * n * k) + 1, 1);
+    int64_t once = 0;
+    for (int32_t b = 0; seen && b < count; b++) {
+        const hs_box *x = &boxes[b];
+        if (x->height * x->width * x->length == 0) once = -m * n * k;
+        for (int64_t i = x->row; i < x->row + x->height; i++)
+            for (int64_t j = x->col; j < x->col + x->width; j++)
+                for (int64_t l = x->depth; l < x->depth + x->length; l++) once += !seen[(i * n + j) * k + l], seen[(i * n + j) * k + l] = 1;
+    }
+    free(seen);
+    int64_t cells = 0;
+    for (int32_t b = 0; b < count; b++) cells += boxes[b].height * boxes[b].width * boxes[b].length;
+    return once == m * n * k && cells == once;
+}
+
+/* The boxes, run on the pool, give the product: whole numbers, so that every order of additions does. */
+static void multiplies(hs_pool *pool, const hs_box *boxes, int32_t count, int layered)
+{
+    double *a = malloc((M * K + K * N + 2 * M * N) * sizeof *a), *b = a + M * K, *c = b + K * N, *wanted = c + M * N;
+    if (!CHECK(a != NULL)) return;
+    for (int e = 0; e < M * K + K * N; e++) a[e] = (int)check_random(9) - 4;
+    memset(wanted, 0, M * N * sizeof *wanted);
+    for (int i = 0; i < M; i++)
+        for (int l = 0; l < K; l++)
+            for (int j = 0; j < N; j++) wanted[i * N + j] += a[i * K + l] * b[l * N + j];
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
+    hs_run run = {.boxes = boxes, .box_count = count, .layered = layered};
+    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    CHECK(memcmp(c, wanted, M * N * sizeof *c) == 0);
+    free(a);
+}
+
+static void test_counts(hs_pool *pool)
+{
+    const int64_t sides[] = {M, N, K};
+    const double times[] = {1, 2, 4};
+    hs_box boxes[P];
+    int32_t count;
+    int64_t counts[P];
+    for (int32_t axis = 0; axis < 3; axis++) {
+        CHECK(hs_distribute(sides[axis], P, times, NULL, counts, NULL) == HS_OK);
+        CHECK(hs_boxes_of_counts(axis, M, N, K, P, counts, boxes, &count) == HS_OK && count == 3 && tile(M, N, K, boxes, count));
+        multiplies(pool, boxes, count, axis == 2);
+    }
+    CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_OK && count == 1);
+    CHECK(boxes[0].worker == 1 && boxes[0].height == 5 && boxes[0].width == 4 && boxes[0].length == 3);
+    count = -7;
+    const int64_t bad[][P] = {{1, 2, 3}, {2, 2, 0}, {-1, 3, 3}, {6, -1, 0}, {INT64_MAX, INT64_MAX, 7}};
+    for (int k = 0; k < 5; k++) CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, bad[k], boxes, &count) == HS_ERROR_VALUE);
+    CHECK(hs_boxes_of_counts(3, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_ERROR_VALUE);
+    CHECK(hs_boxes_of_counts(-1, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_ERROR_VALUE);
+    CHECK(count == -7);
+}
+
+static void test_zones(hs_pool *pool)
+{
+    const double areas[] = {6, 3, 1};
+    int32_t plan[2 * P], length, workers[2 * P], pieces;
+    int64_t rects[8 * P];
+    double cost;
+    hs_box boxes[2 * P];
+    hs_certificate c;
+    for (int around = 0; around < 2; around++) {
+        if (around) CHECK(hs_partition_nonrectangular(P, areas, NULL, 1.0, NULL, NULL, plan, &length, &cost) == HS_OK);
+        else CHECK(hs_partition_guillotine(P, areas, NULL, 1.0, 0, NULL, plan, &length, &cost) == HS_OK);
+        CHECK(hs_floorplan_certificate(P, areas, NULL, 1.0, plan, length, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
+        CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, NULL, workers, rects, &pieces) == HS_OK);
+        CHECK(hs_boxes_of_zones(K, pieces, workers, rects, boxes) == HS_OK && tile(M, N, K, boxes, pieces));
+        CHECK(hs_zones_certificate(M, N, P, NULL, pieces, workers, rects, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
+        multiplies(pool, boxes, pieces, 0);
+    }
+    CHECK(hs_boxes_of_zones(K, 0, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_boxes_of_zones(-1, pieces, workers, rects, boxes) == HS_ERROR_VALUE);
+    CHECK(hs_boxes_of_zones(K, -1, workers, rects, boxes) == HS_ERROR_VALUE);
+}
+
+static void test_cuboids(hs_pool *pool)
+{
+    const double volumes[] = {4, 0, 3}, faces[] = {1, 1, 1};
+    int32_t tree[2 * P], length, count;
+    int64_t cuboids[6 * P];
+    double cost;
+    hs_box boxes[P];
+    CHECK(hs_partition_cuboids_exact(P, volumes, faces, 4, NULL, tree, &length, &cost) == HS_OK);
+    CHECK(hs_tile_cuboids(M, N, K, P, volumes, tree, length, NULL, cuboids) == HS_OK);
+    CHECK(hs_boxes_of_cuboids(P, cuboids, boxes, &count) == HS_OK && count == 2 && boxes[1].worker == 2 && tile(M, N, K, boxes, count));
+    multiplies(pool, boxes, count, 1);
+}
+
+static void test_defaults(void)
+{
+    hs_product product;
+    double m[4];
+    int32_t pivots[2];
+    memset(&product, 0xff, sizeof product);
+    hs_product_default(&product, HS_FLOAT64, 2, 3, 4, m, m + 1, m + 2);
+    CHECK(product.a_row_stride == 4 && product.b_row_stride == 3 && product.c_row_stride == 3 && product.c == m + 2);
+    CHECK(product.a_col_stride == 1 && product.b_col_stride == 1 && product.c_col_stride == 1);
+    CHECK(product.alpha[0] == 1.0 && product.alpha[1] == 0.0 && product.beta[0] == 0.0 && product.beta[1] == 0.0);
+    hs_lu lu;
+    memset(&lu, 0xff, sizeof lu);
+    hs_lu_default(&lu, HS_FLOAT64, 2, 2, m, pivots);
+    CHECK(!lu.a && !lu.owner && !lu.costs && lu.block == 0 && lu.lu == m && lu.lu_row_stride == 1 && lu.lu_col_stride == 2 && lu.pivots == pivots);
+    hs_measurement what;
+    memset(&what, 0xff, sizeof what);
+    hs_measurement_default(&what, 64);
+    CHECK(what.size == 64 && what.worker == -1 && what.least == 3 && what.seconds == 0.5 && what.dtype == HS_FLOAT64 && !what.times);
+}
+
+int main(void)
+{
+    hs_pool *pool;
+    if (!CHECK(hs_pool_create(P, NULL, &pool) == HS_OK)) return check_result();
+    test_counts(pool);
+    test_zones(pool);
+    test_cuboids(pool);
+    test_defaults();
+    hs_pool_destroy(pool);
+    return check_result();
+}
