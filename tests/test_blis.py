@@ -22,7 +22,10 @@ typedef long dim_t, inc_t;
 typedef int num_t;
 typedef struct { const void *a, *b; } auxinfo_t;
 typedef struct { int unused; } cntx_t;
-enum { BLIS_ARCH_SKX, BLIS_FLOAT, BLIS_DOUBLE, BLIS_GEMM_UKR, BLIS_MR = 10, BLIS_NR, BLIS_KC, BLIS_MC };
+#ifndef BLIS_ARCH_SKX
+#define BLIS_ARCH_SKX 0
+#endif
+enum { BLIS_FLOAT = 1, BLIS_DOUBLE, BLIS_GEMM_UKR, BLIS_MR = 10, BLIS_NR, BLIS_KC, BLIS_MC };
 void bli_init(void);
 const char *bli_info_get_version_str(void);
 int bli_arch_query_id(void);
@@ -43,7 +46,13 @@ int bli_cntx_l3_nat_ukr_prefers_rows_dt(num_t type, int kernel, const cntx_t *co
 """
 LIBRARY = """
 static void multiply(void) {}
-void bli_init(void) {}
+extern int printf(const char *, ...);
+extern char *getenv(const char *);
+void bli_init(void)
+{
+    const char *set = getenv("BLIS_ARCH_TYPE");
+    if (getenv("SHOW")) printf("init %s|", set ? set : "-");
+}
 const char *bli_info_get_version_str(void) { return VERSION; }
 int bli_arch_query_id(void) { return 0; }
 const char *bli_arch_string(int id) { return "stub"; }
@@ -214,14 +223,40 @@ int main(void)
 """
 
 
-def build_engine(path, version, *flags):
+# Whoever changes the environment in place races with getenv of other threads: the functions that do so are counted here.
+QUIET_MAIN = """
+#define _GNU_SOURCE
+#include "kernel/kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+hs__cpu hs__cpu_detect(void) { return (hs__cpu){.avx2_fma = 1, .avx512 = 1}; }
+static int changes;
+int setenv(const char *name, const char *value, int replace) { (void)name, (void)value, (void)replace; return changes++; }
+int unsetenv(const char *name) { (void)name; return changes++; }
+int putenv(char *text) { (void)text; return changes++; }
+int main(void)
+{
+    char **before = environ;
+    size_t count = 0;
+    while (before[count]) count++;
+    hs_kernel_info info;
+    hs_kernel_describe(&info);
+    const char *left = getenv("BLIS_ARCH_TYPE");
+    printf("%s|%s|%d changes, %s", info.name, left ? left : "-", changes, environ == before && !before[count] ? "same" : "moved");
+    return 0;
+}
+"""
+
+
+def build_engine(path, version, *flags, main=MAIN):
     """The engine's choice of kernels, linked to path/libblis.so as on a machine with AVX-512."""
     write_header(path / "blis64.h", version)
     write_library(path / "libblis.so", version)
     sources = [ROOT / "csrc" / "kernel" / f"{name}.c" for name in ("kernel", "kernel_blis", "kernel_c", "kernel_fortran")]
     includes = (f"-I{ROOT / 'csrc' / 'include'}", f"-I{ROOT / 'csrc'}", f"-isystem{path}", '-DHS_BLIS_HEADER="blis64.h"')
     linked = ("-x", "none", path / "libblis.so", f"-Wl,-rpath,{path}", "-lpthread", "-lm", "-o", path / "main")
-    run(CC, "-O0", "-Wall", "-Werror", *includes, *flags, *sources, "-x", "c", "-", *linked, input=MAIN)
+    run(CC, "-O0", "-Wall", "-Werror", *includes, *flags, *sources, "-x", "c", "-", *linked, input=main)
     return path / "main"
 
 
@@ -236,6 +271,18 @@ def test_the_library_is_replaced_after_the_build(tmp_path, version):
     for size in (10, 11):  # BLIS_MR, BLIS_NR
         write_library(tmp_path / "libblis.so", version, f"-DGAP={size}")
         assert run(engine) == f"c||the panels of BLIS's kernel set stub are of a special form|{unsupported}"
+
+
+@pytest.mark.parametrize(("version", "shown"), [("0.9.0", "3"), ("1.1", "3"), ("2.1", "skx")])
+def test_the_environment_is_left_where_it_is(tmp_path, monkeypatch, version, shown):
+    """getenv of another thread may be reading it; BLIS sees the set for as long as it initialises itself."""
+    monkeypatch.setenv("SHOW", "1")
+    monkeypatch.delenv("BLIS_ARCH_TYPE", raising=False)
+    flags = ("-DBLIS_CONFIG_SKX", "-DBLIS_ARCH_SKX=3")
+    engine = build_engine(tmp_path, version, *flags, main=QUIET_MAIN)
+    assert run(engine) == f"init {shown}|blis|-|0 changes, same"
+    monkeypatch.setenv("BLIS_ARCH_TYPE", "7")
+    assert run(engine) == "init 7|blis|7|0 changes, same"
 
 
 def test_a_blis_without_avx512(tmp_path, monkeypatch):

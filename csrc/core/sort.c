@@ -23,8 +23,8 @@ static void insertion_sort(const double *keys, int32_t *order, int32_t size)
 }
 
 /* By the 32 leading bits in which the keys differ, packed above the index; what is alike in them again, by the other 32.
- * from, to: [size] work space. */
-static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from, uint64_t *to)
+ * from, to: [size] work space; count: some more, which would be much for the stack of a small thread. */
+static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from, uint64_t *to, int32_t (*count)[BUCKETS])
 {
     if (size <= FEW) {
         insertion_sort(keys, order, size);
@@ -39,7 +39,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     int shift = 0;
     while ((high - low) >> shift > UINT32_MAX) shift++;
 
-    int32_t count[PASSES][BUCKETS] = {{0}};
+    memset(count, 0, PASSES * sizeof *count);
     for (int32_t i = 0; i < size; i++) {
         uint64_t leading = (bits_of(keys[order[i]]) - low) >> shift;
         from[i] = leading << 32 | (uint32_t)order[i];
@@ -61,19 +61,24 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     if (shift == 0) return;
     for (int32_t i = 0, end; i < size; i = end) {
         for (end = i + 1; end < size && from[end] >> 32 == from[i] >> 32;) end++;
-        radix_sort(keys, order + i, end - i, from + i, to + i);
+        radix_sort(keys, order + i, end - i, from + i, to + i, count);
     }
 }
 
 hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size)
 {
-    uint64_t *space = p > FEW ? malloc(2 * (size_t)p * sizeof *space) : NULL;
-    if (p > FEW && !space) return HS_ERROR_MEMORY;
+    int32_t(*count)[BUCKETS] = NULL;
+    uint64_t *space = NULL;
+    if (p > FEW) {
+        count = malloc(PASSES * sizeof *count + 2 * (size_t)p * sizeof *space);
+        if (!count) return HS_ERROR_MEMORY;
+        space = (uint64_t *)(count + PASSES);
+    }
     int32_t n = 0;
     for (int32_t i = 0; i < p; i++)
         if (keys[i] > 0.0) order[n++] = i;
-    radix_sort(keys, order, n, space, p > FEW ? space + p : NULL);
+    radix_sort(keys, order, n, space, p > FEW ? space + p : NULL, count);
     *size = n;
-    free(space);
+    free(count);
     return HS_OK;
 }

@@ -1,30 +1,34 @@
 #include "kernel/kernel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Process-wide because what it describes is: BLIS initialises itself once per process. */
+/* Process-wide because what it describes is: BLIS initialises itself once per process. A kernel that can be seen through `ready`,
+ * `fortran` or `current` never changes again. */
 static struct {
-    pthread_mutex_t lock;
-    hs__kernel blis, fortran, c;
-    hs_status blis_status, fortran_status;
-    int ready;
-    const hs__kernel *current;
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .fortran_status = HS_ERROR_UNSUPPORTED};
+    pthread_mutex_t lock; /* for whoever makes a kernel */
+    hs__kernel blis, foreign, c;
+    hs__fortran library; /* of `foreign` */
+    hs_status blis_status;
+    atomic_bool ready; /* blis and c are made */
+    _Atomic(const hs__kernel *) fortran, current; /* NULL: none yet */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 hs_status hs_kernel_init(void)
 {
-    if (__atomic_load_n(&state.ready, __ATOMIC_ACQUIRE)) return HS_OK; /* no lock: a child may be forked at any time */
+    if (atomic_load_explicit(&state.ready, memory_order_acquire)) return HS_OK; /* no lock: a child may be forked at any time */
     pthread_mutex_lock(&state.lock);
-    if (!state.ready) {
+    if (!atomic_load_explicit(&state.ready, memory_order_relaxed)) {
         int users_choice = getenv("BLIS_ARCH_TYPE") != NULL; /* before BLIS reads it */
         state.blis_status = hs__kernel_blis(&state.blis);
         hs__kernel_c(&state.c);
         if (!state.blis_status && !users_choice && hs__cpu_detect().avx512) state.blis.real[0] = state.c.real[0];
-        __atomic_store_n(&state.current, state.blis_status ? &state.c : &state.blis, __ATOMIC_RELEASE);
-        __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
+        atomic_store_explicit(&state.current, state.blis_status ? &state.c : &state.blis, memory_order_release);
+        atomic_store_explicit(&state.ready, true, memory_order_release);
     }
     pthread_mutex_unlock(&state.lock);
     return HS_OK;
@@ -36,24 +40,37 @@ hs_status hs_kernel_select(const char *name)
     hs_kernel_init();
     const hs__kernel *chosen = NULL;
     if (!strcmp(name, "blis") && !state.blis_status) chosen = &state.blis;
-    else if (!strcmp(name, "openblas") && !state.fortran_status) chosen = &state.fortran;
+    else if (!strcmp(name, "openblas")) chosen = atomic_load_explicit(&state.fortran, memory_order_acquire);
     else if (!strcmp(name, "c")) chosen = &state.c;
     if (!chosen) return HS_ERROR_UNSUPPORTED;
-    __atomic_store_n(&state.current, chosen, __ATOMIC_RELEASE);
+    atomic_store_explicit(&state.current, chosen, memory_order_release);
     return HS_OK;
 }
 
-hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes)
+static bool is_same(const hs__fortran *x, const hs__fortran *y)
 {
-    if (!sgemm || !dgemm || (integer_bytes != 4 && integer_bytes != 8)) return HS_ERROR_VALUE;
-    hs_kernel_init();
-    pthread_mutex_lock(&state.lock);
-    state.fortran_status = hs__kernel_fortran(&state.fortran, sgemm, dgemm, integer_bytes);
-    pthread_mutex_unlock(&state.lock);
-    return state.fortran_status;
+    return x->gemm[0] == y->gemm[0] && x->gemm[1] == y->gemm[1] && x->integer_bytes == y->integer_bytes &&
+           x->set_threads == y->set_threads && x->get_threads == y->get_threads;
 }
 
-const hs__kernel *hs__kernel_current(void) { return __atomic_load_n(&state.current, __ATOMIC_ACQUIRE); }
+hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes, void (*set_threads)(int), int (*get_threads)(void))
+{
+    if (!sgemm || !dgemm || (integer_bytes != 4 && integer_bytes != 8) || !set_threads != !get_threads) return HS_ERROR_VALUE;
+    const hs__fortran library = {{sgemm, dgemm}, integer_bytes, set_threads, get_threads};
+    hs_kernel_init();
+    hs_status status = HS_OK;
+    pthread_mutex_lock(&state.lock);
+    if (atomic_load_explicit(&state.fortran, memory_order_relaxed)) {
+        status = is_same(&state.library, &library) ? HS_OK : HS_ERROR_UNSUPPORTED;
+    } else if (!(status = hs__kernel_fortran(&state.foreign, &library))) {
+        state.library = library;
+        atomic_store_explicit(&state.fortran, &state.foreign, memory_order_release);
+    }
+    pthread_mutex_unlock(&state.lock);
+    return status;
+}
+
+const hs__kernel *hs__kernel_current(void) { return atomic_load_explicit(&state.current, memory_order_acquire); }
 
 hs_status hs_kernel_describe(hs_kernel_info *info)
 {

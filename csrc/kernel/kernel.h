@@ -27,10 +27,18 @@ typedef struct hs__kernel {
     hs__blocking real[2]; /* float32, float64 */
 } hs__kernel;
 
-/* Each fills *kernel or says HS_ERROR_UNSUPPORTED. */
+/* A library as hs_kernel_use_fortran takes it: gemm for float32 and float64, its threads or NULL. */
+typedef struct hs__fortran {
+    void *gemm[2];
+    int32_t integer_bytes;
+    void (*set_threads)(int);
+    int (*get_threads)(void);
+} hs__fortran;
+
+/* Each fills *kernel or says HS_ERROR_UNSUPPORTED; called once, before the kernel is in use. */
 hs_status hs__kernel_blis(hs__kernel *kernel);
 hs_status hs__kernel_c(hs__kernel *kernel);
-hs_status hs__kernel_fortran(hs__kernel *kernel, void *sgemm, void *dgemm, int32_t integer_bytes);
+hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *library);
 
 /* The kernel in use; NULL before a successful hs_kernel_init. */
 const hs__kernel *hs__kernel_current(void);

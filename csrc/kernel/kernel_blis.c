@@ -16,6 +16,12 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron())
+#else
+#include <unistd.h>
+#endif
 
 #ifndef BLIS_VERSION_STRING /* in the header from 1.0 on */
 #define BLIS_VERSION_STRING "0.9.0"
@@ -61,22 +67,46 @@ static const char *better_set(int *number)
     return NULL;
 }
 
-static void initialise_blis(hs_kernel_info *info)
+/* bli_init with `variable` ("NAME=value") in its environment. BLIS takes the set from nowhere else, and setenv moves or frees the array in
+ * which getenv of another thread may be reading: so the environment is a copy for as long as this takes, and the copy stays for whoever
+ * still reads it. What another thread sets meanwhile is lost, unless it makes its own array of the copy: then that stays. */
+static hs_status initialise_with(char *variable)
 {
+    char **const before = environ;
+    size_t count = 0;
+    while (before && before[count]) count++;
+    static char **copy; /* reachable, for those who look for leaks */
+    if (!(copy = malloc((count + 2) * sizeof *copy))) return HS_ERROR_MEMORY;
+    if (count) memcpy(copy, before, count * sizeof *copy);
+    copy[count] = variable, copy[count + 1] = NULL;
+    __atomic_store_n(&environ, copy, __ATOMIC_RELEASE);
+    bli_init();
+    char **expected = copy;
+    __atomic_compare_exchange_n(&environ, &expected, before, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return HS_OK;
+}
+
+static hs_status initialise_blis(hs_kernel_info *info)
+{
+    static char variable[32]; /* stays, like the copy */
     int number = -1, numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
     const char *users = getenv("BLIS_ARCH_TYPE"), *better = users ? NULL : better_set(&number);
     if (better) {
-        char value[16];
-        snprintf(value, sizeof value, "%d", number);
-        setenv("BLIS_ARCH_TYPE", numbered ? value : better, 1);
+        if (numbered) snprintf(variable, sizeof variable, "BLIS_ARCH_TYPE=%d", number);
+        else snprintf(variable, sizeof variable, "BLIS_ARCH_TYPE=%s", better);
+        if (initialise_with(variable)) {
+            snprintf(info->refused, sizeof info->refused, "no memory to tell BLIS the processor");
+            return HS_ERROR_UNSUPPORTED;
+        }
+    } else {
+        bli_init();
     }
-    bli_init();
-    if (better) unsetenv("BLIS_ARCH_TYPE"); /* ours alone: neither child processes nor another BLIS should see it */
 
     snprintf(info->set, sizeof info->set, "%s", bli_arch_string(bli_arch_query_id()));
     if (users) snprintf(info->reason, sizeof info->reason, "BLIS_ARCH_TYPE=%.40s is set", users);
     else if (better) snprintf(info->reason, sizeof info->reason, "cpuid shows %s", !strcmp(better, "skx") ? "AVX-512" : "AVX2 and FMA");
     else snprintf(info->reason, sizeof info->reason, "chosen by BLIS");
+    return HS_OK;
 }
 
 hs_status hs__kernel_blis(hs__kernel *kernel)
@@ -97,7 +127,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         return HS_ERROR_UNSUPPORTED;
     }
 #endif
-    initialise_blis(info);
+    if (initialise_blis(info)) return HS_ERROR_UNSUPPORTED;
 
     context = (cntx_t *)bli_gks_query_cntx();
     for (int type = 0; type < 2; type++) {

@@ -1,5 +1,6 @@
 /* A foreign gemm (OpenBLAS by way of SciPy) as a micro-kernel with a large tile: the packed panels are plain matrices with
  * leading dimensions tile_rows and tile_cols. It packs them once more; where BLIS is missing that is the smaller evil. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,56 +8,76 @@
 
 enum { TILE_ROWS = 384, TILE_COLS = 384, DEPTH = 384 };
 
-static void *gemm_functions[2]; /* float32, float64; one foreign library per process */
-static int32_t gemm_integer_bytes;
+static hs__fortran library; /* one per process, set before its first product */
 
 typedef void gemm32(const char *, const char *, const int32_t *, const int32_t *, const int32_t *, const void *, const void *,
                     const int32_t *, const void *, const int32_t *, const void *, void *, const int32_t *);
 typedef void gemm64(const char *, const char *, const int64_t *, const int64_t *, const int64_t *, const void *, const void *,
                     const int64_t *, const void *, const int64_t *, const void *, void *, const int64_t *);
 
+/* How many are in the library, and how many threads it had before the first of them. */
+static struct {
+    pthread_mutex_t lock;
+    int inside, threads;
+} limit = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock(void) { pthread_mutex_lock(&limit.lock); }
+static void unlock(void) { pthread_mutex_unlock(&limit.lock); }
+
+/* Nobody is inside in a forked child, and nobody could unlock. Its library keeps one thread if its parent had somebody inside. */
+static void forked(void)
+{
+    limit.inside = 0;
+    unlock();
+}
+
+/* Holds the library's threads at one. */
+static void enter(void)
+{
+    if (!library.set_threads) return;
+    lock();
+    if (limit.inside++ == 0 && (limit.threads = library.get_threads()) != 1) library.set_threads(1);
+    unlock();
+}
+
+/* The last gives the threads back, if nobody has set them meanwhile. */
+static void leave(void)
+{
+    if (!library.set_threads) return;
+    lock();
+    if (--limit.inside == 0 && limit.threads != 1 && library.get_threads() == 1) library.set_threads(limit.threads);
+    unlock();
+}
+
 /* C column-major: A is tile_rows x k column-major, B is k x tile_cols row-major. */
 static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta, void *c,
                  int64_t ld)
 {
-    if (gemm_integer_bytes == 8) {
+    enter();
+    if (library.integer_bytes == 8) {
         int64_t lda = TILE_ROWS, ldb = TILE_COLS;
-        ((gemm64 *)gemm_functions[type])("N", "T", &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ld);
+        ((gemm64 *)library.gemm[type])("N", "T", &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ld);
     } else {
         int32_t m_ = (int32_t)m, n_ = (int32_t)n, k_ = (int32_t)k, lda = TILE_ROWS, ldb = TILE_COLS, ldc = (int32_t)ld;
-        ((gemm32 *)gemm_functions[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c, &ldc);
+        ((gemm32 *)library.gemm[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c, &ldc);
     }
+    leave();
 }
 
-/* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a tile on the stack. */
-#define MICRO_KERNEL(NAME, REAL, TYPE)                                                                                     \
-    static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta_,  \
-                     void *c_, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)             \
-    {                                                                                                                      \
-        (void)a_next, (void)b_next;                                                                                        \
-        if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {                                               \
-            gemm(TYPE, m, n, k, alpha, a, b, beta_, c_, col_stride);                                                       \
-            return;                                                                                                        \
-        }                                                                                                                  \
-        enum { STRIP = 32 };                                                                                               \
-        REAL strip[TILE_ROWS * STRIP], zero = 0, beta = *(const REAL *)beta_;                                              \
-        for (int64_t j0 = 0; j0 < n; j0 += STRIP) {                                                                        \
-            int64_t width = n - j0 < STRIP ? n - j0 : STRIP;                                                               \
-            gemm(TYPE, m, width, k, alpha, a, (const REAL *)b + j0, &zero, strip, TILE_ROWS);                              \
-            for (int64_t j = 0; j < width; j++)                                                                            \
-                for (int64_t i = 0; i < m; i++) {                                                                          \
-                    REAL *to = (REAL *)c_ + i * row_stride + (j0 + j) * col_stride;                                        \
-                    *to = beta == 0 ? strip[j * TILE_ROWS + i] : strip[j * TILE_ROWS + i] + beta * *to;                    \
-                }                                                                                                          \
-        }                                                                                                                  \
-    }
+#define NAME(x) x##_float
+#define REAL float
+#define TYPE 0
+#include "kernel/fortran_template.h"
 
-MICRO_KERNEL(multiply_float, float, 0)
-MICRO_KERNEL(multiply_double, double, 1)
+#define NAME(x) x##_double
+#define REAL double
+#define TYPE 1
+#include "kernel/fortran_template.h"
 
-hs_status hs__kernel_fortran(hs__kernel *kernel, void *sgemm, void *dgemm, int32_t integer_bytes)
+hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
-    gemm_functions[0] = sgemm, gemm_functions[1] = dgemm, gemm_integer_bytes = integer_bytes;
+    if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY; /* it allocates */
+    library = *handed_in;
     *kernel = (hs__kernel){.real = {{multiply_float, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0},
                                     {multiply_double, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0}}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");

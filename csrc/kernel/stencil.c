@@ -20,31 +20,19 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
     return count;
 }
 
-#define DEFINE_UPDATE(real)                                                                                                        \
-    static void update_##real(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from, int64_t to)              \
-    {                                                                                                                              \
-        real *x = (real *)s->data + row * s->row_stride + from * s->col_stride;                                                    \
-        for (int64_t j = from; j < to; j++, x += s->col_stride) {                                                                  \
-            real value = s->rule == HS_SUM ? 0 : (real)INFINITY;                                                                   \
-            if (s->rule == HS_SUM)                                                                                                 \
-                for (int k = 0; k < count; k++) value += (real)taps[k].weight * x[taps[k].step];                                   \
-            else                                                                                                                   \
-                for (int k = 0; k < count; k++) {                                                                                  \
-                    const real other = x[taps[k].step] + (real)taps[k].weight;                                                     \
-                    if (other < value) value = other;                                                                              \
-                }                                                                                                                  \
-            *x = value;                                                                                                            \
-        }                                                                                                                          \
-    }
+#define NAME(x) float_##x
+#define REAL float
+#include "kernel/stencil_template.h"
 
-DEFINE_UPDATE(float)
-DEFINE_UPDATE(double)
+#define NAME(x) double_##x
+#define REAL double
+#include "kernel/stencil_template.h"
 
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     const hs_stencil *s = stencil;
     if (!s) return;
-    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) = s->dtype == HS_FLOAT32 ? update_float : update_double;
+    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) = s->dtype == HS_FLOAT32 ? float_update : double_update;
     const int64_t end = col + width, last = s->n - 1;
     for (int64_t i = row; i < row + height; i++) {
         tap taps[9];

@@ -7,20 +7,8 @@
 /* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a set. */
 enum { MAX = HS_CUBOIDS_EXACT };
 
-typedef struct {
-    double bound;
-    uint16_t part; /* the side with the lowest part */
-    uint8_t axis;
-} cut;
-
-typedef struct {
-    int32_t axes;
-    const int *cancel;
-    double volume[MAX]; /* true volumes in the box searched */
-    double edge[MAX];   /* of the cube of that volume */
-    double sum[1 << MAX];
-    cut cuts[3 << MAX]; /* a stack: a set of n parts has 3 (2^(n - 1) - 1) at most, its subsets have one part less */
-} search;
+typedef hs__cuboid_cut cut;
+typedef hs__cuboid_search search;
 
 static int by_bound(const void *x, const void *y)
 {
@@ -126,23 +114,23 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     return best;
 }
 
-void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel, int32_t *tree)
+void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel,
+                           int32_t *tree)
 {
-    search s;
-    s.axes = axes, s.cancel = cancel;
-    s.sum[0] = 0.0;
+    s->axes = axes, s->cancel = cancel;
+    s->sum[0] = 0.0;
     double total = 0.0;
     for (int32_t i = 0; i < size; i++) total += volume[i];
     for (int32_t i = 0; i < size; i++) {
-        s.volume[i] = volume[i] / total * side[0] * side[1] * side[2];
-        s.edge[i] = cbrt(s.volume[i]);
+        s->volume[i] = volume[i] / total * side[0] * side[1] * side[2];
+        s->edge[i] = cbrt(s->volume[i]);
     }
     for (uint32_t set = 1; set < 1u << size; set++) {
         int32_t lowest = 0;
         while (!(set >> lowest & 1)) lowest++;
-        s.sum[set] = s.sum[set & (set - 1)] + s.volume[lowest];
+        s->sum[set] = s->sum[set & (set - 1)] + s->volume[lowest];
     }
-    solve(&s, (1u << size) - 1, side, -1, INFINITY, s.cuts, tree);
+    solve(s, (1u << size) - 1, side, -1, INFINITY, s->cuts, tree);
 }
 
 hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
@@ -156,9 +144,12 @@ hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const dou
     else if (s.size > HS_CUBOIDS_EXACT) status = HS_ERROR_VALUE;
     else {
         int32_t parts[2 * MAX];
-        hs__cuboid_guillotine(s.size, s.volume, s.side, axes, cancel, parts);
-        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
+        search *space = malloc(sizeof *space);
+        if (!space) status = HS_ERROR_MEMORY;
+        else hs__cuboid_guillotine(space, s.size, s.volume, s.side, axes, cancel, parts);
+        if (!status && hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         for (int32_t i = 0; !status && i < 2 * s.size - 1; i++) tree[i] = parts[i] < 0 ? parts[i] : s.worker[parts[i]];
+        free(space);
     }
     free(s.worker), free(s.volume);
     if (status) return status;

@@ -123,6 +123,7 @@ typedef struct {
     double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
     double (*triple)[3];                   /* [runs * directions] */
     const int *cancel;                     /* once it is set the table means nothing */
+    hs__cuboid_search small;               /* for up to EXACT parts */
 } table;
 
 static int32_t run_index(int32_t first, int32_t end)
@@ -280,13 +281,13 @@ static double fill(table *s, int32_t size, const double side[3])
 
 /* Writes the tree of a run in a box of given sides, cut by cut with the sides as they are: it costs no more than the table
  * said. Small runs are searched exactly. */
-static void build(const table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker, int32_t *tree)
+static void build(table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker, int32_t *tree)
 {
     int32_t size = end - first;
     if (hs__cancelled(s->cancel)) return;
     if (size <= EXACT) {
         int32_t parts[2 * EXACT];
-        hs__cuboid_guillotine(size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL, parts);
+        hs__cuboid_guillotine(&s->small, size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL, parts);
         for (int32_t i = 0; i < 2 * size - 1; i++)
             tree[i] = parts[i] < 0 ? -1 - s->axis[-1 - parts[i]] : worker[first + parts[i]];
         return;

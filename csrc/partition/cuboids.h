@@ -34,8 +34,25 @@ static inline void hs__cuboid_faces(const double side[3], double face[3])
     face[0] = side[1] * side[2], face[1] = side[0] * side[2], face[2] = side[0] * side[1];
 }
 
+/* Room for hs__cuboid_guillotine, some 60 KB. */
+typedef struct hs__cuboid_cut {
+    double bound;
+    uint16_t part; /* the side with the lowest part */
+    uint8_t axis;
+} hs__cuboid_cut;
+
+typedef struct hs__cuboid_search {
+    int32_t axes;
+    const int *cancel;
+    double volume[HS_CUBOIDS_EXACT]; /* true volumes in the box searched */
+    double edge[HS_CUBOIDS_EXACT];   /* of the cube of that volume */
+    double sum[1 << HS_CUBOIDS_EXACT];
+    hs__cuboid_cut cuts[3 << HS_CUBOIDS_EXACT]; /* a stack: a set of n parts has 3 (2^(n - 1) - 1) at most, its subsets one part less */
+} hs__cuboid_search;
+
 /* The guillotine tiling with the least sum of faces for parts of the given relative volumes in a box of the given sides.
  * The tree holds indices of parts, once it is cancelled anything. size <= HS_CUBOIDS_EXACT. */
-void hs__cuboid_guillotine(int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel, int32_t *tree);
+void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel,
+                           int32_t *tree);
 
 #endif

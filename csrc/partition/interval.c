@@ -85,30 +85,43 @@ typedef struct {
     intervals table;
 } list;
 
-typedef struct {
-    list *lists;       /* [groups] or one */
-    intervals *outer; /* over the lists, or NULL */
-    int32_t *plan, length;
-} writer;
-
-static void write(writer *s, const intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height)
+/* The workers of the elements i .. j - 1, which are lists where there is no worker. */
+static int32_t workers_in(const list *lists, const int32_t *worker, int32_t i, int32_t j)
 {
-    if (j == i + 1) {
-        if (worker) s->plan[s->length++] = worker[i];
-        else {
-            const list *inner = &s->lists[i];
-            write(s, &inner->table, inner->worker, 0, inner->table.size, width, height);
+    if (worker) return j - i;
+    int32_t count = 0;
+    for (; i < j; i++) count += lists[i].table.size;
+    return count;
+}
+
+/* The floorplan of the elements i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no deeper than
+ * log2(workers). */
+static void write(const list *lists, const intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height,
+                  int32_t *plan)
+{
+    while (!worker || j > i + 1) {
+        if (j == i + 1) {
+            const list *inner = &lists[i];
+            t = &inner->table, worker = inner->worker, i = 0, j = t->size;
+            continue;
         }
-        return;
+        const int64_t all = hs__interval(i, j);
+        const hs__point *point = hs__hull_best(t->hulls.points + t->hulls.start[all], t->hulls.count[all], width, height);
+        const int32_t cut = (int32_t)(point->how / 2), first = workers_in(lists, worker, i, cut), second = workers_in(lists, worker, cut, j);
+        const double share = t->area[hs__interval(i, cut)] / t->area[all], rest = t->area[hs__interval(cut, j)] / t->area[all];
+        const bool above = point->how % 2;
+        const double first_width = above ? width : width * share, first_height = above ? height * share : height;
+        const double second_width = above ? width : width * rest, second_height = above ? height * rest : height;
+        plan[2 * (first + second) - 2] = above ? HS_ABOVE : HS_BESIDE;
+        if (first <= second) {
+            write(lists, t, worker, i, cut, first_width, first_height, plan);
+            i = cut, width = second_width, height = second_height, plan += 2 * first - 1;
+        } else {
+            write(lists, t, worker, cut, j, second_width, second_height, plan + 2 * first - 1);
+            j = cut, width = first_width, height = first_height;
+        }
     }
-    const int64_t all = hs__interval(i, j);
-    const hs__point *point = hs__hull_best(t->hulls.points + t->hulls.start[all], t->hulls.count[all], width, height);
-    const int32_t cut = (int32_t)(point->how / 2);
-    const double share = t->area[hs__interval(i, cut)] / t->area[all], rest = t->area[hs__interval(cut, j)] / t->area[all];
-    const bool above = point->how % 2;
-    write(s, t, worker, i, cut, above ? width : width * share, above ? height * share : height);
-    write(s, t, worker, cut, j, above ? width : width * rest, above ? height * rest : height);
-    s->plan[s->length++] = above ? HS_ABOVE : HS_BESIDE;
+    *plan = worker[i];
 }
 
 static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
@@ -214,9 +227,8 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
         const int64_t all = hs__interval(0, top->size);
         const double width = top->width, height = top->height;
         const hs__point *best = hs__hull_best(top->hulls.points + top->hulls.start[all], top->hulls.count[all], width, height);
-        writer s = {.lists = lists, .plan = plan};
-        write(&s, top, groups ? NULL : lists[0].worker, 0, top->size, width, height);
-        *length = s.length;
+        write(lists, top, groups ? NULL : lists[0].worker, 0, top->size, width, height, plan);
+        *length = 2 * size - 1;
         *cost = (best->across * width + best->down * height) * unit;
     }
     for (int32_t g = 0; lists && g < p; g++) free_intervals(&lists[g].table);

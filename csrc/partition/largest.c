@@ -31,7 +31,7 @@ typedef struct {
     ranges *fits;  /* widths of each set */
     ranges found;
     const int *cancel;
-    int32_t *plan, length;
+    int32_t *plan;
 } table;
 
 static hs_status append(ranges *list, range r)
@@ -163,18 +163,17 @@ static double misfit(const ranges *fits, double width)
     return fmax(least / width, 0.0);
 }
 
+typedef struct {
+    int64_t first; /* a set or an interval */
+    int32_t at;    /* of an interval: where the second begins */
+    bool above;
+} cut;
+
 /* The cut whose sides fit best; at the limit a width may miss its range by a rounding. */
-static void write(table *t, int64_t all, int32_t i, int32_t j, double width)
+static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double width)
 {
-    const bool leaf = t->subsets ? (all & (all - 1)) == 0 : j == i + 1;
-    if (leaf) {
-        t->plan[t->length++] = t->worker[t->subsets ? __builtin_ctzll((unsigned long long)all) : i];
-        return;
-    }
     double least = INFINITY;
-    int64_t found = 0;
-    int32_t found_cut = 0;
-    bool found_above = false;
+    cut found = {0};
     const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
     uint32_t others = (rest - 1) & rest;
     for (int32_t c = i + 1; t->subsets || c < j; c++) {
@@ -183,15 +182,36 @@ static void write(table *t, int64_t all, int32_t i, int32_t j, double width)
         for (int above = 0; above < 2; above++) {
             const double xa = above ? 1.0 : t->area[first] / t->area[all], xb = above ? 1.0 : t->area[second] / t->area[all];
             const double here = fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
-            if (found_cut == 0 || here < least) least = here, found = first, found_cut = c, found_above = above;
+            if (found.at == 0 || here < least) least = here, found = (cut){first, c, above};
         }
         if (t->subsets && others == 0) break;
         others = (others - 1) & rest;
     }
-    const int64_t second = t->subsets ? all ^ found : hs__interval(found_cut, j);
-    write(t, found, i, found_cut, found_above ? width : width * (t->area[found] / t->area[all]));
-    write(t, second, found_cut, j, found_above ? width : width * (t->area[second] / t->area[all]));
-    t->plan[t->length++] = found_above ? HS_ABOVE : HS_BESIDE;
+    return found;
+}
+
+/* The floorplan of a set or of the interval i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no
+ * deeper than log2(workers). */
+static void write(const table *t, int64_t all, int32_t i, int32_t j, double width, int32_t *plan)
+{
+    for (;;) {
+        const int32_t count = t->subsets ? __builtin_popcountll((unsigned long long)all) : j - i;
+        if (count == 1) break;
+        const cut c = best_cut(t, all, i, j, width);
+        const int64_t second = t->subsets ? all ^ c.first : hs__interval(c.at, j);
+        const int32_t before = t->subsets ? __builtin_popcountll((unsigned long long)c.first) : c.at - i;
+        const double first_width = c.above ? width : width * (t->area[c.first] / t->area[all]);
+        const double second_width = c.above ? width : width * (t->area[second] / t->area[all]);
+        plan[2 * count - 2] = c.above ? HS_ABOVE : HS_BESIDE;
+        if (2 * before <= count) {
+            write(t, c.first, i, c.at, first_width, plan);
+            all = second, i = c.at, width = second_width, plan += 2 * before - 1;
+        } else {
+            write(t, second, c.at, j, second_width, plan + 2 * before - 1);
+            all = c.first, j = c.at, width = first_width;
+        }
+    }
+    *plan = t->worker[t->subsets ? __builtin_ctzll((unsigned long long)all) : i];
 }
 
 static hs_status solve(table *t, double width, double height)
@@ -211,7 +231,7 @@ static hs_status solve(table *t, double width, double height)
         else low = middle;
     }
     if (!status) status = fill(t, high);
-    if (!status) write(t, all, 0, t->size, width);
+    if (!status) write(t, all, 0, t->size, width, t->plan);
     return status;
 }
 
@@ -249,10 +269,10 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
         t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
     const double width = sqrt(aspect), height = 1.0 / width;
     if (!status) status = solve(&t, width, height);
-    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, t.length, workers, rects, &pieces, &total_cost);
+    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, 2 * size - 1, workers, rects, &pieces, &total_cost);
     if (!status) {
-        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
-        *length = t.length, *cost = 0.0;
+        *length = 2 * size - 1, *cost = 0.0;
+        memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
         for (int32_t k = 0; k < pieces; k++)
             *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) * (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
     }

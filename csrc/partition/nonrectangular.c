@@ -28,7 +28,7 @@ typedef struct {
     shape *shapes;  /* [SHAPES] for each interval; the first one fits every box */
     int32_t *count; /* of its shapes */
     double stretch[WIDTHS];
-    int32_t *plan, length;
+    int32_t *plan;
 } table;
 
 static shape *shapes_of(const table *t, int64_t set) { return t->shapes + SHAPES * set; }
@@ -123,26 +123,35 @@ static void solve(table *t, int32_t i, int32_t j)
     t->count[all] = count;
 }
 
-static void write(table *t, int32_t i, int32_t j, double width, double height)
+/* The floorplan of the interval i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no deeper than
+ * log2(workers). */
+static void write(table *t, int32_t i, int32_t j, double width, double height, int32_t *plan)
 {
-    double cost, corner_width;
-    if (j == i + 1) {
-        t->plan[t->length++] = t->worker[i];
-        return;
-    }
-    const shape found = *best_in(t, hs__interval(i, j), width, height, &cost);
-    const double area = t->area[hs__interval(i, j)], first = t->area[hs__interval(i, found.cut)];
-    if (found.op == HS_AROUND) {
-        best_corner(t, hs__interval(i, j - 1), &corner_width, &cost);
-        write(t, i, j - 1, corner_width, first / corner_width);
-        t->plan[t->length++] = t->worker[j - 1];
-    } else {
+    while (j > i + 1) {
+        double cost, corner_width;
+        const shape found = *best_in(t, hs__interval(i, j), width, height, &cost);
+        const double area = t->area[hs__interval(i, j)], first = t->area[hs__interval(i, found.cut)];
+        plan[2 * (j - i) - 2] = found.op;
+        if (found.op == HS_AROUND) {
+            best_corner(t, hs__interval(i, j - 1), &corner_width, &cost);
+            plan[2 * (j - i) - 3] = t->worker[j - 1];
+            width = corner_width, height = first / corner_width, j--;
+            continue;
+        }
         const bool above = found.op == HS_ABOVE;
         const double share = first / area, rest = t->area[hs__interval(found.cut, j)] / area;
-        write(t, i, found.cut, above ? width : width * share, above ? height * share : height);
-        write(t, found.cut, j, above ? width : width * rest, above ? height * rest : height);
+        const double first_width = above ? width : width * share, first_height = above ? height * share : height;
+        const double second_width = above ? width : width * rest, second_height = above ? height * rest : height;
+        int32_t *const second = plan + 2 * (found.cut - i) - 1;
+        if (found.cut - i <= j - found.cut) {
+            write(t, i, found.cut, first_width, first_height, plan);
+            i = found.cut, width = second_width, height = second_height, plan = second;
+        } else {
+            write(t, found.cut, j, second_width, second_height, second);
+            j = found.cut, width = first_width, height = first_height;
+        }
     }
-    t->plan[t->length++] = found.op;
+    *plan = t->worker[i];
 }
 
 hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
@@ -177,11 +186,11 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
             if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) status = HS_ERROR_CANCELLED;
             else solve(&t, i, j);
         }
-    if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect));
-    if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, t.length, cost); /* what its lengths say */
+    if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);
+    if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, 2 * size - 1, cost); /* what its lengths say */
     if (!status) {
-        memcpy(plan, t.plan, (size_t)t.length * sizeof *plan);
-        *length = t.length;
+        *length = 2 * size - 1;
+        memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
     }
     free(t.worker), free(t.weight), free(t.area), free(t.count), free(t.shapes), free(t.plan);
     return status;

@@ -9,7 +9,7 @@
 #include "core/cancel.h"
 #include "partition/floorplan.h"
 
-enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */, DEEPEST = 5000 };
+enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */ };
 
 typedef struct {
     double load;   /* largest cells given / cells asked for */
@@ -21,6 +21,17 @@ typedef struct {
     score best;
 } known;
 
+/* A node in a box of some size; in one at some place. */
+typedef struct {
+    int32_t node;
+    int64_t height, width;
+} request;
+
+typedef struct {
+    int32_t node;
+    int64_t row, col, height, width;
+} placement;
+
 typedef struct {
     hs__node *nodes;
     int32_t *members, *first, *count; /* of node i: members[first[i]] .. members[first[i] + count[i] - 1] */
@@ -28,6 +39,14 @@ typedef struct {
     known **memo;
     int32_t *memo_count;
     double cells;
+    int64_t *cuts; /* the best ones of the node solved last: a chain's sizes, a wheel's four lines, a corner's height and width */
+    int64_t *sizes; /* of a chain of workers */
+    double *time;   /* room for a chain */
+    struct state *states;
+    request *asked; /* a stack: what is to be solved first, on top */
+    int64_t asked_count, asked_room;
+    placement *placed; /* a stack: what is to be placed first, on top */
+    int64_t placed_count, placed_room;
     int32_t *workers;
     int64_t *rects;
     int32_t pieces;
@@ -46,48 +65,106 @@ static score given(const tiler *t, int32_t i, double cells)
     return (score){cells / asked, (cells - asked) * (cells - asked) / asked};
 }
 
-/* The best score of node i in a box; with `place`, the rectangles as well. */
-static score solve(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place);
-
-static void put(tiler *t, int32_t worker, int64_t row, int64_t col, int64_t height, int64_t width)
+/* Makes room for one more on a stack. */
+static bool grow(tiler *t, void **stack, int64_t count, int64_t *room, size_t size)
 {
+    if (count < *room) return true;
+    const int64_t wider = *room ? 2 * *room : 64;
+    void *grown = realloc(*stack, (size_t)wider * size);
+    if (!grown) t->status = HS_ERROR_MEMORY;
+    else *stack = grown, *room = wider;
+    return grown != NULL;
+}
+
+static void ask(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    void *stack = t->asked;
+    if (grow(t, &stack, t->asked_count, &t->asked_room, sizeof *t->asked))
+        t->asked = stack, t->asked[t->asked_count++] = (request){i, height, width};
+}
+
+static void place(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width)
+{
+    void *stack = t->placed;
     if (height == 0 || width == 0) return;
-    int64_t *rect = t->rects + 4 * (size_t)t->pieces;
-    rect[0] = row, rect[1] = col, rect[2] = height, rect[3] = width;
-    t->workers[t->pieces++] = worker;
+    if (grow(t, &stack, t->placed_count, &t->placed_room, sizeof *t->placed))
+        t->placed = stack, t->placed[t->placed_count++] = (placement){i, row, col, height, width};
 }
 
-static score child(tiler *t, int32_t i, bool beside, int64_t row, int64_t col, int64_t at, int64_t size, int64_t across, bool place)
+static bool is_known(const tiler *t, int32_t i, int64_t height, int64_t width, score *best)
 {
-    return beside ? solve(t, i, row, col + at, across, size, place) : solve(t, i, row + at, col, size, across, place);
+    for (int32_t k = 0; k < t->memo_count[i]; k++)
+        if (t->memo[i][k].height == height && t->memo[i][k].width == width) return *best = t->memo[i][k].best, true;
+    return false;
 }
 
-/* Sizes of the members of a chain, as workers. */
-static hs_status share_out(tiler *t, int32_t i, int64_t along, int64_t *size)
+static void remember(tiler *t, int32_t i, int64_t height, int64_t width, score best)
+{
+    if ((t->memo_count[i] & (t->memo_count[i] - 1)) == 0) { /* full at powers of two */
+        size_t capacity = t->memo_count[i] ? 2 * (size_t)t->memo_count[i] : 1;
+        known *grown = realloc(t->memo[i], capacity * sizeof *grown);
+        if (!grown) {
+            t->status = HS_ERROR_MEMORY;
+            return;
+        }
+        t->memo[i] = grown;
+    }
+    t->memo[i][t->memo_count[i]++] = (known){height, width, best};
+}
+
+/* Sizes of the members of a chain of workers. */
+static void share_out(tiler *t, int32_t i, int64_t along, int64_t *sizes)
 {
     const int32_t count = t->count[i], *member = t->members + t->first[i];
-    double *time = malloc((size_t)count * sizeof *time);
-    if (!time) return HS_ERROR_MEMORY;
-    for (int32_t k = 0; k < count; k++) time[k] = t->nodes[i].area / t->nodes[member[k]].area;
-    hs_status status = hs_distribute(along, count, time, t->cancel, size, NULL);
-    free(time);
-    return status;
+    for (int32_t k = 0; k < count; k++) t->time[k] = t->nodes[i].area / t->nodes[member[k]].area;
+    const hs_status status = hs_distribute(along, count, t->time, t->cancel, sizes, NULL);
+    if (status) t->status = status;
 }
 
-typedef struct {
+static bool is_row_of_workers(const tiler *t, int32_t i) { return t->leaves[i] && (t->nodes[i].op == HS_BESIDE || t->nodes[i].op == HS_ABOVE); }
+
+/* The score of a chain of workers. */
+static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    const bool beside = t->nodes[i].op == HS_BESIDE;
+    score all = {0.0, 0.0};
+    share_out(t, i, beside ? width : height, t->sizes);
+    for (int32_t k = 0; k < t->count[i] && !t->status; k++)
+        all = join(all, given(t, t->members[t->first[i] + k], (double)t->sizes[k] * (double)(beside ? height : width)));
+    return all;
+}
+
+/* The best score of node i in a box. What is not known yet is asked for, and the answer is one that keeps all choices open; but chains of
+ * workers need nobody's answer. */
+static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    const bool is_worker = t->nodes[i].op >= 0;
+    score best;
+    if (height == 0 || width == 0) return given(t, i, 0.0);
+    if (!is_worker && is_known(t, i, height, width, &best)) return best;
+    if (is_worker || t->memo_count[i] == MOST_KNOWN) return given(t, i, (double)height * (double)width);
+    if (is_row_of_workers(t, i)) {
+        best = score_of_row(t, i, height, width);
+        if (!t->status) remember(t, i, height, width, best);
+        return best;
+    }
+    ask(t, i, height, width);
+    return given(t, i, (double)height * (double)width);
+}
+
+enum { STATES = 2 * NEAR };
+typedef struct state {
     score best;
     int64_t at;   /* end of the member */
     int32_t from; /* state of the member before */
 } state;
 
 /* Sizes of the members of a chain by dynamic programming over the places of the cuts. */
-static hs_status choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across, int64_t *size)
+static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
 {
-    enum { STATES = 2 * NEAR };
     const int32_t count = t->count[i], *member = t->members + t->first[i];
     const bool beside = t->nodes[i].op == HS_BESIDE;
-    state(*s)[STATES] = malloc((size_t)count * sizeof *s);
-    if (!s) return HS_ERROR_MEMORY;
+    state(*s)[STATES] = (state(*)[STATES])t->states;
     double sum = 0.0;
     for (int32_t k = 0; k < count; k++) {
         sum += t->nodes[member[k]].area;
@@ -98,9 +175,9 @@ static hs_status choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across,
             state *here = &s[k][c];
             *here = (state){.best = {INFINITY, INFINITY}, .at = at};
             for (int32_t b = 0; b < (k ? STATES : 1); b++) {
-                const int64_t start = k ? s[k - 1][b].at : 0;
+                const int64_t start = k ? s[k - 1][b].at : 0, size = at - start;
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
-                const score own = child(t, member[k], beside, 0, 0, 0, at - start, across, false);
+                const score own = beside ? score_of(t, member[k], across, size) : score_of(t, member[k], size, across);
                 const score all = k ? join(s[k - 1][b].best, own) : own;
                 if (better(all, here->best)) here->best = all, here->from = b;
             }
@@ -108,57 +185,60 @@ static hs_status choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across,
     }
     for (int32_t k = count, c = 0; k-- > 0;) {
         const int32_t from = s[k][c].from;
-        size[k] = s[k][c].at - (k ? s[k - 1][from].at : 0);
+        t->cuts[k] = s[k][c].at - (k ? s[k - 1][from].at : 0);
         c = from;
     }
-    free(s);
-    return HS_OK;
 }
 
-static score solve_chain(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
+static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool beside = t->nodes[i].op == HS_BESIDE;
-    const int64_t along = beside ? width : height, across = beside ? height : width;
+    const int64_t along = beside ? width : height, across = beside ? height : width, asked = t->asked_count;
     const int32_t count = t->count[i], *member = t->members + t->first[i];
     score all = {0.0, 0.0};
-    int64_t *size = malloc((size_t)count * sizeof *size), at = 0;
-    hs_status status = !size ? HS_ERROR_MEMORY : t->leaves[i] ? share_out(t, i, along, size) : choose_cuts(t, i, along, across, size);
-    if (status) t->status = status;
-    for (int32_t k = 0; k < count && !t->status; at += size[k++]) all = join(all, child(t, member[k], beside, row, col, at, size[k], across, place));
-    free(size);
+    if (t->leaves[i]) share_out(t, i, along, t->cuts);
+    else choose_cuts(t, i, along, across);
+    for (int32_t k = 0; k < count && !t->status && t->asked_count == asked; k++)
+        all = join(all, beside ? score_of(t, member[k], across, t->cuts[k]) : score_of(t, member[k], t->cuts[k], across));
     return all;
 }
 
-static score solve_wheel(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
+/* The boxes of a wheel with these lines. */
+static void wheel_boxes(const int64_t line[4], int64_t height, int64_t width, int64_t box[5][4])
+{
+    const int64_t x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
+    const int64_t boxes[5][4] = {{0, 0, y0, x1}, {0, x1, y1, width - x1}, {y1, x0, height - y1, width - x0}, {y0, 0, height - y0, x0},
+                                 {y0, x0, y1 - y0, x1 - x0}};
+    memcpy(box, boxes, sizeof boxes);
+}
+
+static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const int32_t *part = t->members + t->first[i];
     double area[5], w[5], h[5];
     for (int c = 0; c < 5; c++) area[c] = t->nodes[part[c]].area / t->nodes[i].area;
     hs__wheel_of(area, w, h);
     score best = {INFINITY, INFINITY};
-    int64_t line[4] = {0};
-    for (int up = 0; up < 17; up++) { /* each line rounded down or up; at last the best once more, to place it */
-        int64_t x0 = (int64_t)(w[3] * (double)width) + (up & 1), x1 = (int64_t)(w[0] * (double)width) + (up >> 1 & 1);
-        int64_t y0 = (int64_t)(h[0] * (double)height) + (up >> 2 & 1), y1 = (int64_t)(h[1] * (double)height) + (up >> 3 & 1);
-        if (up == 16) {
-            if (!place) break;
-            x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
-        }
-        if (x0 > x1 || x1 > width || y0 > y1 || y1 > height) continue;
-        const int64_t box[5][4] = {{0, 0, y0, x1}, {0, x1, y1, width - x1}, {y1, x0, height - y1, width - x0}, {y0, 0, height - y0, x0}, {y0, x0, y1 - y0, x1 - x0}};
+    memset(t->cuts, 0, 4 * sizeof *t->cuts);
+    for (int up = 0; up < 16; up++) { /* each line rounded down or up */
+        const int64_t line[4] = {(int64_t)(w[3] * (double)width) + (up & 1), (int64_t)(w[0] * (double)width) + (up >> 1 & 1),
+                                 (int64_t)(h[0] * (double)height) + (up >> 2 & 1), (int64_t)(h[1] * (double)height) + (up >> 3 & 1)};
+        if (line[0] > line[1] || line[1] > width || line[2] > line[3] || line[3] > height) continue;
+        int64_t box[5][4];
+        wheel_boxes(line, height, width, box);
         score all = {0.0, 0.0};
-        for (int c = 0; c < 5; c++) all = join(all, solve(t, part[c], row + box[c][0], col + box[c][1], box[c][2], box[c][3], up == 16));
-        if (up < 16 && better(all, best)) best = all, line[0] = x0, line[1] = x1, line[2] = y0, line[3] = y1;
+        for (int c = 0; c < 5; c++) all = join(all, score_of(t, part[c], box[c][2], box[c][3]));
+        if (better(all, best)) best = all, memcpy(t->cuts, line, sizeof line);
     }
     return best;
 }
 
-static score solve_around(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
+static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const int32_t inside = t->members[t->first[i]], owner = t->members[t->first[i] + 1];
     const double wanted = t->nodes[inside].area * t->cells, ideal = hs__corner_width(&t->nodes[inside]) * sqrt(t->cells);
     score best = {INFINITY, INFINITY};
-    int64_t found_width = 0, found_height = 0;
+    t->cuts[0] = t->cuts[1] = 0;
     for (int c = 0; c <= 2 * NEAR; c++) {
         int64_t w = (int64_t)fmin(ideal, (double)width) + c - NEAR;
         w = w < 0 || c == 0 ? 0 : w > width ? width : w; /* also no corner at all */
@@ -167,56 +247,116 @@ static score solve_around(tiler *t, int32_t i, int64_t row, int64_t col, int64_t
             h = h > height ? height : h;
             if ((w == 0) != (h == 0)) continue;
             const double left = (double)height * (double)width - (double)h * (double)w;
-            score all = join(given(t, owner, left), solve(t, inside, 0, 0, h, w, false));
-            if (better(all, best)) best = all, found_width = w, found_height = h;
+            const score all = join(given(t, owner, left), score_of(t, inside, h, w));
+            if (better(all, best)) best = all, t->cuts[0] = h, t->cuts[1] = w;
         }
-    }
-    if (place) {
-        const int64_t upper = height - found_height, left = width - found_width;
-        solve(t, inside, row + upper, col + left, found_height, found_width, true);
-        put(t, t->nodes[owner].op, row, col, upper, width);
-        put(t, t->nodes[owner].op, row + upper, col, found_height, left);
     }
     return best;
 }
 
-static score solve(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width, bool place)
+/* The best score of an operator in a box, and its cuts; more has been asked for if it is not known yet. */
+static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
 {
-    const hs__node *self = &t->nodes[i];
-    if (!t->status && self->op < 0 && hs__cancelled(t->cancel)) t->status = HS_ERROR_CANCELLED;
-    if (height == 0 || width == 0 || t->status) return given(t, i, 0.0);
-    if (self->op >= 0) {
-        if (place) put(t, self->op, row, col, height, width);
-        return given(t, i, (double)height * (double)width);
+    if (hs__cancelled(t->cancel)) return t->status = HS_ERROR_CANCELLED, given(t, i, 0.0);
+    switch (t->nodes[i].op) {
+    case HS_WHEEL: return solve_wheel(t, i, height, width);
+    case HS_AROUND: return solve_around(t, i, height, width);
+    default: return solve_chain(t, i, height, width);
     }
-    for (int32_t k = 0; k < t->memo_count[i] && !place; k++)
-        if (t->memo[i][k].height == height && t->memo[i][k].width == width) return t->memo[i][k].best;
-    if (!place && t->memo_count[i] == MOST_KNOWN) return given(t, i, (double)height * (double)width);
-    score best;
-    switch (self->op) {
-    case HS_WHEEL: best = solve_wheel(t, i, row, col, height, width, place); break;
-    case HS_AROUND: best = solve_around(t, i, row, col, height, width, place); break;
-    default: best = solve_chain(t, i, row, col, height, width, place);
+}
+
+/* The order in which they were asked for, from the top on. */
+static void first_on_top(tiler *t, int64_t from)
+{
+    for (int64_t low = from, high = t->asked_count - 1; low < high; low++, high--) {
+        const request swapped = t->asked[low];
+        t->asked[low] = t->asked[high], t->asked[high] = swapped;
     }
-    if (place || t->status) return best;
-    if ((t->memo_count[i] & (t->memo_count[i] - 1)) == 0) { /* full at powers of two */
-        size_t capacity = t->memo_count[i] ? 2 * (size_t)t->memo_count[i] : 1;
-        known *grown = realloc(t->memo[i], capacity * sizeof *grown);
-        if (!grown) {
-            t->status = HS_ERROR_MEMORY;
-            return best;
+}
+
+/* Solves all that has been asked for and what that needs, on a stack of its own, for a tree may be as deep as it is long. What finds
+ * something unknown is done again when that is known. */
+static void answer(tiler *t)
+{
+    first_on_top(t, 0);
+    while (t->asked_count && !t->status) {
+        const int64_t before = t->asked_count;
+        const request top = t->asked[before - 1];
+        score best;
+        if (is_known(t, top.node, top.height, top.width, &best) || t->memo_count[top.node] == MOST_KNOWN) {
+            t->asked_count--;
+            continue;
         }
-        t->memo[i] = grown;
+        best = solve(t, top.node, top.height, top.width);
+        if (t->asked_count > before) {
+            first_on_top(t, before);
+        } else {
+            t->asked_count--;
+            remember(t, top.node, top.height, top.width, best);
+        }
     }
-    t->memo[i][t->memo_count[i]++] = (known){height, width, best};
-    return best;
+}
+
+/* The cuts of node i in a box. */
+static void find_cuts(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    solve(t, i, height, width);
+    while (t->asked_count && !t->status) {
+        answer(t);
+        if (!t->status) solve(t, i, height, width);
+    }
+}
+
+static void put(tiler *t, int32_t worker, const placement *x)
+{
+    int64_t *rect = t->rects + 4 * (size_t)t->pieces;
+    rect[0] = x->row, rect[1] = x->col, rect[2] = x->height, rect[3] = x->width;
+    t->workers[t->pieces++] = worker;
+}
+
+/* Puts the members of a node into its box, in the order of the floorplan from the top of the stack on. */
+static void place_members(tiler *t, const placement *x)
+{
+    const int32_t count = t->count[x->node], *member = t->members + t->first[x->node];
+    const int64_t *cut = t->cuts;
+    if (t->nodes[x->node].op == HS_WHEEL) {
+        int64_t box[5][4];
+        wheel_boxes(cut, x->height, x->width, box);
+        for (int c = 5; c-- > 0;) place(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2], box[c][3]);
+    } else if (t->nodes[x->node].op == HS_AROUND) {
+        const int64_t upper = x->height - cut[0], left = x->width - cut[1];
+        place(t, member[1], x->row + upper, x->col, cut[0], left);
+        place(t, member[1], x->row, x->col, upper, x->width);
+        place(t, member[0], x->row + upper, x->col + left, cut[0], cut[1]);
+    } else {
+        const bool beside = t->nodes[x->node].op == HS_BESIDE;
+        int64_t at = beside ? x->width : x->height;
+        for (int32_t k = count; k-- > 0;) {
+            at -= cut[k];
+            if (beside) place(t, member[k], x->row, x->col + at, x->height, cut[k]);
+            else place(t, member[k], x->row + at, x->col, cut[k], x->width);
+        }
+    }
+}
+
+static hs_status tile(tiler *t, int32_t root, int64_t m, int64_t n)
+{
+    place(t, root, 0, 0, m, n);
+    while (t->placed_count && !t->status) {
+        const placement x = t->placed[--t->placed_count];
+        const int32_t op = t->nodes[x.node].op;
+        if (op >= 0) put(t, op, &x);
+        else find_cuts(t, x.node, x.height, x.width);
+        if (op < 0 && !t->status) place_members(t, &x);
+    }
+    return t->status;
 }
 
 /* Members of every node, cuts of the same kind taken together; they lie in members[], each node's after those of its first
- * member's subtree. Returns the depth of the tree so flattened. */
-static int32_t flatten(tiler *t, int32_t length, int32_t *stack, int32_t *depth)
+ * member's subtree. Returns the largest number of a node's. */
+static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
 {
-    int32_t used = 0, deepest = 0;
+    int32_t used = 0, most = 0;
     for (int32_t i = length - 1; i >= 0; i--) { /* from the root down */
         const int32_t op = t->nodes[i].op;
         int32_t child_of[5], top = 0;
@@ -229,16 +369,15 @@ static int32_t flatten(tiler *t, int32_t length, int32_t *stack, int32_t *depth)
             if (at != i && !chain) {
                 t->members[used++] = at;
                 t->leaves[i] = t->leaves[i] && t->nodes[at].op >= 0;
-                depth[at] = depth[i] + 1;
-                if (depth[at] > deepest) deepest = depth[at];
                 continue;
             }
             if (at != i) t->count[at] = -1;
             for (int32_t c = hs__children(t->nodes, at, child_of); c-- > 0;) stack[top++] = child_of[c];
         }
         t->count[i] = used - t->first[i];
+        if (t->count[i] > most) most = t->count[i];
     }
-    return deepest;
+    return most;
 }
 
 hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
@@ -255,13 +394,13 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     t.members = malloc(3 * nodes * sizeof *t.members), t.first = calloc(nodes, sizeof *t.first), t.count = calloc(nodes, sizeof *t.count);
     t.leaves = calloc(nodes, sizeof *t.leaves), t.memo = calloc(nodes, sizeof(known *)), t.memo_count = calloc(nodes, sizeof *t.memo_count);
     t.workers = malloc((nodes + 1) * sizeof *t.workers), t.rects = malloc(4 * (nodes + 1) * sizeof *t.rects);
-    int32_t *depth = calloc(nodes, sizeof *depth);
-    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count && t.leaves && t.memo && t.memo_count && depth ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count && t.leaves && t.memo && t.memo_count ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
-    if (!status && flatten(&t, length, t.members + length, depth) > DEEPEST) status = HS_ERROR_UNSUPPORTED;
     if (!status) {
-        solve(&t, length - 1, 0, 0, m, n, true);
-        status = t.status;
+        const size_t members = (size_t)flatten(&t, length, t.members + length), widest = members < 4 ? 4 : members;
+        t.cuts = malloc(widest * sizeof *t.cuts), t.sizes = malloc(widest * sizeof *t.sizes);
+        t.time = malloc(widest * sizeof *t.time), t.states = malloc(widest * STATES * sizeof *t.states);
+        status = t.cuts && t.sizes && t.time && t.states ? tile(&t, length - 1, m, n) : HS_ERROR_MEMORY;
     }
     if (!status) {
         memcpy(workers, t.workers, (size_t)t.pieces * sizeof *workers);
@@ -269,6 +408,7 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
         *pieces = t.pieces;
     }
     for (size_t i = 0; t.memo && i < nodes; i++) free(t.memo[i]);
-    free(t.nodes), free(t.members), free(t.first), free(t.count), free(t.leaves), free(t.memo), free(t.memo_count), free(depth), free(t.workers), free(t.rects);
+    free(t.nodes), free(t.members), free(t.first), free(t.count), free(t.leaves), free(t.memo), free(t.memo_count), free(t.workers), free(t.rects);
+    free(t.cuts), free(t.sizes), free(t.time), free(t.states), free(t.asked), free(t.placed);
     return status;
 }

@@ -43,6 +43,7 @@ typedef struct {
 typedef struct {
     hs__course course;
     const hs_product *product;
+    const hs__kernel *kernel; /* of the whole run */
     hs_star_product *x;
     size_t element;
     matrix operand[OPERANDS];
@@ -285,7 +286,7 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
                               .c = own[C].data, .c_row_stride = own[C].row_stride, .c_col_stride = own[C].col_stride,
                               .alpha = {product->alpha[0], product->alpha[1]}, .beta = {1.0, 0.0}};
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
-    return hs__panel_product_init(x, hs__kernel_current(), &small, &box, 1);
+    return hs__panel_product_init(x, j->kernel, &small, &box, 1);
 }
 
 static void compute(job *j, hs__member *self, int64_t at)
@@ -432,7 +433,7 @@ hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product 
     static const size_t sizes[] = {4, 8, 8, 16};
     if (!pool || !product || !x || !run) return HS_ERROR_VALUE;
     hs_kernel_init();
-    job j = {.course = {.run = run, .pool = pool}, .product = product, .x = x, .p = hs__pool_size(pool)};
+    job j = {.course = {.run = run, .pool = pool}, .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
     hs_status status = check(product, x, run, j.p);
     if (status) return status;
     j.element = sizes[product->dtype];

@@ -96,7 +96,7 @@ static void foreign(void)
     for (int wide = 0; wide < 2; wide++)
         for (int type = 0; type < 2; type++) {
             hs__kernel kernel;
-            if (!CHECK(hs__kernel_fortran(&kernel, gemms[wide][0], gemms[wide][1], wide ? 8 : 4) == HS_OK)) continue;
+            if (!CHECK(hs__kernel_fortran(&kernel, &(hs__fortran){.gemm = {gemms[wide][0], gemms[wide][1]}, .integer_bytes = wide ? 8 : 4}) == HS_OK)) continue;
             const hs__blocking *real = &kernel.real[type];
             if (!CHECK(real->tile_rows == TILE && real->tile_cols == TILE)) continue;
             bench x = {.kernel = real, .type = type, .a = aligned_alloc(64, sizeof(double) * DEPTH * TILE), .b = aligned_alloc(64, sizeof(double) * DEPTH * TILE),

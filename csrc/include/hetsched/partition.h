@@ -42,8 +42,7 @@ HS_API hs_status hs_floorplan_rects(int32_t p, const double *areas, const double
  * nothing.
  *   m, n   rows and columns, 1 .. 2^53
  *   rects  [8 p] out: row, col, height, width of each piece, in cells
- * HS_ERROR_UNSUPPORTED for more than 5000 operators one inside the other (neighbouring cuts of one kind are one). In one call at
- * most 256 boxes are tried for each of them. Stack: some 400 bytes for each level. */
+ * In one call at most 256 boxes are tried for each operator (neighbouring cuts of one kind are one). */
 HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
                                    const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces);
 

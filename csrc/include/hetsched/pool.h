@@ -12,7 +12,7 @@ extern "C" {
 
 typedef enum hs_dtype { HS_FLOAT32 = 0, HS_FLOAT64 = 1, HS_COMPLEX64 = 2, HS_COMPLEX128 = 3 } hs_dtype;
 
-/* What multiplies: one of "blis", "openblas" (its gemm functions, handed in by hs_kernel_use_cblas), "c" (our own). */
+/* What multiplies: one of "blis", "openblas" (its gemm functions, handed in by hs_kernel_use_fortran), "c" (our own). */
 typedef struct hs_kernel_info {
     char name[32];
     char version[64];      /* of the library, "" for our own */
@@ -26,20 +26,25 @@ typedef struct hs_kernel_info {
 
 /* Chooses and initialises the kernels; called once by every entry point that needs them, harmless to call again.
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
- * A BLIS_ARCH_TYPE in the environment is left alone. With AVX-512 our own float32 micro-kernel, which loads less per
- * multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
+ * A BLIS_ARCH_TYPE in the environment is left alone; without one, BLIS is shown a copy of the environment that has it while it
+ * initialises itself: other threads may call getenv meanwhile, but nobody should set a variable, which might be lost. With AVX-512
+ * our own float32 micro-kernel, which loads less per multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
  * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
 HS_API hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */
 HS_API hs_status hs_kernel_describe(hs_kernel_info *info);
 
-/* Selects "blis", "openblas" or "c" for all later products. HS_ERROR_UNSUPPORTED if it is not there. Not to be called
- * while a product runs. */
+/* Selects "blis", "openblas" or "c" for all later runs; a run that has begun keeps its kernel. HS_ERROR_UNSUPPORTED if it is not
+ * there. */
 HS_API hs_status hs_kernel_select(const char *name);
 
-/* Hands in Fortran-style sgemm and dgemm, 32-bit or 64-bit integers. They become available as "openblas". */
-HS_API hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes);
+/* Hands in Fortran-style sgemm and dgemm, 32-bit or 64-bit integers. They become available as "openblas" for as long as the process
+ * lives: to hand in the same again changes nothing, any others are HS_ERROR_UNSUPPORTED, for a product may be running.
+ *   set_threads, get_threads   the number of the library's own threads, or both NULL: while workers are inside it is held at one, for
+ *                              they are the threads, and then made what it was. Without them gemm should stay on the calling thread. */
+HS_API hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes, void (*set_threads)(int),
+                                       int (*get_threads)(void));
 
 /* ---- pool -------------------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,28 @@
+/* The hs__micro_kernel on a foreign gemm of one real type, included once for each: NAME(x) names things, REAL is the type, TYPE is 0 for
+ * float and 1 for double. All of them end with the file. */
+
+/* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a tile on the stack. */
+static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta_,
+                           void *c_, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)
+{
+    (void)a_next, (void)b_next;
+    if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {
+        gemm(TYPE, m, n, k, alpha, a, b, beta_, c_, col_stride);
+        return;
+    }
+    enum { STRIP = 32 };
+    REAL strip[TILE_ROWS * STRIP], zero = 0, beta = *(const REAL *)beta_;
+    for (int64_t j0 = 0; j0 < n; j0 += STRIP) {
+        int64_t width = n - j0 < STRIP ? n - j0 : STRIP;
+        gemm(TYPE, m, width, k, alpha, a, (const REAL *)b + j0, &zero, strip, TILE_ROWS);
+        for (int64_t j = 0; j < width; j++)
+            for (int64_t i = 0; i < m; i++) {
+                REAL *to = (REAL *)c_ + i * row_stride + (j0 + j) * col_stride;
+                *to = beta == 0 ? strip[j * TILE_ROWS + i] : strip[j * TILE_ROWS + i] + beta * *to;
+            }
+    }
+}
+
+#undef NAME
+#undef REAL
+#undef TYPE

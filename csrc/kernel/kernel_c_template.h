@@ -1,0 +1,75 @@
+/* A micro-kernel in C, included once for each instruction set and type: tile_rows = VECTORS vectors of BYTES bytes, kept in registers
+ * with tile_cols = COLS columns. NAME(x) names things, TARGET is the attribute of the instruction set, REAL the type, BROADCAST(x) a
+ * vector of x everywhere. All of them end with the file. */
+
+typedef REAL NAME(vector) __attribute__((vector_size(BYTES)));
+typedef REAL NAME(unaligned) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
+enum { NAME(lanes) = BYTES / sizeof(REAL) };
+
+/* C (m x n) <- alpha A B + beta C for m in the first `vectors` vectors, a constant wherever this is inlined: the last panel of A computes
+ * only the vectors that hold rows. A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
+TARGET static inline __attribute__((always_inline)) void NAME(body)(
+    const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector) *restrict a, const REAL *restrict b,
+    const REAL *b_next, const REAL alpha, const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)
+{
+    NAME(vector) sum[COLS][VECTORS];
+    UNROLLED for (int j = 0; j < COLS; j++)
+        UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] = (NAME(vector)){0};
+    for (int j = 0; j < n; j++) { /* all cache lines of C, also where it does not begin on one */
+        for (int v = 0; v < vectors; v++) __builtin_prefetch(c + j * col_stride + v * NAME(lanes), 1);
+        __builtin_prefetch(c + j * col_stride + vectors * NAME(lanes) - 1, 1);
+    }
+    for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {
+        for (int byte = 0; byte < vectors * BYTES; byte += 64)
+            __builtin_prefetch((const char *)(a + 16 * VECTORS) + byte);
+        __builtin_prefetch(b_next + l * COLS);
+        NAME(vector) x[VECTORS];
+        UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];
+        UNROLLED for (int j = 0; j < COLS; j++) {
+            const NAME(vector) y = BROADCAST(b[j]);
+            UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
+        }
+    }
+    if (alpha != 1)
+        UNROLLED for (int j = 0; j < COLS; j++)
+            UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] *= alpha;
+    if (m == vectors * NAME(lanes) && n == COLS && row_stride == 1) {
+        UNROLLED for (int j = 0; j < COLS; j++)
+            UNROLLED for (int v = 0; v < vectors; v++) {
+                NAME(unaligned) *to = (NAME(unaligned) *)(c + j * col_stride) + v;
+                if (beta == 0) *to = sum[j][v];
+                else if (beta == 1) *to += sum[j][v];
+                else *to = sum[j][v] + beta * *to;
+            }
+        return;
+    }
+    REAL edge[COLS][VECTORS * NAME(lanes)]; /* a copy: an address of the sums would bring them back to the stack */
+    UNROLLED for (int j = 0; j < COLS; j++)
+        UNROLLED for (int v = 0; v < vectors; v++) *(NAME(unaligned) *)(edge[j] + v * NAME(lanes)) = sum[j][v];
+    for (int j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            REAL *to = c + i * row_stride + j * col_stride;
+            *to = beta == 0 ? edge[j][i] : edge[j][i] + beta * *to;
+        }
+}
+
+/* The hs__micro_kernel (kernel.h). */
+TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha_, const void *a, const void *b,
+                                  const void *beta_, void *c, int64_t row_stride, int64_t col_stride, const void *a_next,
+                                  const void *b_next)
+{
+    const REAL alpha = *(const REAL *)alpha_, beta = *(const REAL *)beta_;
+    (void)a_next;
+    if (VECTORS > 2 && m <= NAME(lanes)) NAME(body)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+    else if (VECTORS > 1 && m <= (VECTORS - 1) * NAME(lanes))
+        NAME(body)(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+    else NAME(body)(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+}
+
+#undef NAME
+#undef TARGET
+#undef REAL
+#undef BYTES
+#undef VECTORS
+#undef COLS
+#undef BROADCAST

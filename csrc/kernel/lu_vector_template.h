@@ -1,0 +1,115 @@
+/* The loops of lu_vector.h, included once for each instruction set and type: NAME(x) names things, TARGET is the attribute of the
+ * instruction set, BYTES the size of a vector of REAL, of which an element has PARTS. All but TARGET end with the file. */
+
+typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
+enum { NAME(lanes) = BYTES / sizeof(REAL) };
+
+#if PARTS == 1
+#include "kernel/lu_column_real.h"
+#else
+#include "kernel/lu_column_complex.h"
+#endif
+
+/* Row by row of the tile in work, of a complex one the real and the imaginary parts apart. */
+TARGET static void NAME(solve)(int32_t h, const void *l_, int64_t step, int32_t cols, void *c_, int64_t row_stride,
+                               int64_t col_stride, void *packed_, int32_t tile, int32_t lanes, void *work)
+{
+    const REAL *l = l_;
+    REAL *c = c_, *packed = packed_, *x = work;
+    if (cols < lanes) memset(x, 0, (size_t)(h * PARTS) * (size_t)lanes * sizeof(REAL));
+    for (int32_t j = 0; j < cols; j++)
+        for (int32_t i = 0; i < h; i++)
+            for (int part = 0; part < PARTS; part++)
+                x[(i * PARTS + part) * lanes + j] = -c[(i * row_stride + j * col_stride) * PARTS + part];
+    for (int32_t j = 0; j < lanes; j += NAME(lanes))
+        for (int32_t i = 1; i < h; i++) {
+            REAL *row = x + i * PARTS * lanes + j;
+            NAME(vector) sum[2];
+            for (int part = 0; part < PARTS; part++) sum[part] = *(NAME(vector) *)(row + part * lanes);
+            for (int32_t k = 0; k < i; k++) {
+                const REAL *factor = l + k * step + i * PARTS, *above = x + k * PARTS * lanes + j;
+                if (PARTS == 1) {
+                    sum[0] -= *(NAME(vector) *)above * factor[0];
+                } else {
+                    const NAME(vector) re = *(NAME(vector) *)above, im = *(NAME(vector) *)(above + lanes);
+                    sum[0] = sum[0] - re * factor[0] + im * factor[PARTS - 1];
+                    sum[1] = sum[1] - re * factor[PARTS - 1] - im * factor[0];
+                }
+            }
+            for (int part = 0; part < PARTS; part++) *(NAME(vector) *)(row + part * lanes) = sum[part];
+        }
+    for (int32_t i = 0; i < h * PARTS; i++) memcpy(packed + i * tile, x + i * lanes, (size_t)tile * sizeof(REAL));
+    for (int32_t j = 0; j < cols; j++)
+        for (int32_t i = 0; i < h; i++)
+            for (int part = 0; part < PARTS; part++)
+                c[(i * row_stride + j * col_stride) * PARTS + part] = -x[(i * PARTS + part) * lanes + j];
+}
+
+/* hs__lu_solve_rows for `vectors` vectors of a row: as many as stay in registers at a time. */
+TARGET static inline __attribute__((always_inline)) void NAME(solve_some)(
+    const int vectors, int32_t h, const REAL *minus_l, int32_t l_tile, REAL *x, int32_t tile, REAL *expanded)
+{
+    for (int32_t i = 0; i < h; i++) {
+        REAL *row = x + i * tile;
+        NAME(vector) sum[4];
+        for (int v = 0; v < vectors; v++) sum[v] = *(NAME(vector) *)(row + v * NAME(lanes));
+        for (int32_t k = 0; k < i; k++) {
+            const REAL *factor = minus_l + k * PARTS * l_tile + i, *above = PARTS == 1 ? x + k * tile : expanded + 2 * k * tile;
+            for (int v = 0; v < vectors; v++) {
+                sum[v] += *(NAME(vector) *)(above + v * NAME(lanes)) * factor[0];
+                if (PARTS == 2) sum[v] += *(NAME(vector) *)(above + tile + v * NAME(lanes)) * factor[l_tile];
+            }
+        }
+        for (int v = 0; v < vectors; v++) *(NAME(vector) *)(row + v * NAME(lanes)) = sum[v];
+        if (PARTS == 1) continue;
+        REAL *first = expanded + 2 * i * tile, *second = first + tile;
+        for (int j = 0; j < vectors * (int)NAME(lanes); j += 2)
+            first[j] = row[j], first[j + 1] = row[j + 1], second[j] = -row[j + 1], second[j + 1] = row[j];
+    }
+}
+
+/* The hs__lu_solve_rows. */
+TARGET static void NAME(solve_rows)(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded)
+{
+    enum { PAIR = 2 * NAME(lanes) };
+    int32_t j = 0;
+    for (; j + PAIR <= tile; j += PAIR)
+        NAME(solve_some)(2, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));
+    for (; j < tile; j += NAME(lanes))
+        NAME(solve_some)(1, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));
+}
+
+/* The hs__lu_swap_rows. */
+TARGET static void NAME(swap_rows)(void *slice, int32_t tile, int64_t first, int64_t count, const int32_t *pivots)
+{
+    enum { AHEAD = 8 };
+    for (int64_t i = first; i < first + count; i++) {
+        if (i + AHEAD < first + count)
+            for (int32_t j = 0; j < tile; j += 64 / (int)sizeof(REAL))
+                __builtin_prefetch((REAL *)slice + (int64_t)pivots[i + AHEAD] * tile + j, 1);
+        if (pivots[i] == i) continue;
+        REAL *a = (REAL *)slice + i * tile, *b = (REAL *)slice + (int64_t)pivots[i] * tile;
+        for (int32_t j = 0; j < tile; j += NAME(lanes)) {
+            const NAME(vector) kept = *(NAME(vector) *)(a + j);
+            *(NAME(vector) *)(a + j) = *(NAME(vector) *)(b + j);
+            *(NAME(vector) *)(b + j) = kept;
+        }
+    }
+}
+
+/* The hs__lu_swap. */
+TARGET static void NAME(swap)(void *a, void *b, int64_t step, int64_t count)
+{
+    REAL *x = a, *y = b;
+    for (int64_t l = 0; l < count; l++, x += step, y += step)
+        for (int part = 0; part < PARTS; part++) {
+            const REAL kept = x[part];
+            x[part] = y[part], y[part] = kept;
+        }
+}
+
+#undef NAME
+#undef REAL
+#undef INTEGER
+#undef BYTES
+#undef PARTS

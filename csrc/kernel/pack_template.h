@@ -1,0 +1,124 @@
+/* Packing of one real type, included once for each: NAME(x) names things, REAL is the type; on x86 VECTOR is a vector of LANES of them,
+ * with LOAD, STORE and NAME(transpose). All of them end with the file. */
+
+/* ---- one full panel of real elements ---------------------------------------------------------------------------- */
+
+/* Element by element; the compiler makes vector moves of it where the elements lie side by side. */
+static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, int64_t depth, const REAL *source,
+                                                                    int64_t stride, int64_t depth_stride,
+                                                                    REAL *target)
+{
+    for (int64_t l = 0; l < depth; l++)
+        for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];
+}
+
+static void NAME(full_panel_plain)(int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride,
+                                   REAL *target)
+{
+    NAME(panel_plain)(tile, depth, source, stride, depth_stride, target);
+}
+
+#if defined(__x86_64__)
+
+/* Depth contiguous: squares of LANES x LANES are transposed in registers. */
+AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
+    int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)
+{
+    int64_t l = 0;
+    if (stride == 1) { /* whole rows of the panel are copied */
+        for (; l < depth; l++) { /* each is in another page: the hardware does not foresee it */
+            const REAL *from = source + l * depth_stride, *ahead = from + 12 * depth_stride;
+            REAL *to = target + l * tile;
+            for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(ahead + i);
+            if (tile * sizeof(REAL) > 64) __builtin_prefetch(ahead + tile - 1);
+            int i = 0;
+            for (; i + LANES <= tile; i += LANES) STORE(to + i, LOAD(from + i));
+            memcpy(to + i, from + i, (size_t)(tile - i) * sizeof(REAL));
+        }
+        return;
+    }
+    if (depth_stride == 1)
+        for (; l + LANES <= depth; l += LANES)
+            for (int i0 = 0; i0 < tile; i0 += LANES) {
+                const int have = tile - i0 < LANES ? tile - i0 : LANES;
+                VECTOR square[LANES] = {{0}};
+                for (int u = 0; u < have; u++) square[u] = LOAD(source + (i0 + u) * stride + l);
+                NAME(transpose)(square);
+                for (int u = 0; u < LANES; u++) {
+                    if (have == LANES) STORE(target + (l + u) * tile + i0, square[u]);
+                    else memcpy(target + (l + u) * tile + i0, &square[u], (size_t)have * sizeof(REAL));
+                }
+            }
+    NAME(panel_plain)(tile, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
+}
+
+/* The usual tiles as constants, so that all loops above unroll. */
+AVX2 static void NAME(full_panel_avx2)(int tile, int64_t depth, const REAL *source, int64_t stride,
+                                       int64_t depth_stride, REAL *target)
+{
+    switch (tile) {
+    case 4: NAME(panel_avx2)(4, depth, source, stride, depth_stride, target); break;
+    case 6: NAME(panel_avx2)(6, depth, source, stride, depth_stride, target); break;
+    case 8: NAME(panel_avx2)(8, depth, source, stride, depth_stride, target); break;
+    case 12: NAME(panel_avx2)(12, depth, source, stride, depth_stride, target); break;
+    case 14: NAME(panel_avx2)(14, depth, source, stride, depth_stride, target); break;
+    case 16: NAME(panel_avx2)(16, depth, source, stride, depth_stride, target); break;
+    case 24: NAME(panel_avx2)(24, depth, source, stride, depth_stride, target); break;
+    case 32: NAME(panel_avx2)(32, depth, source, stride, depth_stride, target); break;
+    case 48: NAME(panel_avx2)(48, depth, source, stride, depth_stride, target); break;
+    default: NAME(panel_avx2)(tile, depth, source, stride, depth_stride, target);
+    }
+}
+
+#endif
+
+/* ---- all panels ------------------------------------------------------------------------------------------------- */
+
+/* hs__pack_panels of this type. */
+static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,
+                       int64_t depth_stride, REAL *target)
+{
+    void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
+    const int tile = how->tile;
+    const REAL sign = how->negative ? -1 : 1;
+    const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
+    const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */
+    if (how->form == HS__REAL && stride == 1 && !how->negative) {
+        const int64_t whole = count / tile * tile;
+        for (int64_t l = 0; l < depth; l += BAND)
+            for (int64_t i = 0; i < whole; i += tile)
+                full_panel(tile, depth - l < BAND ? depth - l : BAND, source + i + l * depth_stride, 1, depth_stride,
+                           target + i * depth + l * tile);
+        source += whole, target += whole * depth, count -= whole;
+    }
+    for (int64_t i0 = 0; i0 < count; i0 += across, target += steps * tile) {
+        const int have = count - i0 < across ? (int)(count - i0) : across;
+        if (have < across) memset(target, 0, (size_t)(steps * tile) * sizeof(REAL));
+        if (how->form == HS__REAL) {
+            const REAL *from = source + i0 * stride;
+            if (have == tile) full_panel(tile, depth, from, stride, depth_stride, target);
+            else
+                for (int64_t l = 0; l < depth; l++)
+                    for (int i = 0; i < have; i++) target[l * tile + i] = from[i * stride + l * depth_stride];
+            if (how->negative)
+                for (int64_t x = 0; x < depth * tile; x++) target[x] = -target[x];
+            continue;
+        }
+        for (int64_t l = 0; l < depth; l++) {
+            REAL *first = target + 2 * l * tile, *second = first + tile;
+            for (int i = 0; i < have; i++) {
+                const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);
+                const REAL x = sign * from[0], y = sign * from[1];
+                if (how->form == HS__SPLIT) first[i] = x, second[i] = y;
+                else first[2 * i] = x, first[2 * i + 1] = y, second[2 * i] = -y, second[2 * i + 1] = x;
+            }
+        }
+    }
+}
+
+#undef NAME
+#undef REAL
+#undef VECTOR
+#undef LANES
+#undef LOAD
+#undef STORE
