@@ -469,7 +469,7 @@ static void others_take_null(void)
     hs_stencil_tile(NULL, 0, 0, 1, 1);
     hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL), hs_lu_default(NULL, 0, 0, 0, NULL, NULL), hs_measurement_default(NULL, 1);
     CHECK(hs_gemm_boxes(2, 2, 10000, 2, NULL, NULL, 0) > 0 && hs_gemm_boxes(2, 2, 10000, 2, times, NULL, 9) > 0);
-    CHECK(hs_kernel_use_fortran(NULL, NULL, 4) == HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran(NULL, NULL, 4, NULL, NULL) == HS_ERROR_VALUE);
 }
 
 int main(void)

@@ -103,7 +103,7 @@ static void test_cuboids(hs_pool *pool)
 static void test_defaults(void)
 {
     hs_product product;
-    double m[4];
+    double m[4] = {0};
     int32_t pivots[2];
     memset(&product, 0xff, sizeof product);
     hs_product_default(&product, HS_FLOAT64, 2, 3, 4, m, m + 1, m + 2);

@@ -24,7 +24,7 @@ static void deep_floorplan(int kinds)
     int32_t length = 0, pieces = 0;
     plan[length++] = 0;
     for (int32_t i = 1; i <= DEEP; i++) plan[length++] = i, plan[length++] = ops[i % kinds];
-    CHECK(hs_floorplan_tile(SIDE, SIDE, DEEP + 1, areas, plan, length, workers, rects, &pieces) == HS_OK);
+    CHECK(hs_floorplan_tile(SIDE, SIDE, DEEP + 1, areas, plan, length, NULL, workers, rects, &pieces) == HS_OK);
     int64_t cells = 0;
     for (int32_t k = 0; k < pieces; k++) cells += rects[4 * k + 2] * rects[4 * k + 3];
     CHECK(cells == SIDE * SIDE);
@@ -45,7 +45,7 @@ static void chains(void)
     CHECK(hs_partition_guillotine(8, steep, NULL, 1.0, 1, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_partition_cuboids(MANY, steep, (const double[]){1, 1, 1}, 7, NULL, 0, 0, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_partition_cuboids(30, steep, (const double[]){1, 1, 1}, 7, NULL, 20, 1, NULL, tree, &length, &cost) == HS_OK);
-    CHECK(hs_partition_cuboids_exact(10, steep, (const double[]){1, 1, 1}, 7, tree, &length, &cost) == HS_OK && length == 19);
+    CHECK(hs_partition_cuboids_exact(10, steep, (const double[]){1, 1, 1}, 7, NULL, tree, &length, &cost) == HS_OK && length == 19);
 }
 
 static void *everything(void *unused)
