@@ -121,6 +121,7 @@ class Plan(Drawn):
     _value: ClassVar[str]  # the name of the attribute that the bound is of
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
+    _records: ClassVar[dict[str, np.dtype[Any]]] = {}  # of the fields that are tables
     sense: ClassVar[str] = "min"
 
     def __post_init__(self) -> None:
@@ -241,7 +242,7 @@ class Plan(Drawn):
 
 
 def plain(value: Any) -> Any:
-    """Arrays and tuples as lists, records by their columns, infinities as strings: what JSON has."""
+    """Arrays, records and tuples as lists, infinities as strings: what JSON has."""
     if isinstance(value, np.ndarray):
         return _plain_array(value)
     if isinstance(value, np.generic):
@@ -259,11 +260,7 @@ def plain(value: Any) -> Any:
 
 def _plain_array(value: NDArray[Any]) -> Any:
     if value.dtype.names:
-        return {
-            "columns": {name: plain(value[name].tolist()) for name in value.dtype.names},
-            "dtype": {name: value.dtype[name].name for name in value.dtype.names},
-            "aligned": value.dtype.isalignedstruct,
-        }
+        return plain(value.tolist())
     if value.size == 0:
         return {"shape": list(value.shape), "dtype": value.dtype.name}
     found = value.tolist()
@@ -277,21 +274,15 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
             inner = getattr(sys.modules[kind.__module__], value["type"])
             return inner(**{name: _read(name, value[name], str(of), kind) for name, of in inner.__annotations__.items()})
         if isinstance(value, dict) and not text.startswith("dict"):
-            return _read_array(value)
+            return _frozen(np.zeros(value["shape"], value["dtype"]))
+        if key in kind._records:
+            return _frozen(np.array([tuple(row) for row in _read_floats(value)], kind._records[key]))
         if isinstance(value, list) and not text.startswith("tuple"):
             found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
             return _frozen(np.array(_read_floats(value), found[1] if found else None))
         return _tuples(_read_floats(value))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ValueError(f"{key} is not what a {kind.__name__} has: {error}") from error
-
-
-def _read_array(value: dict[str, Any]) -> NDArray[Any]:
-    if "shape" in value:
-        return _frozen(np.zeros(value["shape"], value["dtype"]))
-    columns = [_read_floats(column) for column in value["columns"].values()]
-    dtype = np.dtype([(name, value["dtype"][name]) for name in value["columns"]], align=value["aligned"])
-    return _frozen(np.array(list(zip(*columns, strict=True)), dtype))
 
 
 def _read_floats(value: Any) -> Any:

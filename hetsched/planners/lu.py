@@ -24,6 +24,8 @@ Owner = str | LuPattern | ArrayLike
 Times = NDArray[np.float64]
 
 _HIGH = 2**31 - 1
+_FIELDS = ("worker", "panel", "block", "start", "end")  # of hs_lu_task
+_TASK = np.dtype([(name, _engine.LU_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -77,6 +79,7 @@ class LuPlan(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
+    _records: ClassVar = {"tasks": _TASK, "messages": _engine.LU_MESSAGE}
 
     @cached_property
     def step_times(self) -> NDArray[np.float64]:
@@ -230,9 +233,8 @@ def plan_lu(
         None if panel_times is None else _per_update("panel_times", panels, flops),
         None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
     )  # fmt: skip
-    fields = ["worker", "panel", "block", "start", "end"]
-    tasks = np.empty(len(raw), [(name, _engine.LU_TASK[name]) for name in fields] + [("flops", "f8")])
-    for name in fields:
+    tasks = np.empty(len(raw), _TASK)
+    for name in _FIELDS:
         tasks[name] = raw[name]
     tasks["flops"] = raw["work"] * flops
     factors = tasks["panel"] == tasks["block"]

@@ -108,6 +108,7 @@ class StarPlan(Plan):
     planning_time: float = field(compare=False)
 
     _value: ClassVar[str] = "makespan"
+    _records: ClassVar = {"chunks": _engine.STAR_CHUNK, "messages": _engine.STAR_MESSAGE}
 
     @property
     def binding(self) -> str:
