@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._base import check
+from ._base.later import later
 from ._base.replace import replace_file
 
 #: Flops in a unit of work and bytes in a unit of data: cycle-times are seconds per gigaflop, link costs seconds per gigabyte.
@@ -338,6 +339,12 @@ def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
     return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
+
+
+def names_later(platform: Any, p: int) -> tuple[str, ...]:
+    """`names_of` for a field of a `Lazy` plan."""
+    names: tuple[str, ...] | None = getattr(platform, "names", None)
+    return later(lambda: names_of(None, p)) if names is None else names
 
 
 def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:

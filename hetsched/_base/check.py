@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,15 +96,15 @@ def _short(value: Any) -> str:
     return text if len(text) < 40 else f"a number of {len(text)} digits"
 
 
-def reals(message: str, values: Any) -> NDArray[np.float64]:
-    """A float64 copy; TypeError with the message for what is not numbers (strings and booleans are not)."""
+def reals(message: str | Callable[[], str], values: Any, *, copy: bool = True) -> NDArray[np.float64]:
+    """A float64 copy (or not); TypeError with the message for what is not numbers (strings and booleans are not)."""
     try:
-        array = np.array(values)
+        array = np.array(values) if copy else np.asarray(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(message) from None
+        raise TypeError(message if isinstance(message, str) else message()) from None
 
 
 def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -115,15 +115,15 @@ def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.fl
         yield first, matrix[first : first + step]
 
 
-def vector(name: str, values: Any, *, stacked: bool = False) -> NDArray[np.float64]:
-    """A non-empty 1-D float64 array without NaN; with `stacked` also a stack of them."""
-    array = reals(f"{name} must be a sequence of real numbers, got {values!r}", values)
+def vector(name: str, values: Any, *, stacked: bool = False, copy: bool = True) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN, a copy (or not); with `stacked` also a stack of them."""
+    array = reals(lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy)
     if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty: at least one worker is needed")
-    if (nan := np.isnan(array)).any():
-        raise ValueError(f"{name}{_first(nan)[1]} is NaN")
+    if math.isnan(array.max(initial=0.0)):  # without an array of its own, as for the checks below
+        raise ValueError(f"{name}{_first(np.isnan(array))[1]} is NaN")
     return np.ascontiguousarray(array)
 
 
@@ -134,9 +134,8 @@ def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
 
 
 def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
-    bad = ~(array > 0)
-    if bad.any():
-        i, where = _first(bad)
+    if not array.min(initial=1.0) > 0:
+        i, where = _first(~(array > 0))
         raise ValueError(f"{name}{where} must be positive, got {array[i]:g}")
     return array
 

@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _engine
 from .._base import check
+from .._base.later import Lazy, later
 from ..plan import Plan, Step
-from ..platform import names_of
+from ..platform import names_later
 
 if TYPE_CHECKING:
     from ..platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Distribution(Plan):
+class Distribution(Lazy, Plan):
     """Counts of equal chunks per worker.
 
     Attributes
@@ -52,7 +53,7 @@ class Distribution(Plan):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DistributionStack(Plan):
+class DistributionStack(Lazy, Plan):
     """Distributions of many workloads over as many sets of workers; stack[i] or stack[i, j] is a Distribution.
 
     As a plan its value is the largest makespan.
@@ -96,7 +97,7 @@ class DistributionStack(Plan):
                 optimal=self.optimal,
                 scope=self.scope,
                 makespan=float(makespan),
-                names=self.names,
+                names=later(lambda: self.names),
                 **parts,
             )
         return DistributionStack(
@@ -105,7 +106,7 @@ class DistributionStack(Plan):
             optimal=self.optimal,
             scope=self.scope,
             makespan=check.frozen(makespan),
-            names=self.names,
+            names=later(lambda: self.names),
             **parts,
         )
 
@@ -176,10 +177,10 @@ def distribute(
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),
-        displs=displs_of(counts),
+        displs=later(lambda: displs_of(counts)),
         makespan=makespan,
         cycle_times=check.frozen(times),
-        names=names_of(cycle_times, len(times)),
+        names=names_later(cycle_times, len(times)),
     )
 
 
@@ -199,10 +200,10 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),
-        displs=displs_of(counts),
+        displs=later(lambda: displs_of(counts)),
         makespan=check.frozen(makespans.reshape(shape)),
         cycle_times=check.frozen(times),
-        names=names_of(None, p),
+        names=names_later(None, p),
     )
 
 
