@@ -45,6 +45,14 @@ hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, 
  * without area. */
 static inline double hs__share(double area, double total) { return fmax(area / total, DBL_TRUE_MIN); }
 
+/* sum + low grows by x exactly, but for the rounding of low. */
+static inline void hs__add_exactly(double *sum, double *low, double x)
+{
+    const double old = *sum, grown = old + x, part = grown - old;
+    *low += (old - (grown - part)) + (x - part);
+    *sum = grown;
+}
+
 /* A power of two near the largest weight. In this unit products of costs do not overflow, and nothing is rounded. */
 double hs__weight_unit(int32_t p, const double *weights);
 

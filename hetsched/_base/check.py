@@ -165,6 +165,10 @@ def cycle_times(
     return array
 
 
+#: Where an argument has its name.
+times_of = cycle_times
+
+
 def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
     """(count,) finite numbers >= 0: one for all, or one for each worker (or what they are called)."""
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
@@ -198,26 +202,42 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
-def shares(name: str, given: HasSpeeds | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Relative sizes >= 0, or the speeds of a Platform, scaled to sum 1; and cycle-times: the platform's, or 1 / share."""
-    times: NDArray[np.float64] | None = getattr(given, "cycle_times", None)
-    if times is None:
-        sizes = vector(name, given)
+def shares(
+    name: str,
+    given: HasSpeeds | ArrayLike | None,
+    cycle_times: HasSpeeds | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Relative sizes scaled to sum 1: those given, or speeds, of a Platform too; and the cycle-times, None if sizes were given."""
+    if (given is not None) + (cycle_times is not None) + (speeds is not None) != 1:
+        raise TypeError(f"give one of {name}, cycle_times and speeds")
+    times: NDArray[np.float64] | None = None
+    if given is not None and not hasattr(given, "cycle_times"):
+        sizes = vector(name, given, copy=False)
     else:
-        speeds: NDArray[np.float64] = given.speeds  # type: ignore[union-attr]
-        sizes = speeds if np.isfinite(speeds).all() else times.min() / times
-    bad = ~((sizes >= 0) & np.isfinite(sizes))
-    if bad.any():
-        i = int(np.argmax(bad))
+        times = times_of(cycle_times if given is None else given, speeds)
+        with np.errstate(divide="ignore", over="ignore"):
+            sizes = 1.0 / times if speeds is None else vector("speeds", speeds)
+        if not np.isfinite(sizes).all():
+            sizes = times.min() / times
+    low, high = sizes.min(), sizes.max()
+    if not (low >= 0 and high < math.inf):
+        i = int(np.argmax(~((sizes >= 0) & np.isfinite(sizes))))
         raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
-    if not (sizes > 0).any():
+    if not high > 0:
         raise ValueError(f"{name} are all zero")
     with np.errstate(over="ignore"):
-        scaled = sizes / sizes.max()
+        scaled: NDArray[np.float64] = sizes / high
     scaled /= scaled.sum()
-    scaled[scaled < np.finfo(np.float64).tiny] = 0.0  # nothing, beside the others
+    if scaled.min() < np.finfo(np.float64).tiny:  # nothing, beside the others
+        scaled[scaled < np.finfo(np.float64).tiny] = 0.0
+    return scaled, times
+
+
+def inverse(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cycle-times for which these are the speeds, read-only; infinite where nothing is to be done."""
     with np.errstate(divide="ignore", over="ignore"):
-        return scaled, 1.0 / scaled if times is None else times
+        return frozen(1.0 / sizes)
 
 
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
@@ -230,6 +250,9 @@ def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, read-only: results are immutable."""
-    array.setflags(write=False)
+    """The array itself, read-only with what it is a view of: results are immutable."""
+    own: Any = array
+    while isinstance(own, np.ndarray):
+        own.setflags(write=False)
+        own = own.base
     return array
