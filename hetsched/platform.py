@@ -159,9 +159,13 @@ class Platform:
         return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels))
 
     @classmethod
-    def complete(cls, cycle_times: ArrayLike, links: ArrayLike) -> Platform:
-        """Workers with a link between every two: links is (p, p), time per unit of data."""
-        times = check.cycle_times(cycle_times, None)
+    def complete(
+        cls, cycle_times: ArrayLike | None = None, links: ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    ) -> Platform:
+        """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times."""
+        if links is None:
+            raise TypeError("a complete platform needs links")
+        times = check.cycle_times(cycle_times, speeds)
         return cls(map(Worker, times.tolist()), links)
 
     @classmethod

@@ -208,7 +208,7 @@ def shares(
     cycle_times: HasSpeeds | ArrayLike | None = None,
     speeds: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Relative sizes scaled to sum 1: those given, or speeds, of a Platform too; and the cycle-times, None if sizes were given."""
+    """Relative sizes, or speeds, scaled to sum 1; and the cycle-times, None if sizes were given."""
     if (given is not None) + (cycle_times is not None) + (speeds is not None) != 1:
         raise TypeError(f"give one of {name}, cycle_times and speeds")
     times: NDArray[np.float64] | None = None

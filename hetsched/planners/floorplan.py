@@ -54,7 +54,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Floorplan(Lazy):
-    """A floorplan in postfix notation with its zones: pieces (q, 5) of worker, row, col, height, width; areas (p,) of the zones."""
+    """A floorplan in postfix notation; pieces (q, 5) are worker, row, col, height, width, areas (p,) those of the zones."""
 
     plan: Plan
     pieces: Pieces
@@ -363,9 +363,16 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
 }
 
 
-def quick_methods(size: int, matrix: bool, groups: bool, largest: bool) -> list[str]:
-    """Those that take so many workers of positive area in about a second, with a matrix, groups, or objective "max"."""
+def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[str, str]:
+    """Those that do not take so many workers of positive area in about a second, or not with (or without) a matrix, groups, or
+    objective "max"; and why.
+    """
     if groups:
-        return ["best", "interval"]
+        return {method: "does not take groups" for method in METHODS if method not in ("best", "interval")}
     limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
-    return [method for method in METHODS if size <= limits.get(method, size) and (matrix or method != "contiguous")]
+    slow = {
+        method: f"slow for more than {limit} workers, here {size}: name it in methods"
+        for method, limit in limits.items()
+        if size > limit
+    }
+    return slow if matrix else {**slow, "contiguous": "deals cells: give shape"}
