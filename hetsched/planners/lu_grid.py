@@ -78,7 +78,7 @@ class LuGrid(Plan):
         lines = np.arange(n)
         ring = np.minimum.outer(lines, lines)  # in the steps before this one the block is updated
         counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
-        return np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64)))
+        return check.frozen(np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64))))
 
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""

@@ -73,16 +73,16 @@ class Partition(Lazy, Plan):
     _scale: ClassVar[str] = "link_costs and group_cost"
 
     @cached_property
-    def rects(self) -> Pieces | tuple[Pieces, ...]:
+    def rects(self) -> Pieces:
         """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
-        not a rectangle: for each worker the (k, 4) array of its rectangles.
+        not a rectangle: (p, k, 4), the k rectangles of each worker, all zero after its last; rects[..., 2:] are sides either way.
         """
-        owners = self.pieces[:, 0].astype(np.int64)
-        if len(np.unique(owners)) == len(owners):
-            rects = np.zeros((len(self.areas), 4), self.pieces.dtype)
-            rects[owners] = self.pieces[:, 1:]
-            return check.frozen(rects)
-        return tuple(check.frozen(self.pieces[owners == i, 1:]) for i in range(len(self.areas)))
+        owners = self.pieces[:, 0].astype(np.int64)  # ascending
+        counts = np.bincount(owners, minlength=len(self.areas))
+        most = int(counts.max())
+        rects = np.zeros((len(self.areas), most, 4), self.pieces.dtype)
+        rects[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = self.pieces[:, 1:]
+        return check.frozen(rects if most > 1 else rects[:, 0])
 
     @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
