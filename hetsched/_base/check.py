@@ -202,6 +202,16 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
+def owners(name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The worker of each block, of those that can work; a copy."""
+    found = integers(name, given, low=0, high=len(times) - 1).astype(np.int32)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
+    if (idle := np.isinf(times)[found]).any():
+        raise ValueError(f"{name}{_first(idle)[1]} is {found[_first(idle)[0]]}, a worker with an infinite cycle-time")
+    return found
+
+
 def shares(
     name: str,
     given: HasSpeeds | ArrayLike | None,

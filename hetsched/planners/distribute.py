@@ -122,14 +122,26 @@ class DistributionStack(Lazy, Plan):
 
 @overload
 def distribute(
-    n: int, cycle_times: Platform | Sequence[float] | None = None, *, speeds: Sequence[float] | None = None
+    n: int,
+    cycle_times: Platform | Sequence[float] | None = None,
+    *,
+    speeds: Sequence[float] | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution: ...
 @overload
 def distribute(
-    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    n: ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution | DistributionStack: ...
 def distribute(
-    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    n: ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution | DistributionStack:
     """Distribute n equal, independent chunks so that the last worker ends as early as possible.
 
@@ -141,11 +153,13 @@ def distribute(
         Time per chunk of each worker, > 0. A worker with an infinite cycle-time gets nothing.
     speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
+    counts : (p,) array_like of int, optional
+        Chunks of each worker, n in all, to be certified as they are: the plan of method "given".
 
     Returns
     -------
     Distribution, or DistributionStack for cycle-times of more than one dimension
-        Always optimal; ties go to the lowest index.
+        Optimal, unless counts are given; ties go to the lowest index.
 
     Raises
     ------
@@ -168,20 +182,39 @@ def distribute(
     """
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     if times.ndim > 1:
+        if counts is not None:
+            raise ValueError(f"counts are for cycle_times of one dimension, got shape {times.shape}")
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)
-    counts, makespan = _engine.distribute(chunks, times)
+    dealt, bound = _engine.distribute(chunks, times)
+    makespan = bound
+    if counts is not None:
+        dealt = _given(counts, chunks, times)
+        with np.errstate(over="ignore", invalid="ignore"):
+            makespan = float(np.where(dealt > 0, dealt * times, 0.0).max())
     return Distribution(
-        method="distribute",
-        lower_bound=makespan,
-        optimal=True,
-        scope="all allocations",
-        counts=check.frozen(counts),
-        displs=later(lambda: displs_of(counts)),
+        method="distribute" if counts is None else "given",
+        lower_bound=bound,
+        optimal=makespan <= bound,
+        scope="all allocations" if makespan <= bound else "",
+        counts=check.frozen(dealt),
+        displs=later(lambda: displs_of(dealt)),
         makespan=makespan,
         cycle_times=check.frozen(times),
         names=names_later(cycle_times, len(times)),
     )
+
+
+def _given(counts: ArrayLike, n: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Counts that deal n chunks to workers that can work."""
+    given = check.integers("counts", counts, low=0).copy()
+    if given.shape != times.shape:
+        raise ValueError(f"counts must have {len(times)} entries, one for each worker, got shape {given.shape}")
+    if (total := sum(given.tolist())) != n:
+        raise ValueError(f"counts must sum to n = {n}, got {total}")
+    if (bad := (given > 0) & np.isinf(times)).any():
+        raise ValueError(f"counts[{int(np.argmax(bad))}] must be 0: the worker has an infinite cycle-time")
+    return given
 
 
 def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> DistributionStack:

@@ -114,6 +114,7 @@ def lu_grid(
     *,
     speeds: ArrayLike | None = None,
     link_cost: float | None = None,
+    owner: ArrayLike | None = None,
 ) -> LuGrid:
     """Deal n x n blocks of a matrix to workers, so that the updates of every step of LU are balanced and few blocks are sent.
 
@@ -136,6 +137,8 @@ def lu_grid(
     link_cost : float, optional
         Time to send a block, >= 0, messages one after another and none while somebody computes. Default: load and traffic
         count alike, 1 % of the one as much as 1 % of the other.
+    owner : (n, n) array_like of int, optional
+        The worker of each block, to be certified as it is: the plan of method "given".
 
     Returns
     -------
@@ -166,10 +169,14 @@ def lu_grid(
         link_cost = check.number("link_cost", link_cost, low=0.0)
     names = names_of(cycle_times, len(times))
     bounds = _engine.lu_grid_bound(n, times)
+    if owner is not None:
+        if method != "best":
+            raise ValueError("owner stands alone: without method")
+        return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, names)
     best: LuGrid | None = None
     for kind in METHODS[1:] if method == "best" else (method,):
-        for owner in _MAPS[kind](n, times):
-            grid = _evaluated(kind, owner, times, bounds, link_cost, names)
+        for made in _MAPS[kind](n, times):
+            grid = _evaluated(kind, made, times, bounds, link_cost, names)
             if best is None or (grid.cost, grid.makespan) < (best.cost, best.makespan):
                 best = grid
     assert best is not None  # every method has a map

@@ -15,7 +15,7 @@ from .._base.later import Lazy, later
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, plain, proven
 from ..platform import names_later, names_of
-from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, plan_floorplan, zones
+from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, of_pieces, plan_floorplan, zones
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -145,6 +145,7 @@ def partition(
     *,
     cycle_times: Platform | ArrayLike | None = None,
     speeds: ArrayLike | None = None,
+    rects: ArrayLike | None = None,
     objective: str = "sum",
     link_costs: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -175,6 +176,10 @@ def partition(
         Instead of areas, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
     speeds : (p,) array_like, optional
         Instead of areas, with cycle_times 1 / speeds in the plan.
+    rects : (p, 4) or (p, k, 4) array_like, optional
+        row, col, height, width of each worker's rectangle (or rectangles), to be certified as they are: the plan of method
+        "given". Those of no height or width are left out. They must tile the shape, or the unit square up to 1e-9 of its side;
+        `imbalance` says how far they are from the areas.
     objective : {"sum", "max"}
         Minimise the sum of the half perimeters or the largest ("best", "interval" and "guillotine" do; the others report it).
     link_costs : (p,) array_like, optional
@@ -233,7 +238,51 @@ def partition(
         budget=None if budget is None else check.number("budget", budget, low=0.0),
     )
     names = names_later(areas if cycle_times is None else cycle_times, p)
+    if rects is not None:
+        if method != "best" or groups is not None:
+            raise ValueError("rects stand alone: without method and groups")
+        return finish("given", _given(rects, request), request, times, names)
     return finish(method, plan_floorplan(method, request), request, times, names)
+
+
+def _given(rects: ArrayLike, request: Request) -> Floorplan:
+    """The zones that somebody made, if they tile the matrix or the square."""
+    p, (m, n) = len(request.areas), request.sides or (1, 1)
+    given: Any = check.reals(lambda: f"rects must be an array of real numbers, got {rects!r}", rects)
+    if given.ndim not in (2, 3) or (len(given), given.shape[-1]) != (p, 4):
+        raise ValueError(f"rects must have shape ({p}, 4) or ({p}, k, 4), got {given.shape}")
+    if request.sides is not None:
+        given = check.integers("rects", rects, low=0)
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError("rects must be finite and not negative")
+    given = given.reshape(p, -1, 4)
+    worker, place = np.nonzero((given[..., 2:] > 0).all(axis=-1))
+    if (idle := request.areas[worker] == 0).any():
+        raise ValueError(f"rects[{worker[np.argmax(idle)]}] must be all zero: the worker has no area")
+    found = given[worker, place]
+    check_tiling(found, m, n, 0 if request.sides else 1e-9)
+    return of_pieces(np.empty(0, np.int32), np.column_stack((worker.astype(found.dtype), found)), request)
+
+
+def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
+    """ValueError unless the rectangles (q, 4) tile an m x n box, up to `near`: inside, as large together, no two on one place."""
+    ends = rects[:, :2] + rects[:, 2:]
+    if (ends > (m + near, n + near)).any():
+        i = int(np.argmax((ends > (m + near, n + near)).any(axis=1)))
+        raise ValueError(f"rects must lie in the {m} x {n} box, got {rects[i].tolist()}")
+    order = np.argsort(rects[:, 0], kind="stable")
+    sorted_rects, sorted_ends = rects[order], ends[order]
+    for i, (_, left, *_) in enumerate(sorted_rects.tolist()):
+        bottom, right = sorted_ends[i].tolist()
+        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))  # those from there on start below it
+        others, their_ends = sorted_rects[i + 1 : last], sorted_ends[i + 1 : last]
+        across = np.minimum(their_ends[:, 1], right) - np.maximum(others[:, 1], left)
+        down = np.minimum(their_ends[:, 0], bottom) - others[:, 0]
+        if (both := (across > near) & (down > near)).any():
+            raise ValueError(f"rects must not overlap: {sorted_rects[i].tolist()} and {others[int(np.argmax(both))].tolist()}")
+    covered = sum(h * w for h, w in rects[:, 2:].tolist())
+    if abs(covered - m * n) > near * m * n:
+        raise ValueError(f"rects must cover the {m} x {n} box, of {m * n} they cover {covered:.12g}")
 
 
 def finish(
