@@ -154,6 +154,22 @@ static double add_up_chain(int32_t count, const double *shares, double *prefix, 
     return sum;
 }
 
+/* The shares of the workers in the order given; HS_ERROR_VALUE unless it has every one of positive area once. */
+static hs_status gather_shares(int32_t p, const double *areas, double total, int32_t size, const int32_t *order, double *shares)
+{
+    bool *seen = calloc((size_t)p, sizeof *seen), fine = true;
+    if (!seen) return HS_ERROR_MEMORY;
+    for (int32_t k = 0; k < size && fine; k++) {
+        const int32_t worker = order[k];
+        fine = worker >= 0 && worker < p && !seen[worker] && areas[worker] > 0.0;
+        if (!fine) break;
+        seen[worker] = true;
+        shares[k] = hs__share(areas[worker], total);
+    }
+    free(seen);
+    return fine ? HS_OK : HS_ERROR_VALUE;
+}
+
 static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a call */
 
 hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
@@ -164,11 +180,13 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
     if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
     for (int32_t j = 0; j < columns; j++)
         if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
-    hs_status status = hs__check_order(p, areas, order, size);
-    double *shares = status ? NULL : malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
-    if (!shares) return status ? status : HS_ERROR_MEMORY;
+    double *shares = malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
+    hs_status status = shares ? gather_shares(p, areas, total, size, order, shares) : HS_ERROR_MEMORY;
+    if (status) {
+        free(shares);
+        return status;
+    }
     double *prefix = shares + size, *width = prefix + size, *reach = width + columns;
-    for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
 
     double sum = 0.0, low = 0.0; /* of the columns so far */
     for (int32_t j = 0; j < columns; j++) {
@@ -179,7 +197,8 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
         low += own_low;
         reach[j] = sum + low;
     }
-    for (int32_t i = 0; i < p; i++) sides[2 * (size_t)i] = sides[2 * (size_t)i + 1] = 0.0;
+    for (int32_t i = 0; i < p; i++)
+        if (!(areas[i] > 0.0)) sides[2 * (size_t)i] = sides[2 * (size_t)i + 1] = 0.0;
     double whole = 1.0; /* the width of the columns up to this one */
     for (int32_t j = columns - 1; j >= 0; j--) {
         const double wide = j > 0 ? lesser(width[j], whole) : whole;
