@@ -77,7 +77,7 @@ def _numbers(value: Any) -> Iterator[float]:
         for part in value:
             yield from _numbers(part)
     elif isinstance(value, np.ndarray):
-        yield from _numbers(value.tolist()) if value.dtype.kind == "O" else map(float, value.ravel())
+        yield from _numbers(value.tolist()) if value.dtype.kind == "O" else map(float, np.asarray(value).ravel())
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
         yield float(value)
 
