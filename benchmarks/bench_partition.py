@@ -110,17 +110,21 @@ def times(quick: bool) -> None:
     shares = areas / areas.sum()
     print(f"\np = {p}, ms: CPU, with the wall clock below it, and CPU time / numpy.sort's")
     yardstick = timed(lambda: np.sort(areas), 21)
+    order, starts = _engine.partition_columns(shares, 1.0, p, p)
     functions = {
         "numpy.sort": lambda: np.sort(areas),
         "numpy.argsort": lambda: np.argsort(areas),
         "hs_partition_columns": lambda: _engine.partition_columns(shares, 1.0, p, p),
+        "hs_column_sides": lambda: _engine.column_sides(shares, order, starts),
         "hs.partition, method columns": lambda: hs.partition(areas, "columns"),
+        "the same with pieces and names": lambda: (plan := hs.partition(areas, "columns")).pieces is plan.names,
     }
+    targets = {"hs_partition_columns": 10.0, "hs.partition, method columns": 15.0}
     for name, function in functions.items():
         cpu, wall = timed(function, 9)
         row(name, 1e3 * cpu, None, ".1f")
         row("", 1e3 * wall, None, ".1f")
-        row("  / numpy.sort", cpu / yardstick[0], 10.0 if name.startswith("hs") else None, ".1f")
+        row("  / numpy.sort", cpu / yardstick[0], targets.get(name), ".1f")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._base import check
+from ._base.later import later
 from ._base.replace import replace_file
 
 #: Flops in a gigaflop, bytes in a gigabyte.
@@ -218,9 +219,18 @@ class Platform:
         return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels), unit=unit)
 
     @classmethod
-    def complete(cls, cycle_times: ArrayLike, links: ArrayLike, *, unit: Unit | None = None) -> Platform:
-        """Workers with a link between every two: links is (p, p), time per unit of data."""
-        times = check.cycle_times(cycle_times, None)
+    def complete(
+        cls,
+        cycle_times: ArrayLike | None = None,
+        links: ArrayLike | None = None,
+        *,
+        speeds: ArrayLike | None = None,
+        unit: Unit | None = None,
+    ) -> Platform:
+        """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times."""
+        if links is None:
+            raise TypeError("a complete platform needs links")
+        times = check.cycle_times(cycle_times, speeds)
         return cls(map(Worker, times.tolist()), links, unit=unit)
 
     @classmethod
@@ -460,6 +470,12 @@ def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
     return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
+
+
+def names_later(platform: Any, p: int) -> tuple[str, ...]:
+    """`names_of` for a field of a `Lazy` plan."""
+    names: tuple[str, ...] | None = getattr(platform, "names", None)
+    return later(lambda: names_of(None, p)) if names is None else names
 
 
 def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:

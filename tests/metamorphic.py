@@ -77,7 +77,7 @@ def _numbers(value: Any) -> Iterator[float]:
         for part in value:
             yield from _numbers(part)
     elif isinstance(value, np.ndarray):
-        yield from _numbers(value.tolist()) if value.dtype.kind == "O" else map(float, value.ravel())
+        yield from _numbers(value.tolist()) if value.dtype.kind == "O" else map(float, np.asarray(value).ravel())
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
         yield float(value)
 
@@ -320,8 +320,8 @@ _RECTANGLES = ("columns", "rows", "recursive", "nagamochi-abe", "kalinov-lastove
 
 CALLS: dict[str, Call] = {
     "distribute": Call(
-        hs.distribute, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds"),
-        useless={"cycle_times": math.inf, "speeds": 0.0}, honours=_sum_of("n"),
+        hs.distribute, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds", "counts"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "counts": 0}, honours=_sum_of("n"),
     ),
     "distribute_profile": Call(
         hs.distribute_profile, ("profiles",), workers=("profiles", "min_chunk", "memory"), honours=_in_profile
@@ -347,30 +347,33 @@ CALLS: dict[str, Call] = {
         useless={"cycle_times": math.inf, "speeds": 0.0}, honours=_size_is(("rows", "cols")),
     ),
     "partition": Call(
-        hs.partition, ("link_costs",), free=("areas",), workers=("areas", "link_costs", "groups"),
-        useless={"areas": 0.0, "link_costs": 1.0, "groups": 0}, comparable=_in_square, honours=_asked_sides,
+        hs.partition, ("link_costs",), free=("areas",), workers=("areas", "cycle_times", "speeds", "link_costs", "groups"),
+        useless={"areas": 0.0, "cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0, "groups": 0}, comparable=_in_square,
+        honours=_asked_sides,
         rankings=(
             *(("best", other) for other in (*_RECTANGLES, "interval", "guillotine", "nonrectangular", "snrpp")),
             *(("guillotine", other) for other in (*_RECTANGLES, "interval")),
         ),
     ),
     "cuboids": Call(
-        hs.cuboids, ("alpha", "beta", "gamma"), free=("volumes",), workers=("volumes",), useless={"volumes": 0.0},
+        hs.cuboids, ("alpha", "beta", "gamma"), free=("volumes",),
+        workers=("volumes", "cycle_times", "speeds"), useless={"volumes": 0.0, "cycle_times": math.inf, "speeds": 0.0},
         comparable=_in_square, honours=_asked_sides,
         rankings=tuple(("best", other) for other in ("guillotine", "interval", "layers", "rectangles")),
     ),
     "assign": Call(hs.assign, ("costs",), honours=_like_costs),
     "max_tasks": Call(
-        hs.max_tasks, ("T", "cycle_times", "send", "receive"), workers=("cycle_times", "send", "receive"),
-        useless={"cycle_times": math.inf, "send": 0.0, "receive": 0.0}, others=("best", "paper", "fastest"), honours=_asked_time,
+        hs.max_tasks, ("T", "cycle_times", "send", "receive"), ("speeds",), workers=("cycle_times", "speeds", "send", "receive"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "send": 0.0, "receive": 0.0},
+        others=("best", "paper", "fastest"), honours=_asked_time,
     ),
     "min_time": Call(
-        hs.min_time, ("cycle_times", "send", "receive"), workers=("cycle_times", "send", "receive"),
-        useless={"cycle_times": math.inf, "send": 0.0, "receive": 0.0}, honours=_asked_tasks,
+        hs.min_time, ("cycle_times", "send", "receive"), ("speeds",), workers=("cycle_times", "speeds", "send", "receive"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "send": 0.0, "receive": 0.0}, honours=_asked_tasks,
     ),
     "divisible_load": Call(
-        hs.divisible_load, ("cycle_times", "link_costs"), workers=("cycle_times", "link_costs"),
-        useless={"cycle_times": math.inf, "link_costs": 1.0}, honours=_asked_load, tolerance=CLOSE,
+        hs.divisible_load, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0}, honours=_asked_load, tolerance=CLOSE,
         rankings=(("best", "fifo"), ("best", "lifo")),
     ),
     "slice_ring": Call(
@@ -541,6 +544,10 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         if isinstance(given["owner"], hs.LuPattern):
             return
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
+    if call in ("lu_pattern", "lu_grid") and given["owner"] is not None:
+        changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
+    if call == "partition" and given["rects"] is not None:
+        changes["rects"] = np.asarray(given["rects"])[order]
     other = again(**changes)
     validate(other)
     if rules.comparable(given):
@@ -572,6 +579,8 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
     if not rules.useless or isinstance(plan, hs.DistributionStack) or given.get("ring") is not None:
         return
     if call == "wavefront" and given["method"] == "cyclic":
+        return
+    if call == "partition" and given["rects"] is not None:
         return
     if call in ("partition", "cuboids") and any(isinstance(x, hs.Platform) for x in given.values()):
         return  # a worker of a platform has a speed, and so a zone: the smallest one has a side in common with another
@@ -621,6 +630,8 @@ def _useless_row(given: Arguments, again: Callable[..., Any], plan: hs.Assignmen
 
 
 def _methods(call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any) -> None:
+    if getattr(plan, "method", "") == "given":
+        return
     names = dict.fromkeys(name for ranking in (*rules.rankings, rules.others) for name in ranking)
     asked = given.get(rules.selector)
     if not names or not isinstance(asked, str) or not rules.comparable(given):

@@ -513,7 +513,7 @@ def test_boxes_in_front_are_drawn_last():
         ([[1, 2]], ValueError, r"volumes must be one-dimensional, got shape \(1, 2\)"),
         ("abc", TypeError, "volumes must be a sequence of real numbers"),
         ([True], TypeError, "volumes must be a sequence of real numbers"),
-        (None, TypeError, "volumes must be a sequence of real numbers"),
+        (None, TypeError, "give one of volumes, cycle_times and speeds"),
     ],
 )
 def test_bad_volumes(volumes, error, message):

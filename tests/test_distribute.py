@@ -213,6 +213,31 @@ def test_platform_instead_of_cycle_times():
     assert hs.distribute(78, hs.Platform.star([3, 5, 8])).counts.tolist() == [40, 24, 14]
 
 
+MANY_TIMES = {
+    "equal": lambda rng, p: np.full(p, 0.1),
+    "uniform": lambda rng, p: rng.uniform(1, 10, p),
+    "integers": lambda rng, p: rng.integers(1, 200, p) / 8,
+    "far apart": lambda rng, p: 10.0 ** rng.uniform(-300, 300, p),
+    "nearly tied": lambda rng, p: np.array([neighbour(0.1 * k, d) for k, d in rng.integers(1, 4, (p, 2)).tolist()]),
+    "mostly idle": lambda rng, p: np.where(np.arange(p) % 4 == 1, rng.uniform(1, 2, p), INF),
+    "half idle": lambda rng, p: np.where(np.arange(p) % 2, 0.1, INF),  # of 321 each may have (2^53 + 1) / 321 chunks
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 77, 150, 1000, 12345, 10**15, 2**53 - 1, 2**53])
+@pytest.mark.parametrize("p", [511, 642, 1001])
+@pytest.mark.parametrize("kind", MANY_TIMES)
+def test_many_workers_to_the_last_chunk(kind, p, n):
+    """No chunk that is dealt comes after one that is not, in order of the end and of the worker: only one allocation is so."""
+    times = MANY_TIMES[kind](np.random.default_rng(p + n), p)
+    counts = hs.distribute(n, times).counts.tolist()
+    assert sum(counts) == n
+    able = [(i, Fraction(t)) for i, t in enumerate(times.tolist()) if t < INF]
+    assert all(counts[i] == 0 for i in np.flatnonzero(np.isinf(times)))
+    last = max(((counts[i] * t, i) for i, t in able if counts[i]), default=(Fraction(0), -1))
+    assert last < min(((counts[i] + 1) * t, i) for i, t in able)
+
+
 @pytest.mark.parametrize("n", [10.0, np.int32(10), np.uint8(10), np.float64(10), Fraction(10)])
 def test_forms_of_n(n):
     assert hs.distribute(n, [3, 5, 8]).counts.tolist() == [5, 3, 2]

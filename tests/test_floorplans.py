@@ -116,13 +116,15 @@ def check_rects(plan: hs.Partition) -> None:
     for worker, *rect in plan.pieces.tolist():
         assert min(rect[2:]) > 0
         own[int(worker)].append(rect)
-    if max(map(len, own)) <= 1:
-        assert isinstance(plan.rects, np.ndarray)
+    most = max(map(len, own))
+    assert type(plan.rects) is np.ndarray
+    assert plan.rects.dtype == plan.pieces.dtype
+    if most == 1:
         assert plan.rects.tolist() == [rects[0] if rects else [0, 0, 0, 0] for rects in own]
     else:
-        assert isinstance(plan.rects, tuple)
-        assert [rects.shape for rects in plan.rects] == [(len(rects), 4) for rects in own]
-        assert [rects.tolist() for rects in plan.rects] == own
+        assert plan.rects.tolist() == [rects + [[0, 0, 0, 0]] * (most - len(rects)) for rects in own]
+    area = (plan.rects[..., 2] * plan.rects[..., 3]).reshape(len(own), -1).sum(axis=1)
+    assert area / math.prod(plan.shape or (1,)) == pytest.approx(plan.actual_areas)
 
 
 def check_certificate(plan: hs.Partition) -> None:
@@ -395,8 +397,9 @@ def test_one_dominant_worker(areas, ratio):
     check(plan, areas)
     assert plan.cost / (2 * sum(math.sqrt(s) for s in shares(areas))) == pytest.approx(ratio, abs=1e-4)
     assert AROUND in postfix(plan)
-    assert isinstance(plan.rects, tuple)
-    assert len(plan.rects[-1]) == 2
+    assert plan.rects.shape == (len(areas), 2, 4)
+    assert (plan.rects[-1, :, 2:] > 0).all()
+    assert (plan.rects[:-1, 1] == 0).all()
 
 
 @pytest.mark.parametrize(("kind", "ratio"), [("uniform", 1.0166), ("lognormal", 1.0173), ("two classes", 1.018)])
@@ -624,7 +627,7 @@ def test_contiguous_runs():
         assert owner.tolist() == oracle.contiguous(11, 13, cells).tolist()
         assert max(abs(c - 143 * s) for c, s in zip(cells, shares(areas), strict=True)) <= 1 + 1e-9
         assert plan.cost == oracle.painted_cost(owner, [1] * 7)
-        assert all(1 <= len(rects) <= 3 for rects in plan.rects)
+        assert 2 <= plan.rects.shape[1] <= 3
 
 
 def test_pinwheel_on_cells():
@@ -754,7 +757,7 @@ def test_deterministic_and_inputs_untouched(method):
     assert areas.flags.writeable
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
     assert not first.pieces.flags.writeable
-    assert all(not rects.flags.writeable for rects in (first.rects if isinstance(first.rects, tuple) else [first.rects]))
+    assert not first.rects.flags.writeable
     if method in SEARCHED:
         assert hs.partition(areas, method, link_costs=weights).cost == pytest.approx(first.cost, rel=1e-9)
         assert weights.tolist() == [1.0] * 11

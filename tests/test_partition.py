@@ -453,7 +453,7 @@ def test_platform_of_extreme_speeds():
         (["1"], TypeError, "areas must be a sequence of real numbers"),
         ([True], TypeError, "areas must be a sequence of real numbers"),
         ([1j], TypeError, "areas must be a sequence of real numbers"),
-        (None, TypeError, "areas must be a sequence of real numbers"),
+        (None, TypeError, "give one of areas, cycle_times and speeds"),
         ([[1], [1, 2]], TypeError, "areas must be a sequence of real numbers"),
     ],
 )

@@ -5,36 +5,81 @@
 #include "hetsched.h"
 #include "allocate/load.h"
 
-enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
+enum {
+    BRIEF = 1 << 14, /* chunks between two looks at cancel */
+    MANY = 512,      /* workers from which the end is guessed before chunks are dealt one by one */
+    GUESSES = 10,
+};
 
-/* One distribution; the heap is room for p loads. */
-static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, load *heap, int64_t *counts)
+/* Of the chunks k t_i in order of their ends, those that end by a time, counted in chunks of the fastest worker: as products with the
+ * relative speeds they are off by 3 roundings, 2^-51 of them, so a count is surely at least the one and at most the other. */
+static double surely(double share) { return share - share * 0x1p-49; }
+static double perhaps(double share) { return share + share * 0x1p-49; }
+
+/* The sums over the workers of the counts at `time`. What is above 2^53 is rounded, and stays above it. */
+static void count_by(double time, int32_t p, const double *speeds, double *least, double *most)
 {
-    double fastest = fastest_of(p, cycle_times);
-    int unit = unit_of(fastest);
-
-    double total_speed = 0.0, carry = 0.0; /* Neumaier's sum: the error does not grow with p */
+    double low = 0.0, high = 0.0;
     for (int32_t i = 0; i < p; i++) {
-        double speed = fastest / cycle_times[i], sum = total_speed + speed;
-        carry += total_speed >= speed ? (total_speed - sum) + speed : (speed - sum) + total_speed;
-        total_speed = sum;
+        const double share = time * speeds[i];
+        low += (double)(int64_t)surely(share), high += (double)(int64_t)perhaps(share);
     }
-    total_speed += carry;
+    *least = low, *most = high;
+}
 
-    /* The floor phase: any start below the optimum leads the greedy phase to the same, optimal, counts. In the end a chunk more would
-     * make each worker end no earlier than the last does, and that is no earlier than n / total: no worker has fewer chunks than its
-     * share rounded down, or one less if the share is whole. n * speed / total is off by at most 6 roundings, so with a little taken
-     * away from it at most p chunks remain, or a few more. */
+/* Two times between which the n-th chunk ends. It is not before n / total: in the end a chunk more would make each worker end no earlier
+ * than the last does, so no worker has fewer chunks than its share rounded down, or one less if the share is whole. Each guess is
+ * what is missing, dealt over all speeds, and a little more, to have the end between two guesses; else the middle. */
+static void enclose(int64_t n, int32_t p, const double *speeds, double total, double *early, double *late)
+{
+    const double wanted = (double)n, few = p / 64.0;
+    double least, most, time = wanted / total;
+    *early = time, *late = wanted; /* the fastest worker alone */
+    for (int guess = p < MANY || n < p / 4 ? GUESSES : 0; guess < GUESSES; guess++) {
+        count_by(time, p, speeds, &least, &most);
+        if (most <= wanted && most < 0x1p53) *early = time; /* 2^53 may be 2^53 + 1, rounded */
+        else if (least >= wanted) *late = time;
+        const double missing = wanted - least;
+        if (fabs(missing) <= 2.0 * few && (*late - *early) * total <= 4.0 * few) return;
+        time += (missing + (missing < 0.0 ? -few : few)) / total;
+        if (!(time > *early && time < *late)) time = *early + (*late - *early) / 2.0;
+    }
+}
+
+/* The sum of fastest / cycle_times, which go to speeds [p]. Neumaier's: the error does not grow with p. */
+static double relative_speeds(int32_t p, const double *cycle_times, double fastest, double *speeds)
+{
+    double total = 0.0, carry = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        const double speed = speeds[i] = fastest / cycle_times[i], sum = total + speed;
+        carry += total >= speed ? (total - sum) + speed : (speed - sum) + total;
+        total = sum;
+    }
+    return total + carry;
+}
+
+/* One distribution; room for p loads and p speeds. Any start below the optimum leads the greedy phase to the same, optimal, counts: of
+ * the chunks that end first, n in all. Those that end by the earlier of two times that enclose the last are dealt at once, and only
+ * workers with a chunk between the two may get one more. */
+static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, load *heap, double *speeds,
+                            int64_t *counts)
+{
+    const double fastest = fastest_of(p, cycle_times), total = relative_speeds(p, cycle_times, fastest, speeds);
+    const int unit = unit_of(fastest);
+    double early, late;
+    enclose(n, p, speeds, total, &early, &late);
     int64_t left = n;
+    int32_t size = 0;
     for (int32_t i = 0; i < p; i++) {
-        double share = (double)n * (fastest / cycle_times[i] / total_speed);
-        counts[i] = (int64_t)floor(share - share * 0x1p-49);
+        counts[i] = (int64_t)surely(early * speeds[i]);
         left -= counts[i];
+        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1))
+            heap[size++] = exact_load(counts[i] + 1, ldexp(cycle_times[i], -unit), i);
     }
-    start_heap(heap, p, cycle_times, unit, counts);
+    order_heap(heap, size);
     for (; left > 0; left--) {
         if (left % BRIEF == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        deal_one(heap, p, cycle_times, unit, counts);
+        deal_one(heap, size, cycle_times, unit, counts);
     }
     return HS_OK;
 }
@@ -43,7 +88,7 @@ static double makespan_of(int32_t p, const double *cycle_times, const int64_t *c
 {
     double makespan = 0.0;
     for (int32_t i = 0; i < p; i++)
-        if (counts[i] > 0) makespan = fmax(makespan, (double)counts[i] * cycle_times[i]);
+        if (counts[i] > 0 && (double)counts[i] * cycle_times[i] > makespan) makespan = (double)counts[i] * cycle_times[i];
     return makespan;
 }
 
@@ -61,11 +106,13 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
         if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
         if (isnan(fastest_of(p, cycle_times + row * p))) return HS_ERROR_VALUE;
     }
-    load *heap = malloc((size_t)p * sizeof *heap);
+    load *heap = malloc((size_t)p * (sizeof *heap + sizeof(double)));
     if (!heap) return HS_ERROR_MEMORY;
+    double *speeds = (double *)(heap + p);
     hs_status status = HS_OK;
     for (int64_t row = 0; row < rows && !status; row++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, counts + row * p);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, speeds,
+                                                                       counts + row * p);
         if (makespans && !status) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }
     free(heap);

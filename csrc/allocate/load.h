@@ -37,14 +37,21 @@ static inline void sift_down(load *heap, int32_t size, int32_t i)
     heap[i] = moved;
 }
 
+/* Makes a heap of loads in any order. */
+static inline void order_heap(load *heap, int32_t size)
+{
+    for (int32_t i = size / 2; i-- > 0;) sift_down(heap, size, i);
+}
+
 /* Fills the heap for workers that have counts[i] chunks; unit is a power of two, see unit_of. */
 static inline void start_heap(load *heap, int32_t p, const double *cycle_times, int unit, const int64_t *counts)
 {
     for (int32_t i = 0; i < p; i++) heap[i] = exact_load(counts[i] + 1, ldexp(cycle_times[i], -unit), i);
-    for (int32_t i = p / 2; i-- > 0;) sift_down(heap, p, i);
+    order_heap(heap, p);
 }
 
-/* Gives the next chunk to the worker that would end it first, ties to the lowest index; returns that worker. */
+/* Gives the next chunk to the worker that would end it first, ties to the lowest index; returns that worker. The heap has p
+ * loads, some or all of the workers'. */
 static inline int32_t deal_one(load *heap, int32_t p, const double *cycle_times, int unit, int64_t *counts)
 {
     int32_t i = heap[0].worker;
@@ -60,7 +67,7 @@ static inline double fastest_of(int32_t p, const double *cycle_times)
     double fastest = INFINITY;
     for (int32_t i = 0; i < p; i++) {
         if (!(cycle_times[i] > 0.0)) return NAN;
-        fastest = fmin(fastest, cycle_times[i]);
+        if (cycle_times[i] < fastest) fastest = cycle_times[i];
     }
     return isinf(fastest) ? NAN : fastest;
 }

@@ -61,7 +61,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     if (shift == 0) return;
     for (int32_t i = 0, end; i < size; i = end) {
         for (end = i + 1; end < size && from[end] >> 32 == from[i] >> 32;) end++;
-        radix_sort(keys, order + i, end - i, from + i, to + i, count);
+        if (end - i > 1) radix_sort(keys, order + i, end - i, from + i, to + i, count);
     }
 }
 

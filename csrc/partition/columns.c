@@ -142,3 +142,77 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     free(numbers), free(indices);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
+
+/* The sum of shares [count] into prefix [count], each with what rounding took from it, as floorplans add up a chain of cuts. Returns
+ * the sum, and the rest of it in low. */
+static double add_up_chain(int32_t count, const double *shares, double *prefix, double *low)
+{
+    double sum = 0.0, rest = 0.0;
+    for (int32_t k = 0; k < count; k++) {
+        hs__add_exactly(&sum, &rest, shares[k]);
+        prefix[k] = sum + rest;
+    }
+    *low = rest;
+    return sum;
+}
+
+/* The shares of the workers in the order given; HS_ERROR_VALUE unless it has every one of positive area once. */
+static hs_status gather_shares(int32_t p, const double *areas, double total, int32_t size, const int32_t *order, double *shares)
+{
+    bool *seen = calloc((size_t)p, sizeof *seen), fine = true;
+    if (!seen) return HS_ERROR_MEMORY;
+    for (int32_t k = 0; k < size && fine; k++) {
+        const int32_t worker = order[k];
+        fine = worker >= 0 && worker < p && !seen[worker] && areas[worker] > 0.0;
+        if (!fine) break;
+        seen[worker] = true;
+        shares[k] = hs__share(areas[worker], total);
+    }
+    free(seen);
+    return fine ? HS_OK : HS_ERROR_VALUE;
+}
+
+static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a call */
+
+hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
+                          double *sides)
+{
+    int32_t size;
+    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
+    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
+    for (int32_t j = 0; j < columns; j++)
+        if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
+    double *shares = malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
+    hs_status status = shares ? gather_shares(p, areas, total, size, order, shares) : HS_ERROR_MEMORY;
+    if (status) {
+        free(shares);
+        return status;
+    }
+    double *prefix = shares + size, *width = prefix + size, *reach = width + columns;
+
+    double sum = 0.0, low = 0.0; /* of the columns so far */
+    for (int32_t j = 0; j < columns; j++) {
+        const int32_t start = column_start[j];
+        double own_low, own = add_up_chain(column_start[j + 1] - start, shares + start, prefix + start, &own_low);
+        width[j] = own + own_low;
+        hs__add_exactly(&sum, &low, own);
+        low += own_low;
+        reach[j] = sum + low;
+    }
+    for (int32_t i = 0; i < p; i++)
+        if (!(areas[i] > 0.0)) sides[2 * (size_t)i] = sides[2 * (size_t)i + 1] = 0.0;
+    double whole = 1.0; /* the width of the columns up to this one */
+    for (int32_t j = columns - 1; j >= 0; j--) {
+        const double wide = j > 0 ? lesser(width[j], whole) : whole;
+        double tall = 1.0; /* the height of the zones up to this one */
+        for (int32_t k = column_start[j + 1] - 1; k >= column_start[j]; k--) {
+            double *own = sides + 2 * (size_t)order[k];
+            own[0] = k > column_start[j] ? lesser(shares[k] / wide, tall) : tall;
+            own[1] = wide;
+            if (k > column_start[j]) tall = lesser(prefix[k - 1] / wide, tall);
+        }
+        if (j > 0) whole = lesser(reach[j - 1], whole);
+    }
+    free(shares);
+    return HS_OK;
+}

@@ -23,14 +23,6 @@ int32_t hs__children(const hs__node *nodes, int32_t i, int32_t children[5])
     return count;
 }
 
-/* sum + low grows by x exactly, but for the rounding of low. */
-static void add_exactly(double *sum, double *low, double x)
-{
-    const double old = *sum, grown = old + x, part = grown - old;
-    *low += (old - (grown - part)) + (x - part);
-    *sum = grown;
-}
-
 double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size)
 {
     double total = 0.0, low = 0.0;
@@ -38,7 +30,7 @@ double hs__partition_total(int32_t p, const double *areas, const double *weights
     if (p < 1 || !(aspect > 0.0) || isinf(aspect)) return 0.0;
     for (int32_t i = 0; i < p; i++) {
         if (!(areas[i] >= 0.0) || (weights && !(weights[i] > 0.0 && isfinite(weights[i])))) return 0.0;
-        add_exactly(&total, &low, areas[i]);
+        hs__add_exactly(&total, &low, areas[i]);
         *size += areas[i] > 0.0;
     }
     return isfinite(total) ? total + low : 0.0;
@@ -113,7 +105,7 @@ static void add_up(hs__node *nodes, int32_t i, double owner_weight)
     int32_t child[5], count = hs__children(nodes, i, child);
     self->area = self->area_low = self->across = self->down = 0.0;
     for (int32_t c = 0; c < count; c++) {
-        add_exactly(&self->area, &self->area_low, nodes[child[c]].area);
+        hs__add_exactly(&self->area, &self->area_low, nodes[child[c]].area);
         self->area_low += nodes[child[c]].area_low;
     }
     double width[5] = {1.0, 1.0}, height[5] = {1.0, 1.0};

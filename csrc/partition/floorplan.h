@@ -43,7 +43,19 @@ hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, 
 
 /* A positive area over the sum of all. What is too small to be seen beside the others counts as the smallest double: no box is
  * without area. */
-static inline double hs__share(double area, double total) { return fmax(area / total, DBL_TRUE_MIN); }
+static inline double hs__share(double area, double total)
+{
+    const double share = area / total; /* fmax is a call */
+    return share > DBL_TRUE_MIN ? share : DBL_TRUE_MIN;
+}
+
+/* sum + low grows by x exactly, but for the rounding of low. */
+static inline void hs__add_exactly(double *sum, double *low, double x)
+{
+    const double old = *sum, grown = old + x, part = grown - old;
+    *low += (old - (grown - part)) + (x - part);
+    *sum = grown;
+}
 
 /* A power of two near the largest weight. In this unit products of costs do not overflow, and nothing is rounded. */
 double hs__weight_unit(int32_t p, const double *weights);

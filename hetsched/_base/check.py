@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,15 +96,15 @@ def _short(value: Any) -> str:
     return text if len(text) < 40 else f"a number of {len(text)} digits"
 
 
-def reals(message: str, values: Any) -> NDArray[np.float64]:
-    """A float64 copy; TypeError with the message for what is not numbers (strings and booleans are not)."""
+def reals(message: str | Callable[[], str], values: Any, *, copy: bool = True) -> NDArray[np.float64]:
+    """A float64 copy (or not); TypeError with the message for what is not numbers (strings and booleans are not)."""
     try:
-        array = np.array(values)
+        array = np.array(values) if copy else np.asarray(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(message) from None
+        raise TypeError(message if isinstance(message, str) else message()) from None
 
 
 def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -115,15 +115,15 @@ def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.fl
         yield first, matrix[first : first + step]
 
 
-def vector(name: str, values: Any, *, stacked: bool = False) -> NDArray[np.float64]:
-    """A non-empty 1-D float64 array without NaN; with `stacked` also a stack of them."""
-    array = reals(f"{name} must be a sequence of real numbers, got {values!r}", values)
+def vector(name: str, values: Any, *, stacked: bool = False, copy: bool = True) -> NDArray[np.float64]:
+    """A non-empty 1-D float64 array without NaN, a copy (or not); with `stacked` also a stack of them."""
+    array = reals(lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy)
     if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty: at least one worker is needed")
-    if (nan := np.isnan(array)).any():
-        raise ValueError(f"{name}{_first(nan)[1]} is NaN")
+    if math.isnan(array.max(initial=0.0)):  # without an array of its own, as for the checks below
+        raise ValueError(f"{name}{_first(np.isnan(array))[1]} is NaN")
     return np.ascontiguousarray(array)
 
 
@@ -134,9 +134,8 @@ def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
 
 
 def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
-    bad = ~(array > 0)
-    if bad.any():
-        i, where = _first(bad)
+    if not array.min(initial=1.0) > 0:
+        i, where = _first(~(array > 0))
         raise ValueError(f"{name}{where} must be positive, got {array[i]:g}")
     return array
 
@@ -164,6 +163,10 @@ def cycle_times(
     if (idle := np.isinf(array).all(-1)).any():
         raise ValueError(f"{name}{_first(idle)[1]} are all infinite: nobody can work")
     return array
+
+
+#: Where an argument has its name.
+times_of = cycle_times
 
 
 def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
@@ -199,26 +202,52 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
-def shares(name: str, given: HasSpeeds | ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Relative sizes >= 0, or the speeds of a Platform, scaled to sum 1; and cycle-times: the platform's, or 1 / share."""
-    times: NDArray[np.float64] | None = getattr(given, "cycle_times", None)
-    if times is None:
-        sizes = vector(name, given)
+def owners(name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The worker of each block, of those that can work; a copy."""
+    found = integers(name, given, low=0, high=len(times) - 1).astype(np.int32)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
+    if (idle := np.isinf(times)[found]).any():
+        raise ValueError(f"{name}{_first(idle)[1]} is {found[_first(idle)[0]]}, a worker with an infinite cycle-time")
+    return found
+
+
+def shares(
+    name: str,
+    given: HasSpeeds | ArrayLike | None,
+    cycle_times: HasSpeeds | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Relative sizes, or speeds, scaled to sum 1; and the cycle-times, None if sizes were given."""
+    if (given is not None) + (cycle_times is not None) + (speeds is not None) != 1:
+        raise TypeError(f"give one of {name}, cycle_times and speeds")
+    times: NDArray[np.float64] | None = None
+    if given is not None and not hasattr(given, "cycle_times"):
+        sizes = vector(name, given, copy=False)
     else:
-        speeds: NDArray[np.float64] = given.speeds  # type: ignore[union-attr]
-        sizes = speeds if np.isfinite(speeds).all() else times.min() / times
-    bad = ~((sizes >= 0) & np.isfinite(sizes))
-    if bad.any():
-        i = int(np.argmax(bad))
+        times = times_of(cycle_times if given is None else given, speeds)
+        with np.errstate(divide="ignore", over="ignore"):
+            sizes = 1.0 / times if speeds is None else vector("speeds", speeds)
+        if not np.isfinite(sizes).all():
+            sizes = times.min() / times
+    low, high = sizes.min(), sizes.max()
+    if not (low >= 0 and high < math.inf):
+        i = int(np.argmax(~((sizes >= 0) & np.isfinite(sizes))))
         raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
-    if not (sizes > 0).any():
+    if not high > 0:
         raise ValueError(f"{name} are all zero")
     with np.errstate(over="ignore"):
-        scaled = sizes / sizes.max()
+        scaled: NDArray[np.float64] = sizes / high
     scaled /= scaled.sum()
-    scaled[scaled < np.finfo(np.float64).tiny] = 0.0  # nothing, beside the others
+    if scaled.min() < np.finfo(np.float64).tiny:  # nothing, beside the others
+        scaled[scaled < np.finfo(np.float64).tiny] = 0.0
+    return scaled, times
+
+
+def inverse(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cycle-times for which these are the speeds, read-only; infinite where nothing is to be done."""
     with np.errstate(divide="ignore", over="ignore"):
-        return scaled, 1.0 / scaled if times is None else times
+        return frozen(1.0 / sizes)
 
 
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
@@ -231,6 +260,21 @@ def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, read-only: results are immutable."""
-    array.setflags(write=False)
+    """The array itself, read-only with what it is a view of: results are immutable."""
+    own: Any = array
+    while isinstance(own, np.ndarray):
+        own.setflags(write=False)
+        own = own.base
     return array
+
+
+class FrozenDict(dict[str, float]):
+    """A dict that stays as it is made."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("results cannot be changed: make a dict of it")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)

@@ -120,6 +120,16 @@ def partition_columns(
     return order[: starts[-1]].copy(), starts
 
 
+def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(p, 2) heights and widths of hs_column_sides."""
+    sides = np.empty((len(areas), 2))
+    columns = len(starts) - 1
+    check_status(
+        lib.hs_column_sides(len(areas), _doubles(areas), _int32s(order), _int32s(starts), columns, _doubles(sides.reshape(-1)))
+    )
+    return sides
+
+
 def floorplan_rects(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, plan: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:

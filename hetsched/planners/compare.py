@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.drawn import draw
-from .floorplan import METHODS, quick_methods
+from ..errors import InfeasibleError
+from .floorplan import METHODS, slow_methods
 from .partition import Partition, partition
 
 if TYPE_CHECKING:
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
 
 
 class Comparison(dict[str, Partition]):
-    """Partitions by the name of their method, in the order asked for."""
+    """Partitions by the name of their method, in the order asked for.
+
+    Attributes
+    ----------
+    skipped : dict of str to str
+        The methods that were left out, and why.
+    """
+
+    def __init__(self, partitions: Iterable[tuple[str, Partition]] = (), skipped: Mapping[str, str] | None = None) -> None:
+        super().__init__(partitions)
+        self.skipped = dict(skipped or {})
 
     def plot(self, figure: Figure | None = None) -> Figure:
         """Draw them side by side with matplotlib; returns the figure."""
@@ -28,31 +39,33 @@ class Comparison(dict[str, Partition]):
         return drawn
 
     def __repr__(self) -> str:
-        wide = max(map(len, self))
-        return "\n".join(f"{method:{wide}}  cost {plan.cost:<8.6g}  gap {plan.gap:.2%}" for method, plan in self.items())
+        wide = max(map(len, (*self, *self.skipped)), default=0)
+        found = [f"{method:{wide}}  cost {plan.cost:<8.6g}  gap {plan.gap:.2%}" for method, plan in self.items()]
+        return "\n".join(found + [f"{method:{wide}}  left out: {why}" for method, why in self.skipped.items()])
 
 
 def compare_partitions(
-    areas: Platform | ArrayLike,
+    areas: Platform | ArrayLike | None = None,
     methods: Sequence[str] | None = None,
     shape: tuple[int, int] | None = None,
+    *,
+    cycle_times: Platform | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
     **options: Any,
 ) -> Comparison:
     """`partition` by several methods.
 
     Parameters
     ----------
-    areas : (p,) array_like or Platform
+    areas, shape, cycle_times, speeds, **options
+        As of `partition`.
     methods : sequence of str, optional
         Default: all that take so many workers, and these options, in about a second.
-    shape : (m, n), optional
-    **options
-        Others of `partition`.
 
     Returns
     -------
-    dict of str to Partition
-        With `plot()`, which draws them side by side.
+    Comparison
+        A dict of str to Partition, with `plot()`, which draws them side by side, and `skipped`: why a method is not in it.
 
     Raises
     ------
@@ -66,16 +79,28 @@ def compare_partitions(
     best     cost 4.28571   gap 0.55%
     columns  cost 4.33333   gap 1.67%
     rows     cost 6         gap 40.77%
+    >>> hs.compare_partitions([5, 3, 2, 1, 1]).skipped
+    {'contiguous': 'deals cells: give shape'}
     """
-    if methods is None:
-        size = int(np.count_nonzero(check.shares("areas", areas)[0]))
-        objective = options.get("objective")
-        largest = isinstance(objective, str) and objective == "max"
-        methods = quick_methods(size, shape is not None, options.get("groups") is not None, largest)
-    else:
+    given = {"cycle_times": cycle_times, "speeds": speeds, **options}
+    if methods is not None:
         wanted = f"some of {', '.join(METHODS)}"
-        given = () if isinstance(methods, str) else check.entries("methods", methods, wanted)
-        if not given or not all(isinstance(method, str) and method in METHODS for method in given):
+        asked = () if isinstance(methods, str) else check.entries("methods", methods, wanted)
+        if not asked or not all(isinstance(method, str) and method in METHODS for method in asked):
             raise ValueError(f"methods must be {wanted}, got {methods!r}")
-        methods = given
-    return Comparison((method, partition(areas, method, shape, **options)) for method in methods)
+        return Comparison((method, partition(areas, method, shape, **given)) for method in asked)
+    size = int(np.count_nonzero(check.shares("areas", areas, cycle_times, speeds)[0]))
+    objective = options.get("objective")
+    largest = isinstance(objective, str) and objective == "max"
+    skipped = slow_methods(size, shape is not None, options.get("groups") is not None, largest)
+    found = {}
+    for method in METHODS:
+        if method in skipped:
+            continue
+        try:
+            found[method] = partition(areas, method, shape, **given)
+        except InfeasibleError as error:
+            if method == "best":  # which takes whatever can be done at all
+                raise
+            skipped[method] = str(error)
+    return Comparison(found.items(), {method: skipped[method] for method in METHODS if method in skipped})

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _engine
 from .._base import check
+from .._base.later import Lazy, later
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
-from ..platform import names_of
+from ..platform import names_later
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -24,7 +25,7 @@ METHODS = tuple(_AXES)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Cuboids(Plan):
+class Cuboids(Lazy, Plan):
     """Boxes that tile the unit cube, or the m x n x k iterations of C (m x n) = A (m x k) B (k x n).
 
     Attributes
@@ -81,9 +82,11 @@ class Cuboids(Plan):
 
 
 def cuboids(
-    volumes: Platform | ArrayLike,
+    volumes: Platform | ArrayLike | None = None,
     gamma: float = 1.0,
     *,
+    cycle_times: Platform | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
     alpha: float = 1.0,
     beta: float = 1.0,
     method: str = "best",
@@ -100,9 +103,13 @@ def cuboids(
     Parameters
     ----------
     volumes : (p,) array_like or Platform
-        Relative volumes, >= 0, at least one positive; of a Platform the speeds.
+        Relative volumes, >= 0, at least one positive; of a Platform the speeds. A bare list is volumes.
     gamma : float
         Cost of a unit of C, relative to one of A and B: 1 if partial results are sent once, 0 if they cost nothing. >= 0.
+    cycle_times : Platform or (p,) array_like, optional
+        Instead of volumes, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
+    speeds : (p,) array_like, optional
+        Instead of volumes, with cycle_times 1 / speeds in the plan.
     alpha, beta : float
         Cost of a unit of A and of B, >= 0. One of the three must be positive.
     method : {"best", "guillotine", "interval", "layers", "rectangles"}
@@ -158,7 +165,7 @@ def cuboids(
     if not any(weights):
         raise ValueError("alpha, beta and gamma are all zero: there is nothing to minimise")
     seed = check.integer("seed", seed, low=0, high=2**63 - 1)
-    scaled, times = check.shares("volumes", volumes)
+    scaled, times = check.shares("volumes", volumes, cycle_times, speeds)
     enrolled = int((scaled > 0).sum())
     sides = None if shape is None else _shape(shape, enrolled)
     if orders is not None:
@@ -201,8 +208,8 @@ def cuboids(
         weights=weights,
         volumes=check.frozen(scaled),
         shape=sides,
-        cycle_times=check.frozen(times),
-        names=names_of(volumes, len(scaled)),
+        cycle_times=later(lambda: check.inverse(scaled)) if times is None else check.frozen(times),
+        names=names_later(volumes if cycle_times is None else cycle_times, len(scaled)),
     )
 
 

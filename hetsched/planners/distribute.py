@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _engine
 from .._base import check
+from .._base.later import Lazy, later
 from ..plan import Plan, Step
-from ..platform import names_of
+from ..platform import names_later
 
 if TYPE_CHECKING:
     from ..platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Distribution(Plan):
+class Distribution(Lazy, Plan):
     """Counts of equal chunks per worker.
 
     Attributes
@@ -52,7 +53,7 @@ class Distribution(Plan):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DistributionStack(Plan):
+class DistributionStack(Lazy, Plan):
     """Distributions of many workloads over as many sets of workers; stack[i] or stack[i, j] is a Distribution.
 
     As a plan its value is the largest makespan.
@@ -96,7 +97,7 @@ class DistributionStack(Plan):
                 optimal=self.optimal,
                 scope=self.scope,
                 makespan=float(makespan),
-                names=self.names,
+                names=later(lambda: self.names),
                 **parts,
             )
         return DistributionStack(
@@ -105,7 +106,7 @@ class DistributionStack(Plan):
             optimal=self.optimal,
             scope=self.scope,
             makespan=check.frozen(makespan),
-            names=self.names,
+            names=later(lambda: self.names),
             **parts,
         )
 
@@ -121,14 +122,26 @@ class DistributionStack(Plan):
 
 @overload
 def distribute(
-    n: int, cycle_times: Platform | Sequence[float] | None = None, *, speeds: Sequence[float] | None = None
+    n: int,
+    cycle_times: Platform | Sequence[float] | None = None,
+    *,
+    speeds: Sequence[float] | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution: ...
 @overload
 def distribute(
-    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    n: ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution | DistributionStack: ...
 def distribute(
-    n: ArrayLike, cycle_times: Platform | ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    n: ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> Distribution | DistributionStack:
     """Distribute n equal, independent chunks so that the last worker ends as early as possible.
 
@@ -140,11 +153,13 @@ def distribute(
         Time per chunk of each worker, > 0. A worker with an infinite cycle-time gets nothing.
     speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
+    counts : (p,) array_like of int, optional
+        Chunks of each worker, n in all, to be certified as they are: the plan of method "given".
 
     Returns
     -------
     Distribution, or DistributionStack for cycle-times of more than one dimension
-        Always optimal; ties go to the lowest index.
+        Optimal, unless counts are given; ties go to the lowest index.
 
     Raises
     ------
@@ -167,20 +182,39 @@ def distribute(
     """
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     if times.ndim > 1:
+        if counts is not None:
+            raise ValueError(f"counts are for cycle_times of one dimension, got shape {times.shape}")
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)
-    counts, makespan = _engine.distribute(chunks, times)
+    dealt, bound = _engine.distribute(chunks, times)
+    makespan = bound
+    if counts is not None:
+        dealt = _given(counts, chunks, times)
+        with np.errstate(over="ignore", invalid="ignore"):
+            makespan = float(np.where(dealt > 0, dealt * times, 0.0).max())
     return Distribution(
-        method="distribute",
-        bound=makespan,
-        optimal=True,
-        scope="all allocations",
-        counts=check.frozen(counts),
-        displs=displs_of(counts),
+        method="distribute" if counts is None else "given",
+        bound=bound,
+        optimal=makespan <= bound,
+        scope="all allocations" if makespan <= bound else "",
+        counts=check.frozen(dealt),
+        displs=later(lambda: displs_of(dealt)),
         makespan=makespan,
         cycle_times=check.frozen(times),
-        names=names_of(cycle_times, len(times)),
+        names=names_later(cycle_times, len(times)),
     )
+
+
+def _given(counts: ArrayLike, n: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Counts that deal n chunks to workers that can work."""
+    given = check.integers("counts", counts, low=0).copy()
+    if given.shape != times.shape:
+        raise ValueError(f"counts must have {len(times)} entries, one for each worker, got shape {given.shape}")
+    if (total := sum(given.tolist())) != n:
+        raise ValueError(f"counts must sum to n = {n}, got {total}")
+    if (bad := (given > 0) & np.isinf(times)).any():
+        raise ValueError(f"counts[{int(np.argmax(bad))}] must be 0: the worker has an infinite cycle-time")
+    return given
 
 
 def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> DistributionStack:
@@ -199,10 +233,10 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
         optimal=True,
         scope="all allocations",
         counts=check.frozen(counts),
-        displs=displs_of(counts),
+        displs=later(lambda: displs_of(counts)),
         makespan=check.frozen(makespans.reshape(shape)),
         cycle_times=check.frozen(times),
-        names=names_of(None, p),
+        names=names_later(None, p),
     )
 
 

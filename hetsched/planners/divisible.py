@@ -81,9 +81,10 @@ class DivisibleLoad(Plan):
 
 def divisible_load(
     load: float,
-    cycle_times: Platform | ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
     link_costs: ArrayLike | None = None,
     *,
+    speeds: ArrayLike | None = None,
     return_ratio: float = 0.0,
     method: str = "best",
 ) -> DivisibleLoad:
@@ -97,6 +98,8 @@ def divisible_load(
         Time per unit of load, > 0; an infinite one does nothing.
     link_costs : float or (p,) array_like, optional
         Time to send a unit, >= 0; by default those of the Platform, or 0.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
     return_ratio : float
         Size of the results relative to the load, >= 0; their messages cost return_ratio * link_costs.
     method : {"best", "fifo", "lifo"}
@@ -133,7 +136,7 @@ def divisible_load(
     (119.24, True)
     """
     size = check.number("load", load, above=0.0)
-    times = check.cycle_times(cycle_times, None)
+    times = check.cycle_times(cycle_times, speeds)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
+from .._base.later import Lazy, later
 from ..errors import InfeasibleError
 
 BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
@@ -52,11 +53,12 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Floorplan:
-    """A floorplan in postfix notation with its zones: pieces (q, 5) of worker, row, col, height, width."""
+class Floorplan(Lazy):
+    """A floorplan in postfix notation; pieces (q, 5) are worker, row, col, height, width, areas (p,) those of the zones."""
 
     plan: Plan
     pieces: Pieces
+    areas: NDArray[np.float64]
     columns: tuple[tuple[int, ...], ...]
     cost: float
     scope: str
@@ -70,13 +72,22 @@ def plan_floorplan(method: str, request: Request) -> Floorplan:
 def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
     """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
     if request.sides is None:
-        workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
-        pieces: Pieces = _by_worker(workers, rects, len(request.areas))
-    else:
-        workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
-        pieces = _by_worker(workers, cells, len(request.areas))
-        scope = ""
-    return Floorplan(plan=plan, pieces=pieces, columns=columns, cost=cost_of(pieces, request), scope=scope)
+        return of_pieces(plan, _in_square(plan, request), request, columns, scope)
+    workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
+    return of_pieces(plan, _by_worker(workers, cells, len(request.areas)), request, columns)
+
+
+def _in_square(plan: Plan, request: Request) -> Pieces:
+    workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
+    return _by_worker(workers, rects, len(request.areas))
+
+
+def of_pieces(
+    plan: Plan, pieces: Pieces, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = ""
+) -> Floorplan:
+    """A floorplan (or an empty one) with given zones."""
+    areas = areas_of(pieces, len(request.areas))
+    return Floorplan(plan=plan, pieces=pieces, areas=areas, columns=columns, cost=cost_of(pieces, request), scope=scope)
 
 
 def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
@@ -95,18 +106,21 @@ def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
 
 def cost_of(pieces: Pieces, request: Request) -> float:
     """The objective for given zones."""
-    costs = zones(pieces, len(request.areas)).sum(axis=1)
-    with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
-        if request.weights is not None:
-            costs *= request.weights
-        if request.objective == "max":
-            return float(costs.max())
-        total = float(costs.sum())
+    total = _objective(zones(pieces, len(request.areas)), request)
     if request.groups is not None:
         own = pieces.astype(np.float64)
         own[:, 0] = request.groups[pieces[:, 0].astype(np.int64)]
         total += request.group_cost * float(zones(own, int(request.groups.max()) + 1).sum())
     return total
+
+
+def _objective(spans: NDArray[np.float64], request: Request) -> float:
+    """The sum, or the largest, of what the workers' zones cost that span so much."""
+    costs = spans[:, 0] + spans[:, 1]
+    with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
+        if request.weights is not None:
+            costs *= request.weights
+        return float(costs.max() if request.objective == "max" else costs.sum())
 
 
 def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
@@ -177,8 +191,17 @@ def _columns(request: Request) -> Floorplan:
     p = len(request.areas)
     m, n = request.sides or (p, p)
     order, starts = _engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
-    plain = request.weights is None and request.objective == "sum"
-    return laid_out(of_columns(order, starts), request, _members(order, starts), "partitions into full columns" if plain else "")
+    if request.sides is not None:
+        return laid_out(of_columns(order, starts), request, _members(order, starts))
+    sides = _engine.column_sides(request.areas, order, starts)
+    return Floorplan(
+        plan=later(lambda: of_columns(order, starts)),
+        pieces=later(lambda: _in_square(of_columns(order, starts), request)),
+        areas=sides[:, 0] * sides[:, 1],
+        columns=later(lambda: _members(order, starts)),
+        cost=_objective(sides, request),
+        scope="partitions into full columns" if request.weights is None and request.objective == "sum" else "",
+    )
 
 
 def _rule(name: str) -> Callable[[Request], Floorplan]:
@@ -196,7 +219,7 @@ def _contiguous(request: Request) -> Floorplan:
         raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
     workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
-    return Floorplan(plan=np.empty(0, np.int32), pieces=pieces, columns=(), cost=cost_of(pieces, request), scope="")
+    return of_pieces(np.empty(0, np.int32), pieces, request)
 
 
 def _at_most(limit: int, method: str, request: Request) -> None:
@@ -320,8 +343,7 @@ def _least(found: list[Floorplan], request: Request) -> Floorplan:
 
 def _load(found: Floorplan, request: Request) -> float:
     """The largest cells given / cells asked for."""
-    cells = areas_of(found.pieces, len(request.areas))
-    given = cells / cells.sum()
+    given = found.areas / found.areas.sum()
     return float((given / np.where(request.areas > 0, request.areas, np.inf)).max())
 
 
@@ -341,9 +363,16 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
 }
 
 
-def quick_methods(size: int, matrix: bool, groups: bool, largest: bool) -> list[str]:
-    """Those that take so many workers of positive area in about a second, with a matrix, groups, or objective "max"."""
+def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[str, str]:
+    """Those that do not take so many workers of positive area in about a second, or not with (or without) a matrix, groups, or
+    objective "max"; and why.
+    """
     if groups:
-        return ["best", "interval"]
+        return {method: "does not take groups" for method in METHODS if method not in ("best", "interval")}
     limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
-    return [method for method in METHODS if size <= limits.get(method, size) and (matrix or method != "contiguous")]
+    slow = {
+        method: f"slow for more than {limit} workers, here {size}: name it in methods"
+        for method, limit in limits.items()
+        if size > limit
+    }
+    return slow if matrix else {**slow, "contiguous": "deals cells: give shape"}

@@ -89,7 +89,7 @@ class LuPlan(Plan):
         times[:, 1] = 0.0
         np.minimum.at(times[:, 0], self.tasks["panel"], self.tasks["start"])
         np.maximum.at(times[:, 1], self.tasks["panel"], self.tasks["end"])
-        return times
+        return check.frozen(times)
 
     @cached_property
     def step_efficiency(self) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ class LuPlan(Plan):
             times = self.cycle_times / self.cycle_times.min()
             busy = np.where(load > 0, load, 0.0) * np.where(load > 0, times, 0.0)
             shares = load.sum(axis=1) / (1.0 / times).sum() / busy.max(axis=1)
-        return np.where(busy.any(axis=1), shares, 1.0)
+        return check.frozen(np.where(busy.any(axis=1), shares, 1.0))
 
     @property
     def efficiency(self) -> float:
@@ -129,7 +129,7 @@ class LuPlan(Plan):
     @cached_property
     def flops(self) -> NDArray[np.float64]:
         """(p,) of each worker."""
-        return np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64)
+        return check.frozen(np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64))
 
     def label(self, panel: int, block: int) -> str:
         """A task in words."""

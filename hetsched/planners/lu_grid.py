@@ -79,7 +79,7 @@ class LuGrid(Plan):
         lines = np.arange(n)
         ring = np.minimum.outer(lines, lines)  # in the steps before this one the block is updated
         counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
-        return np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64)))
+        return check.frozen(np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64))))
 
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""
@@ -115,6 +115,7 @@ def lu_grid(
     *,
     speeds: ArrayLike | None = None,
     link_cost: float = 0.0,
+    owner: ArrayLike | None = None,
 ) -> LuGrid:
     """Deal n x n blocks of a matrix to workers, so that the updates of every step of LU are balanced and few blocks are sent.
 
@@ -136,6 +137,8 @@ def lu_grid(
         1 / cycle_times, instead of them; 0 is allowed.
     link_cost : float, optional
         Time to send a block, >= 0, messages one after another and none while somebody computes. Default: only the updates count.
+    owner : (n, n) array_like of int, optional
+        The worker of each block, to be certified as it is: the plan of method "given".
 
     Returns
     -------
@@ -166,10 +169,14 @@ def lu_grid(
     link_cost = check.number("link_cost", link_cost, low=0.0)
     names = names_of(cycle_times, len(times))
     bounds = _least_costs(n, times, link_cost)
+    if owner is not None:
+        if method != "best":
+            raise ValueError("owner stands alone: without method")
+        return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, names)
     best: LuGrid | None = None
     for kind in METHODS[1:] if method == "best" else (method,):
-        for owner in _MAPS[kind](n, times):
-            grid = _evaluated(kind, owner, times, bounds, link_cost, names)
+        for made in _MAPS[kind](n, times):
+            grid = _evaluated(kind, made, times, bounds, link_cost, names)
             if best is None or (grid.cost, grid.traffic.sum()) < (best.cost, best.traffic.sum()):
                 best = grid
     assert best is not None  # every method has a map

@@ -73,6 +73,7 @@ def lu_pattern(
     *,
     speeds: ArrayLike | None = None,
     method: str = "pattern",
+    owner: ArrayLike | None = None,
 ) -> LuPattern:
     """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR are balanced.
 
@@ -92,6 +93,8 @@ def lu_pattern(
     method : {"pattern", "cyclic", "contiguous"}
         "pattern": the reversed incremental allocation. For comparison, "cyclic": in turn over the workers; "contiguous":
         the counts of `distribute`, each worker's blocks side by side.
+    owner : (n,) array_like of int, optional
+        The worker of each block column, to be certified as it is: the plan of method "given".
 
     Returns
     -------
@@ -124,14 +127,18 @@ def lu_pattern(
         if method != "pattern":
             raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')
         period = check.integer("period", period, low=1)
+    if owner is not None and (method != "pattern" or period is not None):
+        raise ValueError("owner stands alone: without method and period")
     dealt, makespans = _engine.distribute_prefix(n, times)
-    if method == "cyclic":
-        owner = np.resize(np.flatnonzero(np.isfinite(times)).astype(np.int32), n)
+    if owner is not None:
+        method, mine = "given", check.owners("owner", owner, (n,), times)
+    elif method == "cyclic":
+        mine = np.resize(np.flatnonzero(np.isfinite(times)).astype(np.int32), n)
     elif method == "contiguous":
-        owner = np.sort(dealt)
+        mine = np.sort(dealt)
     else:
-        owner = np.resize(dealt[:period], n)[::-1].copy()
-    step_costs = _step_costs(owner, times)
+        mine = np.resize(dealt[:period], n)[::-1].copy()
+    step_costs = _step_costs(mine, times)
     cost, bound = _sum(step_costs), _sum(makespans[: n - 1][::-1])
     optimal = proven(cost, bound)
     return LuPattern(
@@ -139,8 +146,8 @@ def lu_pattern(
         bound=bound,
         optimal=optimal,
         scope="all allocations" if optimal else "",
-        owner=check.frozen(owner),
-        counts=check.frozen(np.bincount(owner, minlength=len(times))),
+        owner=check.frozen(mine),
+        counts=check.frozen(np.bincount(mine, minlength=len(times))),
         step_costs=check.frozen(step_costs),
         cost=cost,
         period=None if period is None or period >= n else period,

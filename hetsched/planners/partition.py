@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._base.later import Lazy, later
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, plain, proven
-from ..platform import names_of
-from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, plan_floorplan, zones
+from ..platform import names_later, names_of
+from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, of_pieces, plan_floorplan, zones
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -23,7 +24,7 @@ OBJECTIVES = ("sum", "max")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Partition(Plan):
+class Partition(Lazy, Plan):
     """Zones that tile the unit square, or an m x n matrix: a rectangle for each worker, or several.
 
     Attributes
@@ -73,22 +74,22 @@ class Partition(Plan):
     _scale: ClassVar[str] = "link_costs and group_cost"
 
     @cached_property
-    def rects(self) -> Pieces | tuple[Pieces, ...]:
+    def rects(self) -> Pieces:
         """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
-        not a rectangle: for each worker the (k, 4) array of its rectangles.
+        not a rectangle: (p, k, 4), the k rectangles of each worker, all zero after its last; rects[..., 2:] are sides either way.
         """
-        owners = self.pieces[:, 0].astype(np.int64)
-        if len(np.unique(owners)) == len(owners):
-            rects = np.zeros((len(self.areas), 4), self.pieces.dtype)
-            rects[owners] = self.pieces[:, 1:]
-            return check.frozen(rects)
-        return tuple(check.frozen(self.pieces[owners == i, 1:]) for i in range(len(self.areas)))
+        owners = self.pieces[:, 0].astype(np.int64)  # ascending
+        counts = np.bincount(owners, minlength=len(self.areas))
+        most = int(counts.max())
+        rects = np.zeros((len(self.areas), most, 4), self.pieces.dtype)
+        rects[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = self.pieces[:, 1:]
+        return check.frozen(rects if most > 1 else rects[:, 0])
 
     @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
         """(p,) the areas of the zones, as shares of the whole."""
         cells = areas_of(self.pieces, len(self.areas))
-        return cells if self.shape is None else cells / (self.shape[0] * self.shape[1])
+        return check.frozen(cells if self.shape is None else cells / (self.shape[0] * self.shape[1]))
 
     @property
     def imbalance(self) -> float:
@@ -99,25 +100,32 @@ class Partition(Plan):
     @cached_property
     def spans(self) -> NDArray[np.float64]:
         """(p, 2) rows and columns that each zone spans: what its worker needs of A and of B."""
-        return zones(self.pieces, len(self.areas))
+        return check.frozen(zones(self.pieces, len(self.areas)))
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "rects": plain(self.rects)}
 
-    def recut(self, areas: Platform | ArrayLike) -> Recut:
+    def recut(
+        self,
+        areas: Platform | ArrayLike | None = None,
+        *,
+        cycle_times: Platform | ArrayLike | None = None,
+        speeds: ArrayLike | None = None,
+    ) -> Recut:
         """Other areas in the same floorplan: new cuts at the old places, which moves little.
 
         Parameters
         ----------
-        areas : (p,) array_like or Platform
-            For the same workers. A worker without a zone cannot get one, nor one with a zone lose it.
+        areas, cycle_times, speeds
+            One of them, as of `partition`, for the same workers. A worker without a zone cannot get one, nor one with a zone
+            lose it.
 
         Returns
         -------
         Recut
             With the fresh partition by the same method beside it.
         """
-        return _recut(self, areas)
+        return _recut(self, areas, cycle_times, speeds)
 
     def steps(self) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
@@ -132,10 +140,13 @@ class Partition(Plan):
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the cost
 def partition(
-    areas: Platform | ArrayLike,
+    areas: Platform | ArrayLike | None = None,
     method: str = "best",
     shape: tuple[int, int] | None = None,
     *,
+    cycle_times: Platform | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
+    rects: ArrayLike | None = None,
     objective: str = "sum",
     link_costs: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -151,7 +162,8 @@ def partition(
     Parameters
     ----------
     areas : (p,) array_like or Platform
-        Relative areas, >= 0, at least one positive; of a Platform the speeds.
+        Relative areas, >= 0, at least one positive; of a Platform the speeds. A bare list is areas: the slowest worker of a
+        list of cycle-times would get most.
     method : str
         "best": the best of all below, improved by a search over orders. Rectangles: "columns" (full columns, the best of that
         kind), "interval" (the best guillotine cuts of the sorted list), "guillotine" (the best of all guillotine cuts, up to 16
@@ -161,6 +173,14 @@ def partition(
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
         to nothing gets nothing.
+    cycle_times : Platform or (p,) array_like, optional
+        Instead of areas, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
+    speeds : (p,) array_like, optional
+        Instead of areas, with cycle_times 1 / speeds in the plan.
+    rects : (p, 4) or (p, k, 4) array_like, optional
+        row, col, height, width of each worker's rectangle (or rectangles), to be certified as they are: the plan of method
+        "given". Those of no height or width are left out. They must tile the shape, or the unit square up to 1e-9 of its side;
+        `imbalance` says how far they are from the areas.
     objective : {"sum", "max"}
         Minimise the sum of the half perimeters or the largest ("best", "interval" and "guillotine" do; the others report it).
     link_costs : (p,) array_like, optional
@@ -202,7 +222,7 @@ def partition(
     """
     check.choice("method", method, METHODS)
     check.choice("objective", objective, OBJECTIVES)
-    scaled, times = check.shares("areas", areas)
+    scaled, times = check.shares("areas", areas, cycle_times, speeds)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
     group_cost = check.number("group_cost", group_cost, low=0.0)
@@ -218,52 +238,108 @@ def partition(
         seed=check.integer("seed", seed, low=0, high=2**64 - 1),
         budget=None if budget is None else check.number("budget", budget, low=0.0),
     )
-    return finish(method, plan_floorplan(method, request), request, times, names_of(areas, p))
+    names = names_later(areas if cycle_times is None else cycle_times, p)
+    if rects is not None:
+        if method != "best" or groups is not None:
+            raise ValueError("rects stand alone: without method and groups")
+        return finish("given", _given(rects, request), request, times, names)
+    return finish(method, plan_floorplan(method, request), request, times, names)
 
 
-def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64], names: tuple[str, ...]) -> Partition:
-    """The Partition of a floorplan, with its certificate."""
-    weights = np.ones(len(request.areas)) if request.weights is None else request.weights
+def _given(rects: ArrayLike, request: Request) -> Floorplan:
+    """The zones that somebody made, if they tile the matrix or the square."""
+    p, (m, n) = len(request.areas), request.sides or (1, 1)
+    given: Any = check.reals(lambda: f"rects must be an array of real numbers, got {rects!r}", rects)
+    if given.ndim not in (2, 3) or (len(given), given.shape[-1]) != (p, 4):
+        raise ValueError(f"rects must have shape ({p}, 4) or ({p}, k, 4), got {given.shape}")
+    if request.sides is not None:
+        given = check.integers("rects", rects, low=0)
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError("rects must be finite and not negative")
+    given = given.reshape(p, -1, 4)
+    worker, place = np.nonzero((given[..., 2:] > 0).all(axis=-1))
+    if (idle := request.areas[worker] == 0).any():
+        raise ValueError(f"rects[{worker[np.argmax(idle)]}] must be all zero: the worker has no area")
+    found = given[worker, place]
+    check_tiling(found, m, n, 0 if request.sides else 1e-9)
+    return of_pieces(np.empty(0, np.int32), np.column_stack((worker.astype(found.dtype), found)), request)
+
+
+def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
+    """ValueError unless the rectangles (q, 4) tile an m x n box, up to `near`: inside, as large together, no two on one place."""
+    ends = rects[:, :2] + rects[:, 2:]
+    if (ends > (m + near, n + near)).any():
+        i = int(np.argmax((ends > (m + near, n + near)).any(axis=1)))
+        raise ValueError(f"rects must lie in the {m} x {n} box, got {rects[i].tolist()}")
+    order = np.argsort(rects[:, 0], kind="stable")
+    sorted_rects, sorted_ends = rects[order], ends[order]
+    for i, (_, left, *_) in enumerate(sorted_rects.tolist()):
+        bottom, right = sorted_ends[i].tolist()
+        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))  # those from there on start below it
+        others, their_ends = sorted_rects[i + 1 : last], sorted_ends[i + 1 : last]
+        across = np.minimum(their_ends[:, 1], right) - np.maximum(others[:, 1], left)
+        down = np.minimum(their_ends[:, 0], bottom) - others[:, 0]
+        if (both := (across > near) & (down > near)).any():
+            raise ValueError(f"rects must not overlap: {sorted_rects[i].tolist()} and {others[int(np.argmax(both))].tolist()}")
+    covered = sum(h * w for h, w in rects[:, 2:].tolist())
+    if abs(covered - m * n) > near * m * n:
+        raise ValueError(f"rects must cover the {m} x {n} box, of {m * n} they cover {covered:.12g}")
+
+
+def finish(
+    method: str, found: Floorplan, request: Request, times: NDArray[np.float64] | None, names: tuple[str, ...]
+) -> Partition:
+    """The Partition of a floorplan, with its certificate; times are 1 / area if None."""
+    areas, weights = request.areas, request.weights
     if not math.isfinite(found.cost):
         raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
     m, n = (1, 1) if request.sides is None else request.sides
-    actual = areas_of(found.pieces, len(request.areas))
+    actual = found.areas
     with np.errstate(over="ignore"):  # then the cost does too
         bound = lower_bound(actual, weights, m, n, request.objective)
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
-    enrolled = actual > 0
-    columns = found.columns
-    if not enrolled[request.areas > 0].all():  # a matrix may have no cell for a small one
-        columns = tuple(tuple(w for w in column if enrolled[w]) for column in columns)
+
+    def columns() -> tuple[tuple[int, ...], ...]:
+        enrolled = actual > 0
+        if enrolled[areas > 0].all():
+            return found.columns
+        enlisted = (tuple(w for w in column if enrolled[w]) for column in found.columns)
+        return tuple(filter(None, enlisted))  # a matrix may have no cell for a small one
+
     return Partition(
         method=method,
         bound=min(bound, found.cost),
         optimal=proven(found.cost, bound),
         scope=found.scope,
-        pieces=check.frozen(found.pieces),
-        columns=tuple(filter(None, columns)),
-        floorplan=tuple(found.plan.tolist()),
+        pieces=later(lambda: check.frozen(found.pieces)),
+        columns=later(columns),
+        floorplan=later(lambda: tuple(found.plan.tolist())),
         cost=found.cost,
-        areas=check.frozen(request.areas),
+        areas=check.frozen(areas),
         shape=request.sides,
-        cycle_times=check.frozen(times),
+        cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
         names=names,
         objective=request.objective,
-        link_costs=check.frozen(weights),
+        link_costs=later(lambda: check.frozen(np.ones(len(areas)))) if weights is None else check.frozen(weights),
         groups=None if request.groups is None else check.frozen(request.groups),
         group_cost=request.group_cost,
     )
 
 
-def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64], m: float, n: float, objective: str) -> float:
+def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64] | None, m: float, n: float, objective: str) -> float:
     """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
-    present = areas > 0
-    s, c = areas[present], weights[present]
+    s = areas if areas.min() > 0 else areas[areas > 0]
     short, whole = min(m, n), m + n
+    least = np.sqrt(s)
+    wide = least.max() > short
+    least *= 2.0
+    if weights is None and not wide and len(s) > 3:
+        return float(least.max() if objective == "max" else least.sum())
+    c = np.ones(len(s)) if weights is None else weights[areas > 0]
     slices = short + s / short  # of a zone that spans the shorter side
-    least = np.where(np.sqrt(s) <= short, 2.0 * np.sqrt(s), slices)
+    least = np.where(least <= 2.0 * short, least, slices)
     if objective == "max":
         return float((c * least).max())
     total = float((c * least).sum())
@@ -350,11 +426,13 @@ class Recut:
         )
 
 
-def _recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
+def _recut(
+    old: Partition, areas: Platform | ArrayLike | None, cycle_times: Platform | ArrayLike | None, speeds: ArrayLike | None
+) -> Recut:
     """See `Partition.recut`."""
     if not old.floorplan:
         raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
-    scaled, times = check.shares("areas", areas)
+    scaled, times = check.shares("areas", areas, cycle_times, speeds)
     if len(scaled) != len(old.areas):
         raise ValueError(f"areas must have {len(old.areas)} entries like those of the partition, got {len(scaled)}")
     changed = (scaled > 0) != (old.areas > 0)
@@ -371,7 +449,9 @@ def _recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         seed=0,
         budget=None,
     )
-    names = old.names if names_of(areas, len(scaled)) == names_of(None, len(scaled)) else names_of(areas, len(scaled))
+    names = names_of(areas if cycle_times is None else cycle_times, len(scaled))
+    if names == names_of(None, len(scaled)):
+        names = old.names
     floorplan = np.array(old.floorplan, np.int32)
     found = laid_out(floorplan, request, columns_of(floorplan) if old.columns else ())
     plan = finish(old.method, replace(found, scope=""), request, times, names)
@@ -379,6 +459,8 @@ def _recut(old: Partition, areas: Platform | ArrayLike) -> Recut:
         areas,
         old.method,
         old.shape,
+        cycle_times=cycle_times,
+        speeds=speeds,
         objective=old.objective,
         link_costs=request.weights,
         groups=old.groups,

@@ -138,11 +138,11 @@ class ProductPlan(Plan):
         return f"{sent / 1e6:.4g} MB"
 
     @cached_property
-    def box_labels(self) -> list[str]:
+    def box_labels(self) -> tuple[str, ...]:
         """Each box in words."""
         if self.layers is not None:
-            return [f"{h} x {w} x {k} at ({r}, {c}, {d})" for _, r, c, d, h, w, k in self.boxes.tolist()]
-        return [f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist()]
+            return tuple(f"{h} x {w} x {k} at ({r}, {c}, {d})" for _, r, c, d, h, w, k in self.boxes.tolist())
+        return tuple(f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist())
 
 
 class Task(NamedTuple):
@@ -253,7 +253,7 @@ def _with_times(
     receive, makespan = _schedule(worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication)
     if layers is not None:
         for array in layers[:4]:
-            array.setflags(write=False)
+            check.frozen(array)
         layers, makespan = layers._replace(start=makespan), makespan + layers.start
     total = np.bincount(worker, flops.sum(axis=0), p)
     bound = float(total.sum() / platform.speeds.sum() / UNIT)

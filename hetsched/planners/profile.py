@@ -53,9 +53,9 @@ class ProfileDistribution(Plan):
     def cycle_times(self) -> NDArray[np.float64]:
         """(p,) mean time per chunk at these counts; infinite without chunks (1 for all workers if nobody has any)."""
         if not self.counts.any():
-            return np.ones(len(self.counts))
+            return check.frozen(np.ones(len(self.counts)))
         with np.errstate(over="ignore"):
-            return np.where(self.counts > 0, self.times / np.maximum(self.counts, 1), np.inf)
+            return check.frozen(np.where(self.counts > 0, self.times / np.maximum(self.counts, 1), np.inf))
 
     def steps(self) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)

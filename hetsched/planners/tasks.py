@@ -118,10 +118,12 @@ class MinTime(_TaskPlan):
 
 def max_tasks(
     T: float,
-    cycle_times: Platform | ArrayLike,
+    cycle_times: Platform | ArrayLike | None = None,
     send: float | ArrayLike = 0.0,
     receive: float | ArrayLike = 0.0,
     method: str = "best",
+    *,
+    speeds: ArrayLike | None = None,
 ) -> MaxTasks:
     """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a time.
 
@@ -136,6 +138,8 @@ def max_tasks(
         for all, or one for each. The bus carries one message at a time. A slave without tasks needs none.
     method : {"best", "paper", "fastest"}
         "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to the fastest slaves first.
+    speeds : (p,) array_like, optional
+        1 / cycle_times, instead of them; 0 is allowed.
 
     Returns
     -------
@@ -162,7 +166,7 @@ def max_tasks(
     >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
-    times = check.cycle_times(cycle_times, None)
+    times = check.cycle_times(cycle_times, speeds)
     bound = check.number("T", T, above=0.0)
     out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
     check.choice("method", method, _METHODS)
@@ -186,7 +190,12 @@ def max_tasks(
 
 
 def min_time(
-    tasks: int, cycle_times: Platform | ArrayLike, send: float | ArrayLike = 0.0, receive: float | ArrayLike = 0.0
+    tasks: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    send: float | ArrayLike = 0.0,
+    receive: float | ArrayLike = 0.0,
+    *,
+    speeds: ArrayLike | None = None,
 ) -> MinTime:
     """Do a number of equal tasks as early as possible, on slaves that the master reaches one at a time.
 
@@ -194,7 +203,7 @@ def min_time(
     ----------
     tasks : int
         0 <= tasks <= 2**53.
-    cycle_times, send, receive
+    cycle_times, send, receive, speeds
         As for `max_tasks`.
 
     Returns
@@ -215,7 +224,7 @@ def min_time(
     >>> plan.makespan, plan.counts.tolist(), plan.optimal
     (28.0, [5, 3], True)
     """
-    times = check.cycle_times(cycle_times, None)
+    times = check.cycle_times(cycle_times, speeds)
     wanted = check.integer("tasks", tasks, low=0)
     least, p = float(distribute(wanted, times).makespan), len(times)
     out, back = _message("send", send, p), _message("receive", receive, p)

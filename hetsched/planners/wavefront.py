@@ -82,7 +82,8 @@ class Wavefront(Plan):
     def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         length = self.shape[1 - self.axis]
         start, end = _engine.wavefront_times(length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order))
-        return (start, end) if self.axis == 1 else (start.T, end.T)
+        start, end = check.frozen(start), check.frozen(end)
+        return (start, end) if self.axis == 1 else (check.frozen(start.T), check.frozen(end.T))
 
     @property
     def starts(self) -> NDArray[np.float64]:

@@ -71,6 +71,14 @@ HS_API hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const dou
 HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
                                       const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
+/* The sides of the zones of full columns in the unit square, the same doubles as those of hs_floorplan_rects, without its tree.
+ *   order         [size] the workers of positive area, and
+ *   column_start  [columns + 1] where the columns start in it: of hs_partition_columns
+ *   sides         [2 p] out: height and width of each worker's zone, 0 and 0 for one without area
+ * HS_ERROR_VALUE if the columns are not of the workers with positive area, each once. Time O(p). */
+hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
+                          double *sides);
+
 /* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer
  * side (a square by HS_BESIDE), ties go to the lowest index, and what is equal up to 2^-40 is a tie.
  *
