@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * The planners: allocate, assign, partition, ring, star, layers. The runners: pool, product, stencil, lu, measure.
+ * The planners: allocate, assign, partition, ring, star, layers. The runners: pool, run, product, stencil, lu, measure.
  *
  * Contracts that hold everywhere
  *  - Every fallible function returns an hs_status; HS_OK is 0. Outputs are written only on HS_OK, unless said otherwise.
@@ -19,6 +19,7 @@
 #include "hetsched/star.h"
 #include "hetsched/layers.h"
 #include "hetsched/pool.h"
+#include "hetsched/run.h"
 #include "hetsched/product.h"
 #include "hetsched/stencil.h"
 #include "hetsched/lu.h"
