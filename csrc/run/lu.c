@@ -313,7 +313,7 @@ static size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 static int fits_in_place(const job *j)
 {
     const hs_lu *lu = j->lu;
-    if (lu->lu_row_stride != 1 || lu->lu_col_stride != lu->m || (uintptr_t)lu->lu % 64) return 0;
+    if (lu->lu_row_stride != 1 || lu->lu_col_stride != lu->m || (uintptr_t)lu->lu % j->type.element) return 0;
     for (int32_t i = 0; i + 1 < j->blocks.count; i++)
         if (hs__lu_width(&j->blocks, i) % j->type.slice.across) return 0;
     return hs__lu_slice_bytes(&j->type, lu->m) == (size_t)(lu->m * j->type.slice.across) * j->type.element;

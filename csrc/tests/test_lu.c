@@ -396,6 +396,34 @@ static void ties_and_tiny(hs_pool *pool)
     for (int i = 1; i < N; i++) CHECK(fabs(a[i] - 1.0 / 3) < 1e-9);
 }
 
+#ifdef HS_TEST_SCARCE
+/* In the matrix itself, wherever it begins, and with few packed panels, also where workers are paced: the same bits. */
+static void in_little_memory(void)
+{
+    enum { N = 600, BLOCK = 48 };
+    double *const memory = aligned_alloc(64, (2 * N * N + 8) * sizeof(double)), *const kept = memory + N * N + 8;
+    int32_t pivots[2][N];
+    const double pace[] = {1e-12, 1e-12};
+    if (!CHECK(memory)) return;
+    for (int begin = 0; begin < 3; begin += 2)
+        for (int paced = 0; paced < 2; paced++) {
+            double *a = memory + begin;
+            for (int i = 0; i < N * N; i++) a[i] = (double)((i * INT64_C(7919) + i / N * INT64_C(104729)) % 10007);
+            hs_pool *pool = NULL;
+            if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) break;
+            hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[begin || paced], .block = BLOCK};
+            test_run run = {.boxes.cooperative = !paced, .options.pace = paced ? pace : NULL};
+            scarce_asked();
+            CHECK(run_lu(pool, &lu, &run) == HS_OK);
+            CHECK(scarce_asked() < N * N * sizeof(double) * 2 / 3);
+            if (!begin && !paced) memcpy(kept, a, N * N * sizeof(double));
+            else CHECK(memcmp(kept, a, N * N * sizeof(double)) == 0 && memcmp(pivots[0], pivots[1], sizeof pivots[0]) == 0);
+            hs_pool_destroy(pool);
+        }
+    free(memory);
+}
+#endif
+
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -564,6 +592,7 @@ int main(void)
 {
 #ifdef HS_TEST_SCARCE
     solve_without_memory();
+    in_little_memory();
 #endif
     simulation();
     costs();

@@ -392,6 +392,14 @@ static void errors(hs_pool *pool)
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 
+/* More panels than there are slots for queues. */
+static void shared_by_many_panels(hs_pool *pool)
+{
+    enum { SIDE = 40, DEPTH = 9000 };
+    const hs_box whole = {.height = SIDE, .width = SIDE, .length = DEPTH};
+    one_case(pool, HS_FLOAT64, SIDE, SIDE, DEPTH, 0, 1, 1, &(test_run){.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1});
+}
+
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
 
 /* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. empty: rows at the end that its boxes give no depth. */
@@ -460,6 +468,7 @@ int main(void)
     layers_are_taken_over(pool);
     layered_times(pool);
     refused_layers(pool);
+    shared_by_many_panels(pool);
     calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);

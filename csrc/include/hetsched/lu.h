@@ -35,8 +35,8 @@ typedef struct hs_lu {
 
 /* Factors on the pool, by the order of hs_lu_simulate; options and trace may be NULL. Paced by seconds per flop. An event's box is panel * blocks + block of a task, and
  * of the message that brings a panel to a worker panel * blocks + panel.
- * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side and starts at a multiple
- * of 64 bytes, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker; with links 16
+ * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side, which is a little
+ * faster from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker; with links 16
  * bytes per panel and worker. A paced worker starts a task, on the clock of the emulated platform, when its panel has arrived there;
  * the copy and the exchange of rows in the columns to the left take no time there. 2001 paper, section 2.4; panels by Toledo's
  * recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
