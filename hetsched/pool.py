@@ -81,8 +81,8 @@ class Pool:
         self._own = None
 
     def trim(self) -> None:
-        """Give back the memory that the pool keeps for its next run, after one that another thread may be running: at most 64 MiB for
-        each worker, a few of them as a rule."""
+        """Give back the memory that the pool keeps for its next run, after one that another thread may be running: a few MiB for
+        each worker as a rule, at most 64."""
         self._live().trim()
 
     def __enter__(self) -> Pool:

@@ -1081,7 +1081,8 @@ def run_wavefront(
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
     problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
     recorder = _Recorder(workers, pace, poll, event_capacity)
-    return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.options, recorder.trace))
+    task = ffi.new("hs_wavefront *", problem)
+    return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
 
 
 def run_slices(
@@ -1165,7 +1166,8 @@ def _lu(
     alive = ffi.NULL if a is None else _address(a), _or_null(owner, _int32s), _int32s(pivots)
     source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
     target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
-    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], 0, ffi.NULL, alive[2], -1)), alive
+    fields = (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], 0, ffi.NULL, alive[2], -1)
+    return ffi.new("hs_lu *", fields), alive
 
 
 MEASURED = ("gemm", "panel", "trsm")

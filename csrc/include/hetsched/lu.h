@@ -33,13 +33,13 @@ typedef struct hs_lu {
     int64_t singular;
 } hs_lu;
 
-/* Factors on the pool, by the order of hs_lu_simulate; options and trace may be NULL. Paced by seconds per flop. An event's box is panel * blocks + block of a task, and
- * of the message that brings a panel to a worker panel * blocks + panel.
- * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side, which is a little
- * faster from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace all of them; a slice per worker; with links 16
- * bytes per panel and worker. A paced worker starts a task, on the clock of the emulated platform, when its panel has arrived there;
- * the copy and the exchange of rows in the columns to the left take no time there. 2001 paper, section 2.4; panels by Toledo's
- * recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
+/* Factors on the pool, by the order of hs_lu_simulate; options and trace may be NULL. Paced by seconds per flop. An event's box is
+ * panel * blocks + block of a task, and of the message that brings a panel to a worker panel * blocks + panel.
+ * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side, which is a little faster
+ * from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace one more for each that a worker
+ * still needs; a slice per worker; with links 16 bytes per panel and worker. A paced worker starts a task, on the clock of the emulated
+ * platform, when its panel has arrived there; the copy and the exchange of rows in the columns to the left take no time there. 2001
+ * paper, section 2.4; panels by Toledo's recursion (SIAM J. Matrix Anal. Appl. 18, 1997). */
 hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, const hs_options *options, hs_trace *trace);
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_lu left in lu->lu and lu->pivots; lu is

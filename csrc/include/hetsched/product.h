@@ -62,7 +62,7 @@ typedef struct hs_boxes {
 /* Runs the product on the pool; options and trace may be NULL. Paced by seconds per flop; the box of an event is its index, `count`
  * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
  * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
- * pool; the layers, and some 50 bytes per tile of C and 40 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
+ * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
  * layered an addition per element of a layer more. */
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace);
 
