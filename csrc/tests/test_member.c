@@ -1,4 +1,8 @@
-/* Events: what is recorded has a place, however long the run has gone on. */
+/* Events: what is recorded has a place, however long the run has gone on. Polls: work goes on between two of them. With a clock of its
+ * own in the place of the system's. */
+#define hs_clock test_clock
+#include "run/run.c"
+
 #include "run/member.h"
 
 #include <stdint.h>
@@ -56,8 +60,37 @@ static void cache_lines(void)
     CHECK(offsetof(hs__run, done) / LINE != offsetof(hs__run, event_count) / LINE);
 }
 
+static double now = 1.0;
+static int calls;
+double test_clock(void) { return now; }
+
+static int slow(void *context, double fraction)
+{
+    (void)context, (void)fraction;
+    now += 0.06;
+    return calls++, 0;
+}
+
+/* A poll function that takes longer than the time between two calls, as one does whose thread must wait for its core. */
+static void polls(void)
+{
+    hs__run run = {.options.poll = slow};
+    if (!CHECK(hs_pool_create(1, NULL, &run.pool) == HS_OK)) return;
+    start_clock(&run);
+    hs__poll(&run);
+    CHECK(calls == 0);
+    now += 0.051, hs__poll(&run);
+    CHECK(calls == 1);
+    now += 0.049, hs__poll(&run), hs__poll(&run);
+    CHECK(calls == 1);
+    now += 0.002, hs__poll(&run);
+    CHECK(calls == 2 && run.polling > 0.119 && run.polling < 0.121);
+    hs_pool_destroy(run.pool);
+}
+
 int main(void)
 {
+    polls();
     counter_of_hours();
     full();
     none();

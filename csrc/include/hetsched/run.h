@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Return non-zero to cancel. Called on the thread that called the runner, at most 20 times a second, with the fraction of the work
- * done. */
+/* Return non-zero to cancel. Called on the thread that called the runner, 50 ms after it has last returned at the earliest, with the
+ * fraction of the work done. */
 typedef int (*hs_poll_function)(void *context, double fraction);
 
 /* How something is run. Where a runner takes a pointer to it, NULL is all of it zero: at real speed, and nobody cancels.
