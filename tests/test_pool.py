@@ -460,6 +460,17 @@ def test_extra_memory_is_small():
     assert float(result.stdout) < 0.15
 
 
+def test_trim():
+    a = np.ones((300, 300))
+    with hs.Pool(2) as pool:
+        pool.trim()
+        assert pool.matmul(a, a)[0, 0] == 300.0
+        pool.trim()
+        assert pool.matmul(a, a)[-1, -1] == 300.0
+    with pytest.raises(ValueError, match="closed"):
+        pool.trim()
+
+
 def test_plans_have_certificates():
     with hs.Pool(hs.Platform.star([3, 5, 8])) as pool:
         plan = pool.plan(640, 640, 64)

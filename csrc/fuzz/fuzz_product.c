@@ -156,9 +156,9 @@ static void by_boxes(bytes *in)
     const int how = pick(in, 4), strange = take(in) > 250;
     boxes list = {.count = 0};
     const hs_box whole = {.height = m, .width = n, .length = k};
-    hs_run run = {.cooperative = how % 2, .layered = how / 2, .overlap = pick(in, 2)};
-    if (!run.layered) tile_c(in, &list, whole, p, 3);
-    else if (!run.cooperative) tile_layers(in, &list, whole, p);
+    test_run run = {.boxes.cooperative = how % 2, .boxes.layered = how / 2, .boxes.overlap = pick(in, 2)};
+    if (!run.boxes.layered) tile_c(in, &list, whole, p, 3);
+    else if (!run.boxes.cooperative) tile_layers(in, &list, whole, p);
     else add_depths(in, &list, whole, p);
     if (strange && list.count) {
         hs_box *b = &list.box[pick(in, list.count)];
@@ -169,23 +169,23 @@ static void by_boxes(bytes *in)
     draw_run(in, &run, p);
     hs_box *exact = room(in, (size_t)list.count * sizeof *exact);
     memcpy(exact, list.box, (size_t)list.count * sizeof *exact);
-    run.boxes = exact, run.box_count = list.count;
+    run.boxes.box = exact, run.boxes.count = list.count;
     const unsigned with = take(in);
-    if (run.cooperative) {
-        if (with & 1) run.speeds = values_or_zeros(in, p, taste_of(in));
+    if (run.boxes.cooperative) {
+        if (with & 1) run.boxes.speeds = values_or_zeros(in, p, taste_of(in));
     } else {
-        if (with & 1) run.pace = draw_pace(in, p);
-        if (with % 8 == 6) run.receive = transfers(in, list.count);
-        if (run.layered && with & 16) {
+        if (with & 1) run.options.pace = draw_pace(in, p);
+        if (with % 8 == 6) run.boxes.receive = transfers(in, list.count);
+        if (run.boxes.layered && with & 16) {
             int64_t *rows = room(in, ((size_t)p + 1) * sizeof *rows);
             rows[0] = 0, rows[p] = m;
             for (int32_t i = 1; i < p; i++) rows[i] = rows[i - 1] + cut(in, m - rows[i - 1]);
             if (with == 255) rows[pick(in, p + 1)] = extreme(in);
-            run.sum_rows = rows;
+            run.boxes.sum_rows = rows;
         }
-        if (run.layered && with % 8 == 6) run.sum_receive = transfers(in, p);
+        if (run.boxes.layered && with % 8 == 6) run.boxes.sum_receive = transfers(in, p);
     }
-    const hs_status status = hs_run_product(pool_of(p), &x.x, &run);
+    const hs_status status = run_product(pool_of(p), &x.x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) HOLDS(same_bytes(&x.c));
     else {
@@ -274,10 +274,10 @@ static void star(bytes *in)
     }
     platform.cycle_times = t, platform.link_costs = links, platform.memory = memory;
     hs_star_product how = {.star = &platform, .chunk_count = count, .chunks = chunks, .order = HS_STAR_DEMAND, .block = block};
-    hs_run run = {.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     const int which = pick(in, 8);
-    if (which & 1) run.finish = room(in, (size_t)p * sizeof(double));
-    if (which & 2) run.busy = room(in, (size_t)p * sizeof(double));
+    if (which & 1) run.trace.times.finish = room(in, (size_t)p * sizeof(double));
+    if (which & 2) run.trace.times.busy = room(in, (size_t)p * sizeof(double));
     if (which & 4) how.peak = room(in, (size_t)p * sizeof *how.peak);
     int64_t messages = 0;
     double makespan;
@@ -291,7 +291,7 @@ static void star(bytes *in)
         if (take(in) == 255 && messages) served[0] = (int32_t)extreme(in);
         if (pick(in, 2)) how.order = HS_STAR_LISTED, how.length = messages, how.served = served;
     }
-    const hs_status status = hs_run_star(pool_of(p), &x.x, &how, &run);
+    const hs_status status = run_star(pool_of(p), &x.x, &how, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) {
         HOLDS(same_bytes(&x.c));

@@ -74,15 +74,15 @@ static void factor(bytes *in)
     lu.pivots = room(in, (size_t)rank * sizeof *lu.pivots);
     lu.block = pick(in, 2) ? 0 : 1 + small(in, 40);
     int32_t blocks = 0;
-    hs_run run = {.cooperative = pick(in, 2)};
+    test_run run = {.boxes.cooperative = pick(in, 2)};
     hs_lu_costs costs = {.late_panel = pick(in, 2)};
     if (lu.block) {
         HOLDS(hs_lu_blocks(m, n, lu.block, &blocks) == HS_OK);
         if (pick(in, 2)) lu.owner = indices(in, blocks, p);
     }
     draw_run(in, &run, p);
-    if (!run.cooperative && pick(in, 2)) {
-        run.pace = draw_pace(in, p);
+    if (!run.boxes.cooperative && pick(in, 2)) {
+        run.options.pace = draw_pace(in, p);
         if (pick(in, 2)) lu.costs = &costs;
         if (pick(in, 2)) {
             double *panels = room(in, (size_t)p * sizeof *panels), *links = room(in, (size_t)(p * p) * sizeof *links);
@@ -91,8 +91,8 @@ static void factor(bytes *in)
             costs.panels = panels, costs.links = links;
         }
     }
-    const hs_status status = hs_run_lu(pool_of(p), &lu, &run);
-    HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && (lu.owner || run.pace)));
+    const hs_status status = run_lu(pool_of(p), &lu, &run);
+    HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && (lu.owner || run.options.pace)));
     if (status) {
         HOLDS(same_bytes(&f));
         return;
@@ -145,14 +145,14 @@ static void slices(bytes *in)
     if (take(in) > 250) *(pick(in, 2) ? &widths[0] : &x.steps) = extreme(in) | INT64_MIN;
     if (take(in) > 250) ring[0] = (int32_t)extreme(in);
     x.ring = ring, x.widths = widths;
-    hs_run run = {.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
-    if (run.pace && pick(in, 2)) {
+    if (run.options.pace && pick(in, 2)) {
         double *exchange = room(in, 2 * (size_t)x.size * sizeof *exchange);
         for (int32_t k = 0; k < 2 * x.size; k++) exchange[k] = pick(in, 3) * 1e-9;
         x.exchange = exchange;
     }
-    const hs_status status = hs_run_slices(pool_of(p), &x, &run);
+    const hs_status status = run_slices(pool_of(p), &x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) {
         HOLDS(same_bytes(&target));
@@ -209,9 +209,9 @@ static void wavefront(bytes *in)
     hs_wavefront x = {.m = w.m, .n = w.n, .rows = (int32_t)w.rows, .cols = (int32_t)w.cols, .axis = w.axis, .reach = w.reach,
                       .order = take(in) > 250 ? 2 : pick(in, 2), .tile = watch, .context = &w};
     x.owner = indices(in, w.axis ? w.cols : w.rows, p);
-    hs_run run = {.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
-    const hs_status status = hs_run_wavefront(pool_of(p), &x, &run);
+    const hs_status status = run_wavefront(pool_of(p), &x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     int64_t sum = 0;
     for (int64_t i = 0; i < w.rows; i++)

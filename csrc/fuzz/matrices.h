@@ -5,6 +5,7 @@
 
 
 #include "../tests/elements.h"
+#include "../tests/runs.h"
 #include "bytes.h"
 
 enum { MOST_POOL = 3 };
@@ -106,16 +107,16 @@ static inline int gaps_kept(const matrix *x)
 static inline int same_bytes(const matrix *x) { return x->elements == 0 || memcmp(x->memory, x->before, (size_t)x->elements * size_of[x->dtype]) == 0; }
 
 /* Outputs and recordings of a run, any of them absent. */
-static inline void draw_run(bytes *in, hs_run *run, int32_t p)
+static inline void draw_run(bytes *in, test_run *run, int32_t p)
 {
     const int which = pick(in, 32);
     const size_t size = (size_t)p * sizeof(double);
-    if (which & 1) run->finish = room(in, size);
-    if (which & 2) run->late = room(in, size);
-    if (which & 4) run->busy = room(in, size);
+    if (which & 1) run->trace.times.finish = room(in, size);
+    if (which & 2) run->trace.times.late = room(in, size);
+    if (which & 4) run->trace.times.busy = room(in, size);
     if (which & 8) {
-        run->event_capacity = (const int32_t[]){0, 1, 2, 5, 100}[pick(in, 5)];
-        run->events = room(in, (size_t)run->event_capacity * sizeof *run->events);
+        run->trace.event_capacity = (const int32_t[]){0, 1, 2, 5, 100}[pick(in, 5)];
+        run->trace.events = room(in, (size_t)run->trace.event_capacity * sizeof *run->trace.events);
     }
 }
 
@@ -129,16 +130,16 @@ static inline double *draw_pace(bytes *in, int32_t p)
     return pace;
 }
 
-static inline void check_run(const hs_run *run, int32_t p, int64_t boxes)
+static inline void check_run(const test_run *run, int32_t p, int64_t boxes)
 {
-    HOLDS(run->event_count >= 0 && run->event_count <= run->event_capacity);
-    for (int32_t k = 0; k < run->event_count; k++) {
-        const hs_event *e = &run->events[k];
+    HOLDS(run->trace.event_count >= 0 && run->trace.event_count <= run->trace.event_capacity);
+    for (int32_t k = 0; k < run->trace.event_count; k++) {
+        const hs_event *e = &run->trace.events[k];
         HOLDS(e->worker >= 0 && e->worker < p && (e->kind == HS_COMPUTE || e->kind == HS_TRANSFER) && e->box >= 0 && e->box <= boxes && e->end >= e->start);
     }
     for (int32_t i = 0; i < p; i++) {
-        if (run->finish) HOLDS(run->finish[i] >= 0.0);
-        if (run->busy) HOLDS(run->busy[i] >= 0.0);
+        if (run->trace.times.finish) HOLDS(run->trace.times.finish[i] >= 0.0);
+        if (run->trace.times.busy) HOLDS(run->trace.times.busy[i] >= 0.0);
     }
 }
 

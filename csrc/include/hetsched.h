@@ -1,7 +1,7 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth: certificate. The runners: pool, product,
- * stencil, lu, measure; boxes lead from the ones to the others. examples/c has three programs.
+ * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth: certificate. The runners: pool, run,
+ * product, stencil, lu, measure; boxes lead from the ones to the others. examples/c has three programs.
  *
  * Contracts that hold everywhere
  *
@@ -15,8 +15,8 @@
  * Functions that return no status do nothing for NULL.
  *
  * Threads. Planners are pure functions: any number of threads may call them at the same time. A pool may be used from several
- * threads, its runs are one after the other. Structs that a run fills belong to that call until it returns. hs_kernel_select and
- * hs_kernel_use_fortran are for the start of a program: no product may run meanwhile.
+ * threads, its runs are one after the other. Structs that a run fills belong to that call until it returns. hs_kernel_select holds for
+ * later runs; one that has begun keeps its kernel.
  *
  * Cancelling. Every planner that may take longer than 50 ms for 100000 workers has a parameter `cancel`: NULL, or an int that is 0 and
  * that another thread, or a signal handler, sets to something else to make the call end with HS_ERROR_CANCELLED. Planners look at it
@@ -46,6 +46,7 @@
 #include "hetsched/star.h"
 #include "hetsched/layers.h"
 #include "hetsched/pool.h"
+#include "hetsched/run.h"
 #include "hetsched/product.h"
 #include "hetsched/boxes.h"
 #include "hetsched/stencil.h"

@@ -10,15 +10,17 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
         gemm(TYPE, m, n, k, alpha, a, b, beta_, c_, col_stride);
         return;
     }
-    enum { STRIP = 32 };
-    REAL strip[TILE_ROWS * STRIP], zero = 0, beta = *(const REAL *)beta_;
-    for (int64_t j0 = 0; j0 < n; j0 += STRIP) {
-        int64_t width = n - j0 < STRIP ? n - j0 : STRIP;
-        gemm(TYPE, m, width, k, alpha, a, (const REAL *)b + j0, &zero, strip, TILE_ROWS);
+    enum { ROWS = 96, COLS = 16 }; /* of a tile: 12 KiB */
+    REAL tile[ROWS * COLS], zero = 0, beta = *(const REAL *)beta_;
+    const int64_t down = (m + ROWS - 1) / ROWS, along = (n + COLS - 1) / COLS;
+    for (int64_t part = 0; part < down * along; part++) {
+        const int64_t i0 = part % down * ROWS, j0 = part / down * COLS;
+        const int64_t height = m - i0 < ROWS ? m - i0 : ROWS, width = n - j0 < COLS ? n - j0 : COLS;
+        gemm(TYPE, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0, &zero, tile, ROWS);
         for (int64_t j = 0; j < width; j++)
-            for (int64_t i = 0; i < m; i++) {
-                REAL *to = (REAL *)c_ + i * row_stride + (j0 + j) * col_stride;
-                *to = beta == 0 ? strip[j * TILE_ROWS + i] : strip[j * TILE_ROWS + i] + beta * *to;
+            for (int64_t i = 0; i < height; i++) {
+                REAL *to = (REAL *)c_ + (i0 + i) * row_stride + (j0 + j) * col_stride;
+                *to = beta == 0 ? tile[j * ROWS + i] : tile[j * ROWS + i] + beta * *to;
             }
     }
 }

@@ -178,6 +178,7 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
                           double *sides)
 {
     int32_t size;
+    if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
     if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
     for (int32_t j = 0; j < columns; j++)

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "threads/pool.h"
+#include "core/cancel.h"
+#include "threads/wait.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -223,12 +224,14 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
             const hs__panel panel = {.col = col, .cols = smaller(x->panel_cols, x->n - col), .level = level, .levels = smaller(x->depth, x->k - level)};
             pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->m; row += rows) {
-                if (__atomic_load_n(cancel, __ATOMIC_RELAXED)) return;
+                if (hs__cancelled(cancel)) return;
                 const hs__tile tile = {.row = row, .rows = smaller(rows, x->m - row), .cols = panel.cols};
                 compute_tile(x, &panel, &tile, &have, block, panel_buffer);
             }
         }
 }
+
+enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
 
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
@@ -276,52 +279,67 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, in
     return count;
 }
 
-hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
+/* Slots are few, so that queues are small; but a number of 16 bits must tell the panels that one slot sees apart. */
+static int32_t slots_for(int64_t panels)
+{
+    enum { LEAST = 4, NUMBERS = UINT16_MAX - 1 };
+    const int64_t needed = ceil_div(panels, NUMBERS);
+    return (int32_t)(needed > LEAST ? needed : LEAST);
+}
+
+/* The panels of one panel's columns, level by level, and their tiles from *next on. */
+static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds, int64_t *next)
 {
     enum { UNITS_PER_CHUNK = 4 };
+    const hs__panel_product *x = &gang->x;
+    const int64_t levels = ceil_div(x->k, x->depth), col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
+    const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
+    for (int64_t l = 0; l < levels; l++)
+        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth, .levels = smaller(x->depth, x->k - l * x->depth),
+                                                  .tile_first = (int32_t)*next, .tile_count = count,
+                                                  .chunk_count = (int32_t)ceil_div(ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
+    *next += count;
+}
+
+hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
+{
     *gang = (hs__gang){.x = *x, .members = members};
     const int64_t col_panels = ceil_div(x->n, x->panel_cols), levels = ceil_div(x->k, x->depth);
     if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
     gang->panel_count = col_panels * levels;
-    gang->panel = calloc((size_t)gang->panel_count, sizeof *gang->panel);
-    gang->queue = malloc((size_t)gang->panel_count * (size_t)members * sizeof *gang->queue);
+    gang->slots = slots_for(gang->panel_count);
+    gang->panel = malloc((size_t)gang->panel_count * sizeof *gang->panel);
+    gang->queue = calloc((size_t)gang->slots * (size_t)members, sizeof *gang->queue);
     gang->present = calloc((size_t)members, sizeof *gang->present);
-    int32_t *first = malloc(((size_t)members + 1) * sizeof *first);
-    if (!gang->panel || !gang->queue || !gang->present || !first) goto no_memory;
+    gang->first[0] = malloc(2 * ((size_t)members + 1) * sizeof *gang->first[0]);
+    if (!gang->panel || !gang->queue || !gang->present || !gang->first[0]) goto no_memory;
+    gang->first[1] = gang->first[0] + members + 1;
 
     /* All panels of columns but the last are equally wide, and so are dealt alike. */
     const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
-    int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, first);
-    if (col_panels > 1) tiles += (col_panels - 1) * deal_tiles(x, x->panel_cols, 0, members, speeds, NULL, first);
-    if (tiles > INT32_MAX) goto no_memory;
+    int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, gang->first[0]);
+    int64_t most = tiles;
+    if (col_panels > 1) {
+        const int64_t count = deal_tiles(x, x->panel_cols, 0, members, speeds, NULL, gang->first[1]);
+        tiles += (col_panels - 1) * count;
+        if (count > most) most = count;
+    }
+    if (tiles > INT32_MAX || most > MOST_TILES) goto no_memory;
     gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
     if (!gang->tile) goto no_memory;
 
     int64_t next = 0;
-    for (int64_t j = 0; j < col_panels; j++) {
-        int64_t col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
-        int32_t count = deal_tiles(x, cols, members > 1 && j + 1 == col_panels, members, speeds, gang->tile + next, first);
-        for (int64_t l = 0; l < levels; l++) {
-            int64_t at = j * levels + l, level = l * x->depth;
-            gang->panel[at] = (hs__panel){.col = col, .cols = cols, .level = level, .levels = smaller(x->depth, x->k - level),
-                                          .tile_first = (int32_t)next, .tile_count = count,
-                                          .chunk_count = (int32_t)ceil_div(ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
-            for (int32_t w = 0; w < members; w++) gang->queue[at * members + w] = first[w] | (int64_t)first[w + 1] << 32;
-        }
-        next += count;
-    }
-    free(first);
+    for (int64_t j = 0; j < col_panels; j++) lay_out_columns(gang, j, j + 1 == col_panels, speeds, &next);
     return HS_OK;
 no_memory:
-    free(first);
     hs__gang_free(gang);
     return HS_ERROR_MEMORY;
 }
 
 void hs__gang_free(hs__gang *gang)
 {
-    free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present);
-    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL;
+    free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present), free(gang->first[0]);
+    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL, gang->first[0] = gang->first[1] = NULL;
 }
 
 int64_t hs__gang_tiles(const hs__gang *gang)
@@ -333,15 +351,24 @@ int64_t hs__gang_tiles(const hs__gang *gang)
 
 /* ---- the member's loop ---------------------------------------------------------------------------------------- */
 
-static int cancelled(const hs__gang *gang) { return __atomic_load_n(gang->cancel, __ATOMIC_RELAXED); }
+typedef struct {
+    const _Atomic int32_t *counter;
+    int32_t value;
+} level;
 
-/* For what other members have to do first. */
-static void wait_until(const hs__gang *gang, const int32_t *counter, int32_t value, const hs__member_hooks *hooks)
+static int is_reached(const void *what)
 {
-    for (unsigned rounds = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value && !cancelled(gang);) {
-        hs__relax(&rounds);
-        if (hooks->idle && rounds % 1024 == 0) hooks->idle(hooks->context);
-    }
+    const level *x = what;
+    return atomic_load_explicit(x->counter, memory_order_acquire) >= x->value;
+}
+
+/* For what other members have to do first: short, and the more so the more often it is looked at. */
+static void wait_until(const hs__gang *gang, const _Atomic int32_t *counter, int32_t value, const hs__member_hooks *hooks)
+{
+    const level what = {counter, value};
+    if (is_reached(&what)) return;
+    hs__wait_until(&(hs__wait){.ready = is_reached, .what = &what, .cancel = gang->cancel, .meanwhile = hooks->idle, .context = hooks->context,
+                               .spin = INFINITY}, NULL);
 }
 
 void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
@@ -351,26 +378,53 @@ void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
         wait_until(gang, &gang->panel[at].finished, gang->panel[at].tile_count, hooks);
 }
 
-static void pack_panel(hs__gang *gang, hs__panel *panel, char *packed)
+/* ---- queues ---------------------------------------------------------------------------------------------------- */
+
+enum { FIELD = 24 }; /* bits of a number of tiles; MOST_TILES fit */
+
+static hs__queue *queues_of(const hs__gang *gang, int64_t at) { return gang->queue + at % gang->slots * gang->members; }
+
+/* Of the panels that one slot sees the first is 1: 0 is none. */
+static uint64_t number_of(const hs__gang *gang, int64_t at) { return (uint64_t)(at / gang->slots + 1); }
+
+static uint64_t queue_of(uint64_t number, int32_t next, int32_t end) { return number << 2 * FIELD | (uint64_t)end << FIELD | (uint64_t)next; }
+
+/* The members' queues of a panel: those of the panel before in this slot are empty, as it is finished. */
+static void fill_queues(hs__gang *gang, int64_t at)
 {
-    const hs__panel_product *x = &gang->x;
-    const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
-    for (int32_t chunk; (chunk = __atomic_fetch_add(&panel->claimed, 1, __ATOMIC_RELAXED)) < panel->chunk_count;) {
-        int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
-        if (cols > 0) pack_columns(x, panel, col, cols, packed);
-        __atomic_add_fetch(&panel->packed, 1, __ATOMIC_RELEASE);
-    }
+    const hs__panel *last = &gang->panel[gang->panel_count - 1];
+    const int32_t *first = gang->first[gang->panel[at].col != last->col];
+    hs__queue *queues = queues_of(gang, at);
+    for (int32_t w = 0; w < gang->members; w++)
+        atomic_store_explicit(&queues[w], queue_of(number_of(gang, at), first[w], first[w + 1]), memory_order_relaxed);
 }
 
 /* The owner takes from the front, others from the back. -1: none left. */
-static int32_t take_tile(int64_t *queue, int from_back, int32_t leave)
+static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32_t leave)
 {
-    int64_t now = __atomic_load_n(queue, __ATOMIC_RELAXED);
+    const uint64_t field = ((uint64_t)1 << FIELD) - 1;
+    uint64_t now = atomic_load_explicit(queue, memory_order_relaxed);
     for (;;) {
-        int32_t next = (int32_t)(now & 0xffffffff), end = (int32_t)(now >> 32);
-        if (end - next <= leave) return -1;
-        int64_t then = from_back ? next | (int64_t)(end - 1) << 32 : (next + 1) | (int64_t)end << 32;
-        if (__atomic_compare_exchange_n(queue, &now, then, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return from_back ? end - 1 : next;
+        const int32_t next = (int32_t)(now & field), end = (int32_t)(now >> FIELD & field);
+        if (now >> 2 * FIELD != number || end - next <= leave) return -1;
+        const uint64_t then = from_back ? queue_of(number, next, end - 1) : queue_of(number, next + 1, end);
+        if (atomic_compare_exchange_strong_explicit(queue, &now, then, memory_order_acq_rel, memory_order_relaxed)) return from_back ? end - 1 : next;
+    }
+}
+
+/* ---- panels ---------------------------------------------------------------------------------------------------- */
+
+/* Who packs the first chunk also fills the queues: nobody looks at them before all are packed. */
+static void pack_panel(hs__gang *gang, int64_t at, char *packed)
+{
+    const hs__panel_product *x = &gang->x;
+    hs__panel *panel = &gang->panel[at];
+    const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    for (int32_t chunk; (chunk = atomic_fetch_add_explicit(&panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
+        int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
+        if (chunk == 0) fill_queues(gang, at);
+        if (cols > 0) pack_columns(x, panel, col, cols, packed);
+        atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);
     }
 }
 
@@ -381,31 +435,32 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__memb
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
     packed_block have = {.row = -1};
-    __atomic_store_n(&gang->present[member], 1, __ATOMIC_RELAXED);
-    for (int64_t at = 0; at < gang->panel_count && !cancelled(gang); at++) {
+    atomic_store_explicit(&gang->present[member], 1, memory_order_relaxed);
+    for (int64_t at = 0; at < gang->panel_count && !hs__cancelled(gang->cancel); at++) {
         hs__panel *panel = &gang->panel[at];
         char *packed = gang->panels[at & 1];
         const int last = at + 1 == gang->panel_count;
         if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count, hooks); /* its buffer is free */
-        pack_panel(gang, panel, packed);
+        pack_panel(gang, at, packed);
         wait_until(gang, &panel->packed, panel->chunk_count, hooks);
 
-        int64_t *queues = gang->queue + at * members;
-        for (int32_t offset = 0; offset < members && !cancelled(gang); offset++) {
+        hs__queue *queues = queues_of(gang, at);
+        const uint64_t number = number_of(gang, at);
+        for (int32_t offset = 0; offset < members && !hs__cancelled(gang->cancel); offset++) {
             int32_t victim = (member + offset) % members;
             /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. One that has
              * not begun may not for long: its core is another program's. */
-            const int all = offset == 0 || last || !__atomic_load_n(&gang->present[victim], __ATOMIC_RELAXED);
-            for (int32_t id; (id = take_tile(&queues[victim], offset > 0, !all)) >= 0 && !cancelled(gang);) {
+            const int all = offset == 0 || last || !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
+            for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 && !hs__cancelled(gang->cancel);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
                 const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
                 wait_until(gang, &t->done, before, hooks);
-                if (cancelled(gang)) break;
+                if (hs__cancelled(gang->cancel)) break;
                 double start = hooks->tile ? hs_clock() : 0.0;
                 compute_tile(x, panel, t, &have, block, packed);
-                __atomic_store_n(&t->done, before + 1, __ATOMIC_RELEASE);
-                __atomic_add_fetch(&panel->finished, 1, __ATOMIC_RELEASE);
-                __atomic_add_fetch(gang->work_done, 1, __ATOMIC_RELAXED);
+                atomic_store_explicit(&t->done, before + 1, memory_order_release);
+                atomic_fetch_add_explicit(&panel->finished, 1, memory_order_release);
+                atomic_fetch_add_explicit(gang->work_done, 1, memory_order_relaxed);
                 const double flops = flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels;
                 done += flops;
                 if (hooks->tile) hooks->tile(hooks->context, flops, start);

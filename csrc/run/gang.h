@@ -1,8 +1,9 @@
 /* A gang: workers that compute one box of a product together. Panels of B are packed once and shared; blocks of A and tiles of
  * C belong to one worker at a time. A gang of one is a worker on its own. */
-#ifndef HS_EXEC_GANG_H
-#define HS_EXEC_GANG_H
+#ifndef HS_RUN_GANG_H
+#define HS_RUN_GANG_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "kernel/kernel.h"
@@ -50,15 +51,19 @@ size_t hs__block_bytes(const hs__panel_product *x);
 /* A tile of C within the columns of one panel of B. */
 typedef struct hs__tile {
     int64_t row, rows, col, cols;
-    int32_t done; /* atomic: panels that have been added to it */
+    _Atomic int32_t done; /* panels that have been added to it */
 } hs__tile;
 
 typedef struct hs__panel {
     int64_t col, cols, level, levels; /* columns of B; depth */
     int32_t tile_first, tile_count;
     int32_t chunk_count;
-    int32_t claimed, packed, finished; /* atomic: chunks taken and packed, tiles done */
+    _Atomic int32_t claimed, packed, finished; /* chunks taken and packed, tiles done */
 } hs__panel;
+
+/* A member's tiles in a panel that nobody has taken: a number of the panel's, so that who comes late to a slot finds nothing, then how
+ * many were taken from the front and how many are left up to the back. */
+typedef _Atomic uint64_t hs__queue;
 
 typedef struct hs__gang {
     hs__panel_product x;
@@ -67,10 +72,12 @@ typedef struct hs__gang {
     hs__panel *panel;   /* [panel_count] */
     int64_t panel_count;
     hs__tile *tile;     /* all columns' tiles */
-    int64_t *queue;     /* atomic, [panel_count * members]: next tile | end of tiles << 32 of a member in a panel */
-    int32_t *present;   /* atomic, [members]: who has begun */
-    const int *cancel;  /* atomic */
-    int64_t *work_done; /* atomic: tiles */
+    hs__queue *queue;   /* [slots * members] those of a panel are in slot panel % slots */
+    int32_t slots;
+    int32_t *first[2];  /* [members + 1] tiles of a panel that are the member's; of the last columns' panels, of the others' */
+    _Atomic int32_t *present; /* [members] who has begun */
+    const int *cancel;  /* as in core/cancel.h */
+    _Atomic int64_t *work_done; /* tiles */
 } hs__gang;
 
 /* Splits the box over the members by speed and lays out all state; panels[] are the caller's. */

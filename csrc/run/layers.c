@@ -3,34 +3,33 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "threads/arena.h"
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The first box of the worker that has this one: its part of C is that of all of them. */
-static const hs_box *first_of(const hs_run *run, const hs_box *box)
+static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
 {
-    const hs_box *first = run->boxes;
+    const hs_box *first = boxes->box;
     while (first->worker != box->worker) first++;
     return first;
 }
 
-int hs__stack_valid(const hs_product *p, const hs_run *run, int32_t workers)
+int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t workers)
 {
-    for (int32_t i = 0; i < run->box_count; i++) {
-        const hs_box *b = &run->boxes[i];
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
         if (b->worker < 0 || b->worker >= workers) return 0;
-        const hs_box whole = {.height = p->m, .width = p->n}, *like = run->cooperative ? &whole : first_of(run, b);
+        const hs_box whole = {.height = p->m, .width = p->n}, *like = boxes->cooperative ? &whole : first_of(boxes, b);
         if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
     }
-    const int64_t *rows = run->sum_rows;
-    if (run->cooperative && (rows || run->sum_receive)) return 0; /* who takes part is not known before */
+    const int64_t *rows = boxes->sum_rows;
+    if (boxes->cooperative && (rows || boxes->sum_receive)) return 0; /* who takes part is not known before */
     if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
-    for (int32_t w = 0; w < workers; w++) {
-        if (rows && rows[w] > rows[w + 1]) return 0;
-        const double *at = run->sum_receive ? run->sum_receive + 2 * (size_t)w : NULL;
-        if (at && !(at[0] >= 0.0 && at[1] >= at[0] && isfinite(at[1]))) return 0;
-    }
-    return 1;
+    for (int32_t w = 0; rows && w < workers; w++)
+        if (rows[w] > rows[w + 1]) return 0;
+    return hs__valid_transfers(boxes->sum_receive, workers);
 }
 
 /* Lines as C has them, the longer way where there is one line only; apart by a stride that spreads them over the cache. */
@@ -54,57 +53,57 @@ static size_t layer_bytes(const hs__layer *layer, size_t element)
     return bytes / PAGE * PAGE + PAGE;
 }
 
-static hs__layer *layer_of(const hs__stack *stack, int32_t box)
+static hs__layer *layer_of(const hs__layered *sum, int32_t box)
 {
-    return &stack->of[stack->run->cooperative ? box : stack->run->boxes[box].worker];
+    return &sum->layer[sum->boxes->cooperative ? box : sum->boxes->box[box].worker];
 }
 
-hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers)
+hs_status hs__layered_open(hs__layered *sum, const hs_product *product, const hs_boxes *boxes, int32_t workers)
 {
     const size_t element = hs__element_bytes(product->dtype);
-    *stack = (hs__stack){.product = product, .run = run, .workers = workers, .count = run->cooperative ? run->box_count : workers,
-                         .joined = run->cooperative ? 0 : workers};
-    stack->of = calloc(stack->count ? (size_t)stack->count : 1, sizeof *stack->of);
-    stack->bells = hs__bells_open(workers);
-    if (!stack->of || !stack->bells) goto no_memory;
-    for (int32_t i = 0; i < run->box_count; i++) {
-        const hs_box *b = &run->boxes[i];
-        hs__layer *layer = layer_of(stack, i);
+    *sum = (hs__layered){.product = product, .boxes = boxes, .workers = workers, .count = boxes->cooperative ? boxes->count : workers,
+                         .joined = boxes->cooperative ? 0 : workers};
+    sum->layer = calloc(sum->count ? (size_t)sum->count : 1, sizeof *sum->layer);
+    sum->signals = hs__signals_open(workers);
+    if (!sum->layer || !sum->signals) goto no_memory;
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
+        hs__layer *layer = layer_of(sum, i);
         *layer = (hs__layer){.row = b->row, .col = b->col, .height = b->height, .width = b->width};
         lay_out(layer, product);
     }
     size_t total = 0;
-    for (int32_t i = 0; i < stack->count; i++) {
-        const size_t bytes = layer_bytes(&stack->of[i], element);
+    for (int32_t i = 0; i < sum->count; i++) {
+        const size_t bytes = layer_bytes(&sum->layer[i], element);
         if (!bytes || __builtin_add_overflow(total, bytes, &total)) goto no_memory;
     }
-    char *next = stack->memory = hs__allocate_pages(total);
+    char *next = sum->memory = hs__allocate_pages(total);
     if (!next) goto no_memory;
-    for (int32_t i = 0; i < stack->count; i++) stack->of[i].data = next, next += layer_bytes(&stack->of[i], element);
+    for (int32_t i = 0; i < sum->count; i++) sum->layer[i].data = next, next += layer_bytes(&sum->layer[i], element);
     return HS_OK;
 no_memory:
-    hs__stack_close(stack);
+    hs__layered_close(sum);
     return HS_ERROR_MEMORY;
 }
 
-void hs__stack_close(hs__stack *stack)
+void hs__layered_close(hs__layered *sum)
 {
-    hs__bells_close(stack->bells, stack->workers);
-    free(stack->of), free(stack->memory);
-    *stack = (hs__stack){.workers = 0};
+    hs__signals_close(sum->signals, sum->workers);
+    free(sum->layer), free(sum->memory);
+    *sum = (hs__layered){.workers = 0};
 }
 
-hs_product hs__stack_product(const hs__stack *stack, int32_t box)
+hs_product hs__layered_product(const hs__layered *sum, int32_t box)
 {
-    hs_product like = *stack->product;
-    const hs__layer *layer = layer_of(stack, box);
+    hs_product like = *sum->product;
+    const hs__layer *layer = layer_of(sum, box);
     like.c_row_stride = layer->by_columns ? 1 : layer->line, like.c_col_stride = layer->by_columns ? layer->line : 1;
     return like;
 }
 
-void hs__stack_receive(hs__stack *stack, int32_t box, hs__gang *gang)
+void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
 {
-    hs__layer *layer = layer_of(stack, box);
+    hs__layer *layer = layer_of(sum, box);
     gang->x.c = layer->data;
     gang->x.beta[0] = layer->begun, gang->x.beta[1] = 0.0;
     layer->begun = 1;
@@ -154,12 +153,12 @@ static double add_layer(const hs_product *p, const hs__layer *layer, int64_t fir
 }
 
 /* In bands that stay in the cache while the layers come. Returns the flops: one for each number added to another. */
-static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
+static double sum_rows(const hs__layered *sum, int64_t first, int64_t end)
 {
-    const hs_product *p = stack->product;
+    const hs_product *p = sum->product;
     double added = -(double)(end - first) * (double)p->n; /* the first layer of an element is only copied */
     hs__scale(p->dtype, end - first, p->n, p->c, first * p->c_row_stride, p->c_row_stride, p->c_col_stride, p->beta);
-    for (int32_t i = 0; i < stack->count; i++) added += add_layer(p, &stack->of[i], first, end);
+    for (int32_t i = 0; i < sum->count; i++) added += add_layer(p, &sum->layer[i], first, end);
     return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
 }
 
@@ -167,59 +166,58 @@ static double sum_rows(const hs__stack *stack, int64_t first, int64_t end)
  * would else stand for somebody who still works. */
 static int all_arrived(const void *what)
 {
-    const hs__stack *stack = what;
-    const int32_t arrived = __atomic_load_n(&stack->arrived, __ATOMIC_SEQ_CST);
-    return arrived >= __atomic_load_n(&stack->joined, __ATOMIC_SEQ_CST);
+    const hs__layered *sum = what;
+    const int arrived = atomic_load(&sum->arrived);
+    return arrived >= atomic_load(&sum->joined);
 }
 
-void hs__stack_join(hs__stack *stack)
+void hs__layered_join(hs__layered *sum)
 {
-    if (stack->run->cooperative) __atomic_add_fetch(&stack->joined, 1, __ATOMIC_SEQ_CST);
+    if (sum->boxes->cooperative) atomic_fetch_add(&sum->joined, 1);
 }
 
-void hs__stack_sum(hs__stack *stack, hs__member *self)
+void hs__layered_sum(hs__layered *sum, hs__member *self)
 {
     enum { BAND = 1 << 15 };
-    const hs_run *run = stack->run;
-    const hs_product *p = stack->product;
-    const int32_t workers = stack->workers;
-    if (run->pace) stack->of[self->worker].deadline = self->deadline;
-    __atomic_add_fetch(&stack->arrived, 1, __ATOMIC_SEQ_CST);
-    if (all_arrived(stack))
-        for (int32_t w = 0; w < workers; w++) hs__ring(&stack->bells[w]);
-    if (run->cooperative && hs__pool_spins(self->course->pool))
-        for (unsigned rounds = 0; !all_arrived(stack) && !hs__cancelled(self->course);) hs__look_again(self, &rounds);
-    else hs__await(self, &stack->bells[self->worker], all_arrived, stack);
-    if (hs__cancelled(self->course) || p->m == 0) return;
+    const hs_boxes *boxes = sum->boxes;
+    const double *pace = self->run->options.pace;
+    const hs_product *p = sum->product;
+    const int32_t workers = sum->workers;
+    if (pace) sum->layer[self->worker].deadline = self->deadline;
+    atomic_fetch_add(&sum->arrived, 1);
+    if (all_arrived(sum))
+        for (int32_t w = 0; w < workers; w++) hs__signal_send(&sum->signals[w]);
+    hs__await(self, &sum->signals[self->worker], boxes->cooperative ? INFINITY : HS__GLANCE, all_arrived, sum);
+    if (hs__stopped(self) || p->m == 0) return;
 
-    self->box = run->box_count;
+    self->box = boxes->count;
     const int64_t band = larger(1, BAND / (int64_t)(hs__element_bytes(p->dtype) * (size_t)larger(p->n, 1)));
-    if (run->pace)
-        for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, stack->of[w].deadline);
-    double start = run->pace ? self->deadline : hs__since_start(self->course), transfer_end = start;
-    if (run->sum_receive) {
-        const double *at = run->sum_receive + 2 * (size_t)self->worker;
+    if (pace)
+        for (int32_t w = 0; w < workers; w++) self->deadline = fmax(self->deadline, sum->layer[w].deadline);
+    double start = pace ? self->deadline : hs__since_start(self->run), transfer_end = start;
+    if (boxes->sum_receive) {
+        const double *at = boxes->sum_receive + 2 * (size_t)self->worker;
         if (at[1] > at[0]) {
             hs__record(self, HS_TRANSFER, start + at[0], start + at[1]);
             transfer_end = start + at[1];
-            self->deadline = start = start + at[!run->overlap];
+            self->deadline = start = start + at[!boxes->overlap];
             hs__sleep_until(self, start);
         }
     }
-    int64_t next = run->sum_rows ? run->sum_rows[self->worker] : 0;
-    const int64_t end = run->sum_rows ? run->sum_rows[self->worker + 1] : p->m;
+    int64_t next = boxes->sum_rows ? boxes->sum_rows[self->worker] : 0;
+    const int64_t end = boxes->sum_rows ? boxes->sum_rows[self->worker + 1] : p->m;
     int worked = 0;
-    while (!hs__cancelled(self->course)) {
-        if (!run->sum_rows) next = __atomic_fetch_add(&stack->next_row, band, __ATOMIC_RELAXED);
+    while (!hs__stopped(self)) {
+        if (!boxes->sum_rows) next = atomic_fetch_add_explicit(&sum->next_row, band, memory_order_relaxed);
         if (next >= end) break;
-        const double flops = sum_rows(stack, next, smaller(next + band, end));
-        if (run->pace) hs__keep_pace(self, flops);
-        if (self->is_caller) hs__poll(self->course);
+        const double flops = sum_rows(sum, next, smaller(next + band, end));
+        if (pace) hs__keep_pace(self, flops);
+        hs__attend(self);
         next += band, worked = 1;
     }
-    if (run->pace && transfer_end > self->deadline) {
+    if (pace && transfer_end > self->deadline) {
         self->deadline = transfer_end;
         hs__sleep_until(self, transfer_end);
     }
-    if (worked) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
+    if (worked) hs__record(self, HS_COMPUTE, start, hs__since_start(self->run));
 }

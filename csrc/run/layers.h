@@ -1,6 +1,6 @@
 /* Layers of a product: what each worker adds up for itself where the inner dimension is cut, and their sum. */
-#ifndef HS_EXEC_STACK_H
-#define HS_EXEC_STACK_H
+#ifndef HS_RUN_LAYERS_H
+#define HS_RUN_LAYERS_H
 
 #include "run/gang.h"
 #include "run/member.h"
@@ -15,35 +15,35 @@ typedef struct hs__layer {
     double deadline; /* when its paced worker ended */
 } hs__layer;
 
-typedef struct hs__stack {
+typedef struct hs__layered {
     const hs_product *product;
-    const hs_run *run;
-    hs__layer *of; /* [count] of each worker; in a shared run of each box, whoever does it: so the sum has one order */
+    const hs_boxes *boxes;
+    hs__layer *layer; /* [count] of each worker; in a shared run of each box, whoever does it: so the sum has one order */
     int32_t count, workers;
-    hs__bell *bells; /* [workers] */
+    hs__signal *signals; /* [workers] */
     void *memory;
-    int32_t joined;   /* atomic: workers that take part; in a shared run who has begun before all boxes were taken */
-    int32_t arrived;  /* atomic: those that have ended their boxes */
-    int64_t next_row; /* atomic: of C, not yet taken to be summed */
-} hs__stack;
+    atomic_int joined;   /* workers that take part; in a shared run who has begun before all boxes were taken */
+    atomic_int arrived;  /* those that have ended their boxes */
+    _Atomic int64_t next_row; /* of C, not yet taken to be summed */
+} hs__layered;
 
-/* Whether a run's boxes and sums may be layered. */
-int hs__stack_valid(const hs_product *product, const hs_run *run, int32_t workers);
+/* Whether boxes and their sums may be layered. */
+int hs__layered_valid(const hs_product *product, const hs_boxes *boxes, int32_t workers);
 
 /* Memory for all layers. Closing what was not opened, all zero, is allowed. */
-hs_status hs__stack_open(hs__stack *stack, const hs_product *product, const hs_run *run, int32_t workers);
-void hs__stack_close(hs__stack *stack);
+hs_status hs__layered_open(hs__layered *sum, const hs_product *product, const hs_boxes *boxes, int32_t workers);
+void hs__layered_close(hs__layered *sum);
 
 /* The product with the strides of a box's layer in place of C's, for hs__panel_product_init. */
-hs_product hs__stack_product(const hs__stack *stack, int32_t box);
+hs_product hs__layered_product(const hs__layered *sum, int32_t box);
 
 /* Lets a gang of one add to the layer of its box. */
-void hs__stack_receive(hs__stack *stack, int32_t box, hs__gang *gang);
+void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang);
 
 /* A worker begins. */
-void hs__stack_join(hs__stack *stack);
+void hs__layered_join(hs__layered *sum);
 
 /* When all who take part have come here: C <- beta C + the layers, each worker its rows. */
-void hs__stack_sum(hs__stack *stack, hs__member *self);
+void hs__layered_sum(hs__layered *sum, hs__member *self);
 
 #endif

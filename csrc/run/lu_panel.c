@@ -332,16 +332,18 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
 
 /* ---- other columns ---------------------------------------------------------------------------------------------- */
 
+/* Whether rows of U are a packed operand as they are: not if they are complex, or not aligned. */
+static int is_packed(const hs__lu_type *t, const char *rows) { return t->parts == 1 && (uintptr_t)rows % 64 == 0; }
+
 void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_columns *block, const int32_t *pivots, char *work, hs__member *self)
 {
     const int32_t rows = t->slice.rows, across = t->slice.across, tile = t->slice.u.tile;
     const int64_t width = p->width, size = l_bytes(t, &t->slice, width), row_bytes = across * (int64_t)t->element, bytes = u_bytes(t, &t->slice, width);
     const int64_t top = top_strips(&t->slice, width), strips = strip_count(&t->slice, p->rows, width);
-    /* The rows of U are a packed operand as they are, unless they are complex or not aligned. */
-    const int direct = t->parts == 1 && p->first * row_bytes % 64 == 0;
     for (int64_t j = 0; j < block->cols; j += across) {
         if (hs__attend(self)) return;
         char *slice = slice_at(t, block, j), *x = slice + p->first * row_bytes, *packed = work + j / across * bytes;
+        const int direct = is_packed(t, x);
         t->vector.swap_rows(slice, tile, p->first, width, pivots);
         for (int64_t s = 0; s < top; s++) {
             const int64_t i = s * rows, h = smaller(rows, width - i);
@@ -359,7 +361,7 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
         const int64_t end = smaller(s0 + at_once, strips);
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = slice_at(t, block, j) + p->first * row_bytes;
-            const char *u = direct ? slice : work + j / across * bytes;
+            const char *u = is_packed(t, slice) ? slice : work + j / across * bytes;
             for (int64_t s = s0; s < end; s++) {
                 const int64_t row = width + (s - top) * rows;
                 const char *l = p->strips + s * size;

@@ -6,8 +6,8 @@
  *
  * While it is factored a panel is held in strips: a few rows of all its columns, column by column, as the kernel wants its other
  * operand. So its own updates, which are most of its work, need no packing either. */
-#ifndef HS_EXEC_LU_PANEL_H
-#define HS_EXEC_LU_PANEL_H
+#ifndef HS_RUN_LU_PANEL_H
+#define HS_RUN_LU_PANEL_H
 
 #include <stddef.h>
 

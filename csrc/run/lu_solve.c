@@ -1,9 +1,9 @@
 /* Systems with a factored matrix: recursive triangular solves, whose products run on the pool. */
-#include <complex.h>
-
-#include "hetsched.h"
-#include "threads/pool.h"
+#include "run/gang.h"
 #include "run/product.h"
+#include "threads/pool.h"
+
+#include <complex.h> /* last, for it makes a word of "complex" */
 
 /* The lower triangle of t, strides in elements. An upper one is this with all indices reversed. */
 typedef struct {
@@ -92,8 +92,7 @@ typedef struct {
     hs_pool *pool;
     int32_t dtype;
     ptrdiff_t element;
-    hs_poll_function poll;
-    void *context;
+    hs_options options;
 } solver;
 
 /* y -= A x for a column of the product's B and C: what a product does where there is no memory to pack its operands. */
@@ -117,8 +116,8 @@ static hs_status multiply_without_memory(const solver *s, const hs_product *p)
     double last = hs_clock();
     for (int64_t j = 0; j < p->n; j++) {
         column[s->dtype](p, j);
-        if (!s->poll || hs_clock() - last < 0.05) continue;
-        if (s->poll(s->context, 0.0)) return HS_ERROR_CANCELLED;
+        if (!s->options.poll || hs_clock() - last < 0.05) continue;
+        if (s->options.poll(s->options.poll_context, 0.0)) return HS_ERROR_CANCELLED;
         last = hs_clock();
     }
     return HS_OK;
@@ -143,7 +142,7 @@ static hs_status solve(const solver *s, triangle a, sides b)
                                 .a_row_stride = a.row_stride, .a_col_stride = a.col_stride, .b = b.x, .b_row_stride = b.row_stride,
                                 .b_col_stride = b.col_stride, .c = below.x, .c_row_stride = b.row_stride, .c_col_stride = b.col_stride,
                                 .alpha = {-1.0}, .beta = {1.0}};
-    status = hs__gemm_held(s->pool, &product, NULL, s->poll, s->context);
+    status = hs__gemm_held(s->pool, &product, NULL, &s->options);
     if (status == HS_ERROR_MEMORY) status = multiply_without_memory(s, &product);
     return status ? status : solve(s, bottom, below);
 }
@@ -184,7 +183,6 @@ static void permute(const hs_lu *lu, int transposed, const solver *s, const side
 hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                       hs_poll_function poll, void *context)
 {
-    static const ptrdiff_t sizes[] = {4, 8, 8, 16};
     if (!pool || !lu || lu->dtype < 0 || lu->dtype > 3 || lu->m != lu->n || lu->n < 0 || cols < 0) return HS_ERROR_VALUE;
     if (transposed != 0 && transposed != 1) return HS_ERROR_VALUE;
     const int64_t n = lu->n;
@@ -192,7 +190,7 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed, int64_
     if (!lu->lu || !lu->pivots || !b) return HS_ERROR_VALUE;
     for (int64_t i = 0; i < n; i++)
         if (lu->pivots[i] < 0 || lu->pivots[i] >= n) return HS_ERROR_VALUE;
-    const solver s = {pool, lu->dtype, sizes[lu->dtype], poll, context};
+    const solver s = {pool, lu->dtype, (ptrdiff_t)hs__element_bytes(lu->dtype), {.poll = poll, .poll_context = context}};
     const triangle lower = {n, lu->lu, lu->lu_row_stride, lu->lu_col_stride, 1}, upper = {n, lu->lu, lu->lu_row_stride, lu->lu_col_stride, 0};
     const triangle lower_transposed = {n, lu->lu, lu->lu_col_stride, lu->lu_row_stride, 1};
     const triangle upper_transposed = {n, lu->lu, lu->lu_col_stride, lu->lu_row_stride, 0};

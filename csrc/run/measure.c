@@ -2,12 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/random.h"
 #include "run/gang.h"
 #include "run/lu_panel.h"
-#include "threads/pool.h"
+#include "threads/arena.h"
 
 /* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It costs a system call. */
 static const double sliced = 100e-6;
@@ -27,25 +26,22 @@ typedef struct {
     char *given, *work;
     int32_t *pivots;
     int by_own_clock;
-    hs_run run;
-    hs__course course;    /* nobody cancels it */
+    hs__run run;          /* nobody cancels it */
     hs__member member;
 } bench;
 
 typedef struct {
+    hs__run run;
     hs_measurement *what;
-    int32_t p, running;
-    int32_t ready, done, ended; /* atomic: workers that have their operands, that have had their time, that have ended */
-    int cancel;           /* atomic */
-    int32_t status;       /* atomic: the first failure */
+    int running;
+    atomic_int ready, done; /* workers that have their operands, that have had their time */
+    atomic_int scarce;      /* there is no memory for somebody's */
 } job;
 
 /* Memory of this thread's, so that it is near the core; freed by bench_close. */
 static void *take(bench *b, int slot, size_t bytes)
 {
-    void *memory = NULL;
-    if (posix_memalign(&memory, bytes < ((size_t)2 << 20) ? 4096 : (size_t)2 << 20, bytes + 4096)) return NULL;
-    return b->memory[slot] = memory;
+    return b->memory[slot] = hs__allocate_pages(bytes);
 }
 
 static void fill(void *memory, size_t bytes, int32_t dtype)
@@ -117,8 +113,7 @@ static int open_trsm(bench *b)
 static int bench_open(bench *b, const hs_measurement *what)
 {
     *b = (bench){.kernel = hs__kernel_current(), .dtype = what->dtype, .size = what->size, .width = what->width};
-    b->course.run = &b->run;
-    b->member = (hs__member){.course = &b->course};
+    b->member = (hs__member){.run = &b->run};
     if (what->kernel == HS_MEASURE_GEMM) return open_gemm(b);
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
 }
@@ -142,7 +137,9 @@ static double once(bench *b, int32_t kernel)
 
 /* ---- the workers ------------------------------------------------------------------------------------------------ */
 
-static int cancelled(const job *j) { return __atomic_load_n(&j->cancel, __ATOMIC_RELAXED); }
+static int cancelled(const job *j) { return hs__cancelled(&j->run.cancel); }
+
+static int all_ready(const void *what) { return atomic_load(&((const job *)what)->ready) >= ((const job *)what)->running; }
 
 /* All start together, and go on until all have had their time, so that none is measured on a machine that is idle again. */
 static void repeat(job *j, bench *b, int32_t worker)
@@ -153,9 +150,8 @@ static void repeat(job *j, bench *b, int32_t worker)
     for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !cancelled(j);) warm = fmin(warm, once(b, what->kernel));
     b->by_own_clock = warm > sliced;
     const int32_t batch = warm < shortest ? (int32_t)(shortest / fmax(warm, 1e-8)) + 1 : 1;
-    unsigned rounds = 0;
-    __atomic_add_fetch(&j->ready, 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(&j->ready, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) hs__relax(&rounds);
+    atomic_fetch_add(&j->ready, 1);
+    hs__wait_until(&(hs__wait){.ready = all_ready, .what = j, .cancel = &j->run.cancel, .spin = INFINITY}, NULL);
 
     const double start = hs_clock(), cpu_start = hs__cpu_clock();
     int32_t count = 0;
@@ -169,78 +165,62 @@ static void repeat(job *j, bench *b, int32_t worker)
     what->count[worker] = count;
     what->batch[worker] = batch;
 
-    __atomic_add_fetch(&j->done, 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(&j->done, __ATOMIC_ACQUIRE) < j->running && !cancelled(j)) once(b, what->kernel);
+    atomic_fetch_add(&j->done, 1);
+    while (atomic_load(&j->done) < j->running && !cancelled(j)) once(b, what->kernel);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
 {
     (void)is_caller;
     job *j = context;
-    if (j->what->worker < 0 || j->what->worker == worker) {
-        bench b;
-        if (bench_open(&b, j->what)) repeat(j, &b, worker);
-        else {
-            int32_t none = HS_OK;
-            __atomic_compare_exchange_n(&j->status, &none, HS_ERROR_MEMORY, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-            __atomic_store_n(&j->cancel, 1, __ATOMIC_RELAXED);
-        }
-        bench_close(&b);
+    if (j->what->worker >= 0 && j->what->worker != worker) return;
+    bench b;
+    if (bench_open(&b, j->what)) {
+        repeat(j, &b, worker);
+    } else {
+        atomic_store(&j->scarce, 1);
+        hs__cancel(&j->run.cancel);
     }
-    __atomic_add_fetch(&j->ended, 1, __ATOMIC_ACQ_REL);
-}
-
-/* The calling thread only looks for a cancel: it may be on the core of a worker. */
-typedef struct {
-    job job;
-    hs_poll_function poll;
-    void *context;
-} led;
-
-static void lead(void *context)
-{
-    led *l = context;
-    double last = hs_clock();
-    while (__atomic_load_n(&l->job.ended, __ATOMIC_ACQUIRE) < l->job.p) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        if (!l->poll || cancelled(&l->job) || hs_clock() - last < 0.05) continue;
-        last = hs_clock();
-        if (!l->poll(l->context, 0.0)) continue;
-        int32_t none = HS_OK;
-        __atomic_compare_exchange_n(&l->job.status, &none, HS_ERROR_CANCELLED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-        __atomic_store_n(&l->job.cancel, 1, __ATOMIC_RELAXED);
-    }
+    bench_close(&b);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
-static hs_status check(const hs_measurement *w, int32_t p)
+static hs_status check(const void *context)
 {
+    const job *j = context;
+    const hs_measurement *w = j->what;
     const int64_t most = 1 << 15; /* sizes whose squares and products stay far from every limit */
     if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3) return HS_ERROR_VALUE;
-    if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) || w->worker < -1 || w->worker >= p) return HS_ERROR_VALUE;
+    if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) || w->worker < -1 || w->worker >= j->run.workers) return HS_ERROR_VALUE;
     if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 || w->least > w->capacity) return HS_ERROR_VALUE;
     return w->times && w->count && w->batch && w->elapsed && w->busy ? HS_OK : HS_ERROR_VALUE;
 }
 
-hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context)
+static hs_status open(void *context)
 {
-    if (!pool || !what) return HS_ERROR_VALUE;
-    const int32_t p = hs__pool_size(pool);
-    hs_status status = check(what, p);
-    if (status) return status;
-    hs_kernel_init();
+    job *j = context;
+    hs_measurement *what = j->what;
     const double n = (double)what->size;
-    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_lu_block(what->size, what->size, what->dtype, p);
+    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_lu_block(what->size, what->size, what->dtype, j->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
     what->flops = half * (what->kernel == HS_MEASURE_GEMM ? 2.0 * n * n * n : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0) : width * width * n);
-    for (int32_t i = 0; i < p; i++) what->count[i] = what->batch[i] = 0, what->elapsed[i] = what->busy[i] = 0.0;
+    for (int32_t i = 0; i < j->run.workers; i++) what->count[i] = what->batch[i] = 0, what->elapsed[i] = what->busy[i] = 0.0;
+    j->running = what->worker < 0 ? j->run.workers : 1;
+    j->run.total = 1; /* of which nothing is done before the end */
+    return HS_OK;
+}
 
-    status = hs__pool_lock(pool, poll, context);
-    if (status) return status;
-    led l = {.job = {.what = what, .p = p, .running = what->worker < 0 ? p : 1}, .poll = poll, .context = context};
-    hs__pool_run_led(pool, work, &l, lead);
-    hs__pool_unlock(pool);
-    return (hs_status)l.job.status;
+static hs_status report(void *context, hs_status status) { return atomic_load(&((job *)context)->scarce) ? HS_ERROR_MEMORY : status; }
+
+/* The calling thread only looks for a cancel: it may be on the core of a worker. */
+static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
+
+hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context)
+{
+    if (!pool || !what) return HS_ERROR_VALUE;
+    job j = {.run = hs__run_of(&kind, pool, &(hs_options){.poll = poll, .poll_context = context}, NULL), .what = what};
+    j.run.manner = HS__LED;
+    return hs__run_do(&j.run);
 }

@@ -1,50 +1,47 @@
 /* Runs products: boxes to gangs, gangs to the pool's workers. */
+#include "run/product.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "run/gang.h"
 #include "run/layers.h"
 #include "run/member.h"
-#include "threads/pool.h"
-#include "run/product.h"
 
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
 typedef struct {
-    hs__course course;
-    hs__gang *gang; /* [box_count] */
+    hs__run run;
+    const hs_product *product;
+    const hs_boxes *boxes;
+    hs__gang *gang; /* [count] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
-    hs__stack stack;
-    int32_t *taken; /* atomic, [box_count]: boxes of a cooperative layered run that a worker has taken; else NULL */
-    int32_t workers;
+    hs__layered sum;
+    atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
 } job;
 
-static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
-
 /* ---- workers -------------------------------------------------------------------------------------------------- */
-
-static void while_waiting(void *context) { hs__help_along(context); }
 
 static void after_tile(void *context, double flops, double tile_start)
 {
     hs__member *self = context;
-    const hs_run *run = self->course->run;
-    double start = tile_start - self->course->start;
-    if (run->pace) {
+    const hs__run *run = self->run;
+    double start = tile_start - run->start;
+    if (run->options.pace) {
         start = fmin(start, self->deadline);
         hs__keep_pace(self, flops);
     }
-    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(self->course));
-    if (self->is_caller) hs__poll(self->course);
+    hs__record(self, HS_COMPUTE, start, hs__since_start(run));
+    hs__attend(self);
 }
 
-static void await_operands(hs__member *self, const double transfer[2])
+static void await_operands(hs__member *self, const double transfer[2], int overlap)
 {
     if (!(transfer[1] > transfer[0])) return;
-    const double from = transfer[!self->course->run->overlap];
+    const double from = transfer[!overlap];
     hs__sleep_until(self, from);
     self->deadline = fmax(self->deadline, from);
 }
@@ -61,13 +58,13 @@ static void end_transfer(hs__member *self, const double transfer[2])
 /* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
 {
-    const hs_run *run = j->course.run;
-    const int32_t count = run->box_count;
+    const hs_boxes *boxes = j->boxes;
+    const int32_t count = boxes->count;
     for (; *at < (j->taken ? 2 * count : count); ++*at) {
         const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
         if (j->gang[box].panel_count == 0) continue;
-        if ((!run->cooperative || j->taken) && *at < count && run->boxes[box].worker != worker) continue;
-        if (j->taken && __atomic_exchange_n(&j->taken[box], 1, __ATOMIC_ACQ_REL)) continue;
+        if ((!boxes->cooperative || j->taken) && *at < count && boxes->box[box].worker != worker) continue;
+        if (j->taken && atomic_exchange(&j->taken[box], 1)) continue;
         ++*at;
         return box;
     }
@@ -77,28 +74,30 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    hs_run *run = j->course.run;
-    hs__member self = hs__member_start(&j->course, worker, is_caller);
-    const int shares = run->cooperative && !run->layered;
-    const int records = hs__records(run) || run->pace || (is_caller && run->poll);
-    const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = while_waiting, .context = &self};
+    const hs_boxes *boxes = j->boxes;
+    const hs_options *options = &j->run.options;
+    hs__member self = hs__member_start(&j->run, worker, is_caller);
+    const int shares = boxes->cooperative && !boxes->layered;
+    const int records = hs__records(&j->run) || options->pace || (is_caller && options->poll);
+    const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = hs__help_along, .context = &self};
 
     int32_t at = 0;
-    if (run->layered) hs__stack_join(&j->stack);
-    for (int32_t box; !hs__cancelled(&j->course) && (box = next_box(j, worker, &at)) >= 0;) {
+    if (boxes->layered) hs__layered_join(&j->sum);
+    for (int32_t box; !hs__stopped(&self) && (box = next_box(j, worker, &at)) >= 0;) {
         hs__gang *gang = &j->gang[box];
+        const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
         self.box = box;
-        if (run->receive) await_operands(&self, run->receive + 2 * (size_t)box);
-        void *block = hs__pool_scratch(j->course.pool, j->workers + worker, 0); /* sized before the run */
-        if (run->layered) {
-            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->course.pool, worker, 0);
-            hs__stack_receive(&j->stack, box, gang);
+        if (transfer) await_operands(&self, transfer, boxes->overlap);
+        void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0); /* sized before the run */
+        if (boxes->layered) {
+            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
+            hs__layered_receive(&j->sum, box, gang);
         }
         j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
-        if (run->receive) end_transfer(&self, run->receive + 2 * (size_t)box);
-        if (shares && box + 1 < run->box_count) hs__gang_wait(gang, &hooks);
+        if (transfer) end_transfer(&self, transfer);
+        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &hooks);
     }
-    if (run->layered) hs__stack_sum(&j->stack, &self);
+    if (boxes->layered) hs__layered_sum(&j->sum, &self);
     hs__member_end(&self);
 }
 
@@ -106,21 +105,40 @@ static void work(void *context, int32_t worker, int is_caller)
 
 static int valid_extent(int64_t from, int64_t size, int64_t limit) { return from >= 0 && size >= 0 && from <= limit && size <= limit - from; }
 
-static hs_status check(const hs_product *p, const hs_run *run, int32_t workers)
+static int valid_speeds(const double *speeds, int32_t workers)
 {
-    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
-    if (run->box_count < 0 || (run->box_count && !run->boxes)) return HS_ERROR_VALUE;
-    if (p->m && p->n && !p->c) return HS_ERROR_VALUE;
-    if (p->m && p->n && p->k && (!p->a || !p->b)) return HS_ERROR_VALUE;
-    if (run->cooperative && (run->pace || run->receive)) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < run->box_count; i++) {
-        const hs_box *b = &run->boxes[i];
-        if (!run->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
+    double total = 0.0;
+    for (int32_t w = 0; speeds && w < workers; w++) {
+        if (!(speeds[w] >= 0.0 && isfinite(speeds[w]))) return 0;
+        total += speeds[w];
+    }
+    return !speeds || (total > 0.0 && isfinite(total));
+}
+
+static int valid_product(const hs_product *p)
+{
+    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return 0;
+    if (p->m && p->n && !p->c) return 0;
+    return !p->m || !p->n || !p->k || (p->a && p->b);
+}
+
+static hs_status check(const void *context)
+{
+    const job *j = context;
+    const hs_product *p = j->product;
+    const hs_boxes *boxes = j->boxes;
+    const int32_t workers = j->run.workers;
+    if (!valid_product(p) || boxes->count < 0 || (boxes->count && !boxes->box)) return HS_ERROR_VALUE;
+    if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL) return HS_ERROR_VALUE;
+    if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
+        if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
     }
-    if (run->layered && !hs__stack_valid(p, run, workers)) return HS_ERROR_VALUE;
-    return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
+    if (boxes->layered && !hs__layered_valid(p, boxes, workers)) return HS_ERROR_VALUE;
+    return hs__valid_transfers(boxes->receive, boxes->count) && valid_speeds(boxes->speeds, workers) ? HS_OK : HS_ERROR_VALUE;
 }
 
 /* C <- beta C for a box without depth. */
@@ -134,92 +152,84 @@ static void scale_box(const hs_product *p, const hs_box *b)
 static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
 static size_t panel_buffers(const hs__gang *gang) { return gang->panel_count > 1 ? (size_t)gang->x.buffers : 1; }
 
-/* Gangs, and scratch for the largest of each worker. Scratch slots: 0 .. p - 1 a panel (two for the whole pool when it is one
- * gang: slots 0 and 1), p .. 2 p - 1 the blocks of A. */
-static hs_status prepare(job *j, const hs_product *product)
+/* The gang of a box, if there is something to multiply, and scratch for it: of a gang of several all use the panels of worker 0. */
+static hs_status open_gang(job *j, int32_t i)
 {
-    const hs__kernel *kernel = hs__kernel_current();
-    hs_run *run = j->course.run;
-    const int32_t p = j->workers, members = run->cooperative && !run->layered ? p : 1;
-    if (run->layered) {
-        hs_status status = hs__stack_open(&j->stack, product, run, p);
-        if (status) return status;
-        if (run->cooperative && !(j->taken = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j->taken))) return HS_ERROR_MEMORY;
-    }
-    for (int32_t i = 0; i < run->box_count; i++) {
-        hs__panel_product x;
-        hs__gang *gang = &j->gang[i];
-        if (run->boxes[i].length == 0 || hs__no_product(product)) continue;
-        const int32_t owner = run->boxes[i].worker;
-        const hs_product layer = run->layered ? hs__stack_product(&j->stack, i) : *product;
-        if (!hs__panel_product_init(&x, kernel, &layer, &run->boxes[i], members)) continue;
-        hs_status status = hs__gang_init(gang, &x, members, j->speeds);
-        if (status) return status;
-        gang->cancel = &j->course.cancel, gang->work_done = &j->course.done;
-        j->course.total += hs__gang_tiles(gang);
-
-        for (int32_t w = 0; w < p; w++) {
-            if (!run->cooperative && w != owner) continue;
-            const int packs = members == 1 || w == 0; /* in a gang all use one panel */
-            if (packs && !hs__pool_scratch(j->course.pool, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
-            if (!hs__pool_scratch(j->course.pool, p + w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
-        }
-    }
-    for (int32_t i = 0; i < run->box_count; i++) { /* scratch has its final place only now, and nothing can fail any more */
-        hs__gang *gang = &j->gang[i];
-        if (gang->panel_count == 0) {
-            if (!run->layered) scale_box(product, &run->boxes[i]);
-            continue;
-        }
-        gang->panels[0] = hs__pool_scratch(j->course.pool, run->cooperative ? 0 : run->boxes[i].worker, 0);
-        gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
+    const hs_boxes *boxes = j->boxes;
+    const hs_box *box = &boxes->box[i];
+    const int32_t p = j->run.workers, members = boxes->cooperative && !boxes->layered ? p : 1;
+    hs__gang *gang = &j->gang[i];
+    hs__panel_product x;
+    if (box->length == 0 || hs__no_product(j->product)) return HS_OK;
+    const hs_product layer = boxes->layered ? hs__layered_product(&j->sum, i) : *j->product;
+    if (!hs__panel_product_init(&x, hs__kernel_current(), &layer, box, members)) return HS_OK;
+    hs_status status = hs__gang_init(gang, &x, members, j->speeds);
+    if (status) return status;
+    gang->cancel = &j->run.cancel, gang->work_done = &j->run.done;
+    j->run.total += hs__gang_tiles(gang);
+    for (int32_t w = 0; w < p; w++) {
+        if (!boxes->cooperative && w != box->worker) continue;
+        const int packs = members == 1 || w == 0;
+        if (packs && !hs__pool_scratch(j->run.pool, HS__PANELS, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
     }
     return HS_OK;
 }
 
-/* Whether the caller does all alone. */
-static int is_small(const hs_product *p, const hs_run *run) { return run->cooperative && (double)p->m * (double)p->n * (double)p->k <= SMALL; }
-
-/* The calling thread holds the pool; the arguments are checked. */
-static hs_status run_held(hs_pool *pool, const hs_product *product, hs_run *run)
+static hs_status open_all(job *j)
 {
-    const int32_t p = hs__pool_size(pool);
-    job j = {.course = {.run = run, .pool = pool}, .workers = p};
-    j.gang = calloc(run->box_count ? (size_t)run->box_count : 1, sizeof *j.gang);
-    j.speeds = calloc(2 * (size_t)p, sizeof *j.speeds);
-    hs_status status = j.gang && j.speeds ? HS_OK : HS_ERROR_MEMORY;
-    run->event_count = 0;
-    if (!status) {
-        j.done = j.speeds + p;
-        hs__run_clear(run, p);
-        hs__drift_speeds(hs__pool_drift(pool), run->speeds, j.speeds);
-        status = prepare(&j, product);
-    }
-    if (!status) {
-        hs__course_start(&j.course, run);
-        if (is_small(product, run)) work(&j, 0, 1);
-        else if (run->cooperative) hs__pool_run_shared(pool, work, &j, poll_now);
-        else hs__pool_run(pool, work, &j, poll_now);
-        status = hs__course_end(&j.course);
-        const int64_t parts = run->layered ? run->box_count : j.course.total;
-        if (run->cooperative && !is_small(product, run) && parts >= HS__DRIFT_PARTS * (int64_t)p) hs__course_learn(&j.course, j.done);
-    }
-    for (int32_t i = 0; i < run->box_count && j.gang; i++) hs__gang_free(&j.gang[i]);
-    hs__stack_close(&j.stack);
-    free(j.gang), free(j.speeds), free(j.taken);
+    const hs_boxes *boxes = j->boxes;
+    const int32_t p = j->run.workers;
+    const size_t count = boxes->count ? (size_t)boxes->count : 1;
+    j->gang = calloc(count, sizeof *j->gang);
+    j->speeds = calloc(2 * (size_t)p, sizeof *j->speeds);
+    if (!j->gang || !j->speeds) return HS_ERROR_MEMORY;
+    j->done = j->speeds + p;
+    hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
+    hs_status status = boxes->layered ? hs__layered_open(&j->sum, j->product, boxes, p) : HS_OK;
+    if (!status && boxes->layered && boxes->cooperative && !(j->taken = calloc(count, sizeof *j->taken))) status = HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < boxes->count && !status; i++) status = open_gang(j, i);
     return status;
 }
 
-hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run)
+static hs_status prepare(void *context)
 {
-    if (!pool || !product || !run) return HS_ERROR_VALUE;
-    hs_kernel_init();
-    hs_status status = check(product, run, hs__pool_size(pool));
-    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
-    if (status) return status;
-    status = run_held(pool, product, run);
-    hs__pool_unlock(pool);
+    job *j = context;
+    const hs_boxes *boxes = j->boxes;
+    const hs_product *p = j->product;
+    hs_status status = open_all(j);
+    for (int32_t i = 0; i < boxes->count && !status; i++) { /* scratch has its final place only now, and nothing can fail any more */
+        hs__gang *gang = &j->gang[i];
+        if (gang->panel_count == 0) {
+            if (!boxes->layered) scale_box(p, &boxes->box[i]);
+            continue;
+        }
+        gang->panels[0] = hs__pool_scratch(j->run.pool, HS__PANELS, boxes->cooperative ? 0 : boxes->box[i].worker, 0);
+        gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
+    }
+    const int64_t parts = boxes->layered ? boxes->count : j->run.total;
+    const int small = (double)p->m * (double)p->n * (double)p->k <= SMALL;
+    j->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
+    j->run.speeds = boxes->speeds;
+    if (parts >= HS__DRIFT_PARTS * (int64_t)j->run.workers) j->run.work_of = j->done;
     return status;
+}
+
+static void release(void *context)
+{
+    job *j = context;
+    for (int32_t i = 0; i < j->boxes->count && j->gang; i++) hs__gang_free(&j->gang[i]);
+    hs__layered_close(&j->sum);
+    free(j->gang), free(j->speeds), free(j->taken);
+}
+
+static const hs__kind kind = {.check = check, .prepare = prepare, .work = work, .close = release};
+
+hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace)
+{
+    if (!pool || !product || !boxes) return HS_ERROR_VALUE;
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
+    return hs__run_do(&j.run);
 }
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
@@ -244,33 +254,34 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     return count;
 }
 
-hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
+hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options)
 {
-    hs_kernel_init();
     const int64_t m = product->m, n = product->n, k = product->k;
-    hs_box whole = {.height = m, .width = n, .length = k}, *boxes = NULL;
-    hs_run run = {.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds, .poll = poll, .poll_context = context};
     const int32_t p = hs__pool_size(pool), count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
-    hs_status status = check(product, &run, p);
-    if (!status && count > 0) {
-        boxes = malloc((size_t)count * sizeof *boxes);
+    const hs_box whole = {.height = m, .width = n, .length = k};
+    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
+    hs_box *layers = NULL;
+    if (count > 0) {
+        layers = malloc((size_t)count * sizeof *layers);
         double *now = malloc((size_t)p * sizeof *now);
-        if (boxes && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, boxes, count);
-        else status = HS_ERROR_MEMORY;
+        if (layers && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, layers, count);
         free(now);
-        run.boxes = boxes, run.box_count = count, run.layered = 1;
+        if (!layers || !now) return free(layers), HS_ERROR_MEMORY;
+        boxes.box = layers, boxes.count = count, boxes.layered = 1;
     }
-    if (!status) status = run_held(pool, product, &run);
-    free(boxes);
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes};
+    hs_status status = hs__run_held(&j.run);
+    free(layers);
     return status;
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
-    if (!pool || !product) return HS_ERROR_VALUE;
+    if (!pool || !product || !valid_product(product) || !valid_speeds(speeds, hs__pool_size(pool))) return HS_ERROR_VALUE;
+    hs_kernel_init();
     hs_status status = hs__pool_lock(pool, poll, context);
     if (status) return status;
-    status = hs__gemm_held(pool, product, speeds, poll, context);
+    status = hs__gemm_held(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context});
     hs__pool_unlock(pool);
     return status;
 }

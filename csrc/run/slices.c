@@ -1,12 +1,11 @@
 /* Runs an iteration on slices of a matrix: the members of a ring keep theirs, and pass on only columns at its borders. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/jacobi.h"
 #include "run/member.h"
-#include "threads/pool.h"
+#include "threads/arena.h"
 
 enum { LEFT = 0, RIGHT = 1 };
 enum { MARGIN = 64, PAUSE = 1 << 17 }; /* bytes before a row; elements between two looks for a cancel */
@@ -20,21 +19,19 @@ typedef struct {
     size_t line, edge;     /* bytes of each */
     int64_t first, width;
     double due[2];         /* when the last steps, even and odd, ended on the emulated platform's clock */
-    int64_t done;          /* atomic: steps */
+    _Atomic int64_t done;  /* steps */
 } __attribute__((aligned(64))) slice;
 
 typedef struct {
-    hs__course course;
+    hs__run run;
     const hs_slices *x;
     hs__jacobi_row *update;
     size_t element;
     int64_t rows;   /* that change */
     int32_t *place; /* [p] in the ring, -1: none */
     slice *slices;  /* [size] */
-    hs__bell *bells; /* [p] */
+    hs__signal *signals; /* [p] */
 } job;
-
-static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
 
 static char *slot(const slice *own, int64_t i) { return own->data + (size_t)(2 + i) * own->line + MARGIN; }
 static char *fixed(const slice *own, int last) { return own->data + (size_t)last * own->line + MARGIN; }
@@ -80,9 +77,9 @@ static void load(void *context, int32_t worker, int is_caller)
     job *j = context;
     if (j->place[worker] < 0) return;
     const slice *own = &j->slices[j->place[worker]];
-    hs__member self = hs__member_start(&j->course, worker, is_caller);
+    hs__member self = hs__member_start(&j->run, worker, is_caller);
     carry(j, &self, own, 1);
-    if (hs__cancelled(&j->course)) return;
+    if (hs__stopped(&self)) return;
     const ptrdiff_t e = (ptrdiff_t)j->element;
     copy_line(j->element, j->rows, edge(own, 0, LEFT), e, slot(own, 1), (ptrdiff_t)own->line);
     copy_line(j->element, j->rows, edge(own, 0, RIGHT), e, slot(own, 1) + (own->width - 1) * e, (ptrdiff_t)own->line);
@@ -105,7 +102,7 @@ typedef struct {
 static int has_done(const void *what)
 {
     const stage *x = what;
-    return __atomic_load_n(&x->of->done, __ATOMIC_SEQ_CST) >= x->steps;
+    return atomic_load(&x->of->done) >= x->steps;
 }
 
 static void update(const job *j, hs__member *self, slice *own, const slice *before, const slice *after, int64_t step)
@@ -134,57 +131,59 @@ static void exchange(const job *j, hs__member *self, int32_t place)
     const double *times = j->x->exchange + 2 * (size_t)place;
     for (int k = 0; k < 2; k++, self->box++) {
         if (times[k] == 0.0) continue;
-        const double start = hs__since_start(&j->course);
+        const double start = hs__since_start(&j->run);
         self->deadline += times[k];
         hs__sleep_until(self, self->deadline);
-        hs__record(self, HS_TRANSFER, start, hs__since_start(&j->course));
+        hs__record(self, HS_TRANSFER, start, hs__since_start(&j->run));
     }
 }
 
 static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
 {
-    const hs_run *run = j->course.run;
+    const double *pace = j->run.options.pace;
     const int32_t size = j->x->size, side[] = {(place + size - 1) % size, (place + 1) % size};
     slice *own = &j->slices[place];
     const slice *before = &j->slices[side[LEFT]], *after = &j->slices[side[RIGHT]];
     /* A neighbour that has done as many steps has read what this one is about to overwrite: its columns of the step before. */
     for (int k = 0; k < 2; k++) {
         const stage needed = {&j->slices[side[k]], step};
-        hs__await(self, &j->bells[self->worker], has_done, &needed);
-        if (hs__cancelled(&j->course)) return;
-        if (run->pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
+        hs__await(self, &j->signals[self->worker], HS__GLANCE, has_done, &needed);
+        if (hs__stopped(self)) return;
+        if (pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
     }
-    const double start = hs__records(run) ? hs__since_start(&j->course) : 0.0;
+    const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
     self->box = (int32_t)(2 * step);
     if (j->rows) update(j, self, own, before, after, step);
-    if (run->pace) hs__keep_pace(self, (double)j->rows * (double)own->width);
+    if (pace) hs__keep_pace(self, (double)j->rows * (double)own->width);
     if (hs__attend(self)) return;
-    if (hs__records(run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
+    if (hs__records(&j->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->run));
     if (j->x->exchange) exchange(j, self, place);
     own->due[(step + 1) & 1] = self->deadline;
-    __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&own->done, step + 1, __ATOMIC_SEQ_CST);
-    for (int k = 0; k < 2; k++) hs__ring(&j->bells[j->x->ring[side[k]]]);
+    hs__count_task(&j->run);
+    atomic_store(&own->done, step + 1);
+    for (int k = 0; k < 2; k++) hs__signal_send(&j->signals[j->x->ring[side[k]]]);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    hs__member self = hs__member_start(&j->course, worker, is_caller);
-    for (int64_t step = 0; j->place[worker] >= 0 && step < j->x->steps && !hs__cancelled(&j->course); step++)
+    hs__member self = hs__member_start(&j->run, worker, is_caller);
+    for (int64_t step = 0; j->place[worker] >= 0 && step < j->x->steps && !hs__stopped(&self); step++)
         do_step(j, &self, j->place[worker], step);
     hs__member_end(&self);
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 
-static hs_status check(const hs_slices *x, const hs_run *run, int32_t p)
+static hs_status check(const void *context)
 {
+    const job *j = context;
+    const hs_slices *x = j->x;
+    const int32_t p = j->run.workers;
     if ((x->dtype != HS_FLOAT32 && x->dtype != HS_FLOAT64) || x->m < 1 || x->n < 1 || !x->source || !x->target) return HS_ERROR_VALUE;
     if (!isfinite(x->weight) || (x->dtype == HS_FLOAT32 && !isfinite((float)x->weight))) return HS_ERROR_VALUE;
     if (x->steps < 0 || x->steps >= 1 << 30 || x->size < 1 || x->size > p || !x->ring || !x->widths) return HS_ERROR_VALUE;
-    if (run->box_count || run->cooperative || run->speeds || run->receive || !hs__valid_run(run, p)) return HS_ERROR_VALUE;
-    if (x->exchange && !run->pace) return HS_ERROR_VALUE;
+    if (x->exchange && !j->run.options.pace) return HS_ERROR_VALUE;
     int64_t left = x->n;
     for (int32_t k = 0; k < x->size; k++) {
         if (x->ring[k] < 0 || x->ring[k] >= p || x->widths[k] < 1 || x->widths[k] > left) return HS_ERROR_VALUE;
@@ -215,15 +214,21 @@ static hs_status open_slice(const job *j, slice *own)
     return HS_OK;
 }
 
-static hs_status open_slices(job *j, int32_t p)
+static hs_status open(void *context)
 {
+    job *j = context;
     const hs_slices *x = j->x;
+    const int32_t p = j->run.workers;
+    j->rows = x->m > 2 ? x->m - 2 : 0;
+    j->element = x->dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double);
+    j->update = hs__jacobi_row_of(x->dtype);
+    j->run.total = x->steps * x->size;
     void *slices = NULL;
     if (posix_memalign(&slices, 64, (size_t)x->size * sizeof *j->slices)) return HS_ERROR_MEMORY;
     j->slices = memset(slices, 0, (size_t)x->size * sizeof *j->slices);
     j->place = malloc((size_t)p * sizeof *j->place);
-    j->bells = hs__bells_open(p);
-    if (!j->place || !j->bells) return HS_ERROR_MEMORY;
+    j->signals = hs__signals_open(p);
+    if (!j->place || !j->signals) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < p; i++) j->place[i] = -1;
     int64_t first = 0;
     for (int32_t k = 0; k < x->size; k++) {
@@ -237,31 +242,20 @@ static hs_status open_slices(job *j, int32_t p)
     return status;
 }
 
-hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, hs_run *run)
+static void release(void *context)
 {
-    if (!pool || !x || !run) return HS_ERROR_VALUE;
-    const int32_t p = hs__pool_size(pool);
-    hs_status status = check(x, run, p);
-    if (status) return status;
-    job j = {.course = {.run = run, .pool = pool, .total = x->steps * x->size}, .x = x, .rows = x->m > 2 ? x->m - 2 : 0};
-    j.element = x->dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double);
-    j.update = hs__jacobi_row_of(x->dtype);
-    run->event_count = 0;
-    status = open_slices(&j, p);
-    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
-    if (!status) {
-        hs__course_start(&j.course, run);
-        hs__pool_run(pool, load, &j, poll_now); /* by its owner first: its pages are near it */
-        if (!hs__cancelled(&j.course)) {
-            hs__course_start(&j.course, run);
-            hs__pool_run(pool, work, &j, poll_now);
-        }
-        status = hs__course_end(&j.course);
-        if (!status) hs__pool_run(pool, store, &j, NULL);
-        hs__pool_unlock(pool);
-    }
-    for (int32_t k = 0; k < x->size && j.slices; k++) free(j.slices[k].data);
-    free(j.slices), free(j.place);
-    hs__bells_close(j.bells, p);
-    return status;
+    job *j = context;
+    for (int32_t k = 0; k < j->x->size && j->slices; k++) free(j->slices[k].data);
+    free(j->slices), free(j->place);
+    hs__signals_close(j->signals, j->run.workers);
+}
+
+/* Loaded by its owner first, so that a slice's pages are near it. */
+static const hs__kind kind = {.check = check, .open = open, .load = load, .work = work, .store = store, .close = release};
+
+hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, const hs_options *options, hs_trace *trace)
+{
+    if (!pool || !x) return HS_ERROR_VALUE;
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .x = x};
+    return hs__run_do(&j.run);
 }

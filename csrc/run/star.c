@@ -1,14 +1,13 @@
 /* Runs products on a star: the caller is the master, who copies operands into the workers' arenas and results back, one message at a
  * time; a worker multiplies what has come. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "star/star.h"
 #include "run/gang.h"
 #include "run/member.h"
-#include "threads/pool.h"
+#include "star/star.h"
+#include "threads/arena.h"
 
 enum { C = HS_STAR_HOLD_C, A = HS_STAR_HOLD_A, B = HS_STAR_HOLD_B, OPERANDS = 3 };
 
@@ -29,19 +28,20 @@ typedef struct {
     int64_t next;  /* of the same worker, -1: none */
     int64_t waits; /* for this panel to be computed, -1: for none */
     double due;    /* of a panel: when it came, then when it was computed; with pace on the emulated platform's clock */
-    int state;     /* atomic, of a panel */
+    atomic_int state; /* of a panel */
 } step;
 
+/* What a worker has of the operands, and what is to come. */
 typedef struct {
     char *arena;
     int64_t first, next; /* message, -1: none; of all, and of those not sent */
     double released;     /* end of its last load or result, on the same clock */
-    int64_t blocks;      /* atomic: in the arena */
+    _Atomic int64_t blocks; /* in the arena */
     int64_t peak;
-} __attribute__((aligned(64))) seat;
+} __attribute__((aligned(64))) buffers;
 
 typedef struct {
-    hs__course course;
+    hs__run run;
     const hs_product *product;
     const hs__kernel *kernel; /* of the whole run */
     hs_star_product *x;
@@ -53,8 +53,8 @@ typedef struct {
     step *steps;           /* [count] */
     int64_t *log;          /* [count] the port's order */
     int64_t logged;
-    seat *desks;           /* [p] */
-    hs__bell *bells;       /* [p + 1] the last one is the master's */
+    buffers *buffers;      /* [p] what a worker has, as the master sees it */
+    hs__signal *signals;   /* [p + 1] the last one is the master's */
     int32_t p;
 } job;
 
@@ -108,7 +108,7 @@ static matrix at_master(const job *j, int o, const piece *x)
 static matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
 {
     matrix part = at_master(j, o, x);
-    part.data = j->desks[worker].arena + (size_t)(x->at * j->x->block * j->x->block) * j->element;
+    part.data = j->buffers[worker].arena + (size_t)(x->at * j->x->block * j->x->block) * j->element;
     part.row_stride = j->by_columns[o] ? 1 : part.cols;
     part.col_stride = j->by_columns[o] ? part.rows : 1;
     return part;
@@ -152,8 +152,7 @@ static void copy(const job *j, hs__member *self, const matrix *to, const matrix 
         copied += bytes;
         if (copied < PAUSE) continue;
         copied = 0;
-        hs__poll(self->course);
-        if (hs__cancelled(self->course)) return;
+        if (hs__attend(self)) return;
     }
 }
 
@@ -180,14 +179,14 @@ typedef struct {
 static int has_reached(const void *what)
 {
     const stage *x = what;
-    return x->message < 0 || __atomic_load_n(&x->j->steps[x->message].state, __ATOMIC_SEQ_CST) >= x->state;
+    return x->message < 0 || atomic_load(&x->j->steps[x->message].state) >= x->state;
 }
 
 /* When the worker could take part in its next message. */
 static double pending_since(const job *j, int64_t message)
 {
     const step *own = &j->steps[message];
-    return own->waits < 0 ? j->desks[j->list[message].worker].released : j->steps[own->waits].due;
+    return own->waits < 0 ? j->buffers[j->list[message].worker].released : j->steps[own->waits].due;
 }
 
 static void serve(job *j, hs__member *self, int64_t at)
@@ -195,20 +194,20 @@ static void serve(job *j, hs__member *self, int64_t at)
     hs_star_message *message = &j->list[at];
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
-    const int32_t kind = message->kind, worker = message->worker, paced = j->course.run->pace != NULL;
-    seat *desk = &j->desks[worker];
+    const int32_t kind = message->kind, worker = message->worker, paced = j->run.options.pace != NULL;
+    buffers *its = &j->buffers[worker];
     const stage before = {j, own->waits, COMPUTED};
-    hs__await(self, &j->bells[j->p], has_reached, &before);
-    if (hs__cancelled(&j->course)) return;
+    hs__await(self, &j->signals[j->p], HS__GLANCE, has_reached, &before);
+    if (hs__cancelled(&j->run.cancel)) return;
 
-    message->start = hs__since_start(&j->course);
+    message->start = hs__since_start(&j->run);
     piece pieces[OPERANDS];
     locate(j, chunk, message->depth, pieces);
     int64_t blocks = 0;
     for (int o = 0; o < OPERANDS; o++) blocks += moves(kind, chunk->held, o) ? area(&pieces[o]) : 0;
     if (kind != HS_STAR_RESULT) {
-        const int64_t now = __atomic_add_fetch(&desk->blocks, blocks, __ATOMIC_RELAXED);
-        if (now > desk->peak) desk->peak = now;
+        const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
+        if (now > its->peak) its->peak = now;
     }
     for (int o = 0; o < OPERANDS; o++)
         if (kind == HS_STAR_RESULT && o == C) take_back(j, self, worker, &pieces[C]);
@@ -217,22 +216,22 @@ static void serve(job *j, hs__member *self, int64_t at)
         self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
         hs__sleep_until(self, self->deadline);
     }
-    if (hs__cancelled(&j->course)) return;
-    message->end = message->compute_start = message->compute_end = hs__since_start(&j->course);
+    if (hs__cancelled(&j->run.cancel)) return;
+    message->end = message->compute_start = message->compute_end = hs__since_start(&j->run);
     j->log[j->logged++] = at;
-    desk->next = own->next;
+    its->next = own->next;
 
     const double end = paced ? self->deadline : message->end;
     if (kind == HS_STAR_PANEL) {
         own->due = end;
-        __atomic_store_n(&own->state, SENT, __ATOMIC_SEQ_CST);
-        hs__ring(&j->bells[worker]);
+        atomic_store(&own->state, SENT);
+        hs__signal_send(&j->signals[worker]);
         return;
     }
-    desk->released = end;
+    its->released = end;
     if (kind == HS_STAR_RESULT) {
         const int last = chunk->held != C && (own->next < 0 || j->list[own->next].chunk != message->chunk);
-        __atomic_sub_fetch(&desk->blocks, blocks + (last ? area(&pieces[chunk->held]) : 0), __ATOMIC_RELAXED);
+        atomic_fetch_sub(&its->blocks, blocks + (last ? area(&pieces[chunk->held]) : 0));
     }
 }
 
@@ -244,7 +243,7 @@ static int64_t oldest_request(const job *j)
     int64_t found = NONE_LEFT;
     double since = INFINITY;
     for (int32_t i = 0; i < j->p; i++) {
-        const int64_t next = j->desks[i].next;
+        const int64_t next = j->buffers[i].next;
         if (next < 0) continue;
         if (found == NONE_LEFT) found = NONE_PENDING;
         const stage before = {j, j->steps[next].waits, COMPUTED};
@@ -260,14 +259,14 @@ static int some_pending(const void *what) { return oldest_request(what) != NONE_
 static void lead(void *context)
 {
     job *j = context;
-    hs__member self = hs__member_start(&j->course, -1, 1);
+    hs__member self = hs__member_start(&j->run, -1, 1);
     if (j->x->order == HS_STAR_LISTED)
-        for (int64_t at = 0; at < j->count && !hs__cancelled(&j->course); at++) serve(j, &self, at);
+        for (int64_t at = 0; at < j->count && !hs__cancelled(&j->run.cancel); at++) serve(j, &self, at);
     else
-        for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->course);)
+        for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->run.cancel);)
             if (at >= 0) serve(j, &self, at);
-            else hs__await(&self, &j->bells[j->p], some_pending, j);
-    j->x->late = j->course.run->pace ? hs__since_start(&j->course) - self.deadline : 0.0;
+            else hs__await(&self, &j->signals[j->p], HS__GLANCE, some_pending, j);
+    j->x->late = j->run.options.pace ? hs__since_start(&j->run) - self.deadline : 0.0;
 }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
@@ -295,34 +294,35 @@ static void compute(job *j, hs__member *self, int64_t at)
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const stage before = {j, at, SENT};
-    hs__await(self, &j->bells[self->worker], has_reached, &before);
-    if (hs__cancelled(&j->course)) return;
+    hs__await(self, &j->signals[self->worker], HS__GLANCE, has_reached, &before);
+    if (hs__cancelled(&j->run.cancel)) return;
 
-    message->compute_start = hs__since_start(&j->course);
+    message->compute_start = hs__since_start(&j->run);
     piece pieces[OPERANDS];
     hs__panel_product x;
     locate(j, chunk, message->depth, pieces);
     if (panel_product(j, at, pieces, &x))
-        hs__panel_product_run(&x, hs__pool_scratch(j->course.pool, self->worker, 0), hs__pool_scratch(j->course.pool, j->p + self->worker, 0), &j->course.cancel);
-    if (j->course.run->pace) {
+        hs__panel_product_run(&x, hs__pool_scratch(j->run.pool, HS__PANELS, self->worker, 0), hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0),
+                              &j->run.cancel);
+    if (j->run.options.pace) {
         self->deadline = fmax(self->deadline, own->due);
         hs__keep_pace(self, (double)area(&pieces[C]) * (double)pieces[A].width);
     }
-    if (hs__cancelled(&j->course)) return;
-    message->compute_end = hs__since_start(&j->course);
-    own->due = j->course.run->pace ? self->deadline : message->compute_end;
+    if (hs__cancelled(&j->run.cancel)) return;
+    message->compute_end = hs__since_start(&j->run);
+    own->due = j->run.options.pace ? self->deadline : message->compute_end;
     for (int o = 0; o < OPERANDS; o++) /* what only came is free; a C that came with the panel stays until its result has left */
-        if (o != chunk->held && o != C) __atomic_sub_fetch(&j->desks[self->worker].blocks, area(&pieces[o]), __ATOMIC_RELAXED);
-    __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&own->state, COMPUTED, __ATOMIC_SEQ_CST);
-    hs__ring(&j->bells[j->p]);
+        if (o != chunk->held && o != C) atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
+    hs__count_task(&j->run);
+    atomic_store(&own->state, COMPUTED);
+    hs__signal_send(&j->signals[j->p]);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    hs__member self = hs__member_start(&j->course, worker, is_caller);
-    for (int64_t at = j->desks[worker].first; at >= 0 && !hs__cancelled(&j->course); at = j->steps[at].next)
+    hs__member self = hs__member_start(&j->run, worker, is_caller);
+    for (int64_t at = j->buffers[worker].first; at >= 0 && !hs__cancelled(&j->run.cancel); at = j->steps[at].next)
         if (j->list[at].kind == HS_STAR_PANEL) compute(j, &self, at);
     hs__member_end(&self);
 }
@@ -331,16 +331,18 @@ static void work(void *context, int32_t worker, int is_caller)
 
 static int64_t blocks_of(int64_t size, int64_t block) { return size / block + (size % block > 0); }
 
-static hs_status check(const hs_product *p, const hs_star_product *x, const hs_run *run, int32_t workers)
+static hs_status check(const void *context)
 {
+    const job *j = context;
+    const hs_product *p = j->product;
+    const hs_star_product *x = j->x;
     const hs_star *star = x->star;
-    if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != workers) return HS_ERROR_VALUE;
+    if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != j->p) return HS_ERROR_VALUE;
     if (x->block < 1 || x->block > INT32_MAX || (x->order != HS_STAR_LISTED && x->order != HS_STAR_DEMAND)) return HS_ERROR_VALUE;
     if (p->m < 1 || p->n < 1 || p->k < 1 || blocks_of(p->m, x->block) != star->r || blocks_of(p->n, x->block) != star->s ||
         blocks_of(p->k, x->block) != star->t)
         return HS_ERROR_VALUE;
-    if (run->box_count || run->cooperative || run->speeds || run->receive || run->event_capacity) return HS_ERROR_VALUE;
-    return hs__valid_run(run, workers) ? HS_OK : HS_ERROR_VALUE;
+    return HS_OK;
 }
 
 /* The messages, and what each one waits for. */
@@ -369,7 +371,7 @@ static hs_status list_messages(job *j)
         } else if (message->kind == HS_STAR_PANEL) {
             if (chunk->held == C) own->waits = last[2 - chunk->buffers];
             last[0] = last[1], last[1] = at;
-            j->course.total++;
+            j->run.total++;
         } else {
             own->waits = chunk->held == C || j->list[last[1]].depth == message->depth ? last[1] : last[0];
         }
@@ -377,16 +379,17 @@ static hs_status list_messages(job *j)
     free(panel);
     if (status) return status;
     for (int64_t at = j->count; at-- > 0;) {
-        seat *desk = &j->desks[j->list[at].worker];
-        j->steps[at].next = desk->first;
-        desk->first = desk->next = at;
+        buffers *its = &j->buffers[j->list[at].worker];
+        j->steps[at].next = its->first;
+        its->first = its->next = at;
     }
     return HS_OK;
 }
 
 /* Arenas, and scratch for the kernel. */
-static hs_status prepare(job *j)
+static hs_status prepare(void *context)
 {
+    job *j = context;
     const hs_star_product *x = j->x;
     int64_t *rooms = calloc((size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
@@ -397,12 +400,10 @@ static hs_status prepare(job *j)
     hs_status status = HS_OK;
     for (int32_t i = 0; i < j->p && !status; i++) {
         size_t bytes;
-        void *arena = NULL;
         if (!rooms[i]) continue;
         if (__builtin_mul_overflow((size_t)rooms[i], (size_t)(x->block * x->block), &bytes) || __builtin_mul_overflow(bytes, j->element, &bytes) ||
-            bytes > PTRDIFF_MAX || posix_memalign(&arena, 64, bytes))
+            bytes > PTRDIFF_MAX || !(j->buffers[i].arena = hs__allocate_pages(bytes)))
             status = HS_ERROR_MEMORY;
-        j->desks[i].arena = arena;
     }
     free(rooms);
     for (int64_t at = 0; at < j->count && !status; at++) {
@@ -412,56 +413,58 @@ static hs_status prepare(job *j)
         locate(j, &x->chunks[j->list[at].chunk], j->list[at].depth, pieces);
         if (!panel_product(j, at, pieces, &panel)) continue;
         const int32_t i = j->list[at].worker;
-        if (!hs__pool_scratch(j->course.pool, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->course.pool, j->p + i, hs__block_bytes(&panel)))
+        if (!hs__pool_scratch(j->run.pool, HS__PANELS, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->run.pool, HS__BLOCKS, i, hs__block_bytes(&panel)))
             status = HS_ERROR_MEMORY;
     }
     return status;
 }
 
-static void report(const job *j)
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static hs_status open(void *context)
 {
+    job *j = context;
+    const hs_product *p = j->product;
+    j->element = hs__element_bytes(p->dtype);
+    /* A and B are only read: the cast saves a second kind of matrix. */
+    j->operand[A] = (matrix){(char *)p->a, p->m, p->k, p->a_row_stride, p->a_col_stride};
+    j->operand[B] = (matrix){(char *)p->b, p->k, p->n, p->b_row_stride, p->b_col_stride};
+    j->operand[C] = (matrix){p->c, p->m, p->n, p->c_row_stride, p->c_col_stride};
+    for (int o = 0; o < OPERANDS; o++) j->by_columns[o] = magnitude(j->operand[o].row_stride) < magnitude(j->operand[o].col_stride);
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, (size_t)j->p * sizeof *j->buffers)) return HS_ERROR_MEMORY;
+    j->buffers = memset(memory, 0, (size_t)j->p * sizeof *j->buffers);
+    for (int32_t i = 0; i < j->p; i++) j->buffers[i].first = j->buffers[i].next = -1;
+    j->signals = hs__signals_open(j->p + 1);
+    return j->signals ? list_messages(j) : HS_ERROR_MEMORY;
+}
+
+static hs_status report(void *context, hs_status status)
+{
+    job *j = context;
     hs_star_product *x = j->x;
     x->message_count = j->logged;
     for (int64_t k = 0; k < j->logged && x->messages; k++) x->messages[k] = j->list[j->log[k]];
-    for (int32_t i = 0; i < j->p && x->peak; i++) x->peak[i] = j->desks[i].peak;
+    for (int32_t i = 0; i < j->p && x->peak; i++) x->peak[i] = j->buffers[i].peak;
+    return status;
 }
 
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
-
-hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, hs_run *run)
+static void release(void *context)
 {
-    static const size_t sizes[] = {4, 8, 8, 16};
-    if (!pool || !product || !x || !run) return HS_ERROR_VALUE;
+    job *j = context;
+    for (int32_t i = 0; i < j->p && j->buffers; i++) free(j->buffers[i].arena);
+    free(j->buffers), free(j->list), free(j->steps), free(j->log);
+    hs__signals_close(j->signals, j->p + 1);
+}
+
+static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .lead = lead, .report = report, .close = release};
+
+hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
+{
+    if (!pool || !product || !x) return HS_ERROR_VALUE;
     hs_kernel_init();
-    job j = {.course = {.run = run, .pool = pool}, .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
-    hs_status status = check(product, x, run, j.p);
-    if (status) return status;
-    j.element = sizes[product->dtype];
-    /* A and B are only read: the cast saves a second kind of matrix. */
-    j.operand[A] = (matrix){(char *)product->a, product->m, product->k, product->a_row_stride, product->a_col_stride};
-    j.operand[B] = (matrix){(char *)product->b, product->k, product->n, product->b_row_stride, product->b_col_stride};
-    j.operand[C] = (matrix){product->c, product->m, product->n, product->c_row_stride, product->c_col_stride};
-    for (int o = 0; o < OPERANDS; o++) j.by_columns[o] = magnitude(j.operand[o].row_stride) < magnitude(j.operand[o].col_stride);
-    void *desks = NULL;
-    if (!posix_memalign(&desks, 64, (size_t)j.p * sizeof *j.desks)) memset(desks, 0, (size_t)j.p * sizeof *j.desks);
-    j.desks = desks;
-    for (int32_t i = 0; i < j.p && desks; i++) j.desks[i].first = j.desks[i].next = -1;
-    j.bells = hs__bells_open(j.p + 1);
-    run->event_count = 0;
-    status = j.desks && j.bells ? list_messages(&j) : HS_ERROR_MEMORY;
-    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
-    if (!status) {
-        status = prepare(&j);
-        if (!status) {
-            hs__course_start(&j.course, run);
-            hs__pool_run_led(pool, work, &j, lead);
-            status = hs__course_end(&j.course);
-            report(&j);
-        }
-        hs__pool_unlock(pool);
-    }
-    for (int32_t i = 0; i < j.p && desks; i++) free(j.desks[i].arena);
-    free(j.desks), free(j.list), free(j.steps), free(j.log);
-    hs__bells_close(j.bells, j.p + 1);
-    return status;
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
+    if (times) j.run.trace.times = *times;
+    j.run.manner = HS__LED;
+    return hs__run_do(&j.run);
 }

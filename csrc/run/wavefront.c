@@ -1,30 +1,26 @@
 /* Runs wavefronts: each worker goes through its chunks tile by tile and waits for its left neighbour's progress. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocate/wavefront.h"
 #include "run/member.h"
-#include "threads/pool.h"
 
 typedef struct {
-    int64_t rows; /* atomic: finished in the chunk's last column */
+    _Atomic int64_t rows; /* finished in the chunk's last column */
 } __attribute__((aligned(64))) progress;
 
 typedef struct {
-    hs__course course;
+    hs__run run;
     const hs_wavefront *w;
     int64_t length; /* rows, or columns with axis 0 */
     int32_t lines;  /* the others, which are dealt: called columns below */
     int32_t chunk_count;
     hs__chunk *chunk;
     progress *finished; /* [chunk_count] */
-    hs__bell *bells;    /* [workers] */
+    hs__signal *signals; /* [workers] */
     double *due;        /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated platform's clock */
 } job;
-
-static void poll_now(void *context) { hs__poll(&((job *)context)->course); }
 
 /* ---- progress ------------------------------------------------------------------------------------------------- */
 
@@ -37,19 +33,19 @@ typedef struct {
 static int has_finished(const void *what)
 {
     const place *x = what;
-    return __atomic_load_n(&x->j->finished[x->chunk].rows, __ATOMIC_SEQ_CST) > x->row;
+    return atomic_load(&x->j->finished[x->chunk].rows) > x->row;
 }
 
 static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
 {
     const place what = {j, chunk, row};
-    hs__await(self, &j->bells[self->worker], has_finished, &what);
+    hs__await(self, &j->signals[self->worker], HS__GLANCE, has_finished, &what);
 }
 
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
-    __atomic_store_n(&j->finished[chunk].rows, row + 1, __ATOMIC_SEQ_CST);
-    if (chunk + 1 < j->chunk_count) hs__ring(&j->bells[j->chunk[chunk + 1].worker]);
+    atomic_store(&j->finished[chunk].rows, row + 1);
+    if (chunk + 1 < j->chunk_count) hs__signal_send(&j->signals[j->chunk[chunk + 1].worker]);
 }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
@@ -65,26 +61,25 @@ static void do_tile(job *j, hs__member *self, int64_t along, int64_t line, doubl
     const int64_t height = cut(w->m, w->rows, i + 1) - row, width = cut(w->n, w->cols, k + 1) - col;
     w->tile(w->context, row, col, height, width);
     self->box = (int32_t)(i * w->cols + k);
-    if (j->course.run->pace) hs__keep_pace(self, (double)height * (double)width);
-    if (hs__records(j->course.run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->course));
-    __atomic_add_fetch(&j->course.done, 1, __ATOMIC_RELAXED);
-    if (self->is_caller) hs__poll(&j->course);
+    if (j->run.options.pace) hs__keep_pace(self, (double)height * (double)width);
+    if (hs__records(&j->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->run));
+    hs__count_task(&j->run);
+    hs__attend(self);
 }
 
 static void do_chunk(job *j, hs__member *self, int32_t chunk)
 {
-    const hs_run *run = j->course.run;
     const int64_t reach = j->w->reach < j->length ? j->w->reach : j->length - 1;
     hs__walk walk = {.rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
         if (chunk && x.needs >= 0) {
             wait_for_row(j, self, chunk - 1, x.needs);
-            if (hs__cancelled(&j->course)) return;
+            if (hs__stopped(self)) return;
             if (j->due) self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
         }
         for (int64_t k = 0; k < x.count; k++) {
-            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step, hs__records(run) ? hs__since_start(&j->course) : 0.0);
-            if (hs__cancelled(&j->course)) return;
+            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step, hs__records(&j->run) ? hs__since_start(&j->run) : 0.0);
+            if (hs__stopped(self)) return;
         }
         if (x.gives < 0) continue;
         if (j->due) j->due[chunk * j->length + x.gives] = self->deadline;
@@ -95,23 +90,24 @@ static void do_chunk(job *j, hs__member *self, int32_t chunk)
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    hs__member self = hs__member_start(&j->course, worker, is_caller);
-    for (int32_t chunk = 0; chunk < j->chunk_count && !hs__cancelled(&j->course); chunk++)
+    hs__member self = hs__member_start(&j->run, worker, is_caller);
+    for (int32_t chunk = 0; chunk < j->chunk_count && !hs__stopped(&self); chunk++)
         if (j->chunk[chunk].worker == worker) do_chunk(j, &self, chunk);
     hs__member_end(&self);
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 
-static hs_status check(const hs_wavefront *w, const hs_run *run, int32_t workers)
+static hs_status check(const void *context)
 {
+    const job *j = context;
+    const hs_wavefront *w = j->w;
     if (w->rows < 1 || w->cols < 1 || w->m < w->rows || w->n < w->cols || w->rows > INT32_MAX / w->cols) return HS_ERROR_VALUE;
     if (!w->tile || !w->owner || w->reach < 0 || (w->axis != 0 && w->axis != 1)) return HS_ERROR_VALUE;
     if (w->order != HS_ROW_WISE && w->order != HS_COLUMN_WISE) return HS_ERROR_VALUE;
-    if (run->box_count || run->cooperative || run->speeds || run->receive || !hs__valid_run(run, workers)) return HS_ERROR_VALUE;
     const int32_t lines = w->axis ? w->cols : w->rows;
     for (int32_t i = 0; i < lines; i++)
-        if (w->owner[i] < 0 || w->owner[i] >= workers) return HS_ERROR_VALUE;
+        if (w->owner[i] < 0 || w->owner[i] >= j->run.workers) return HS_ERROR_VALUE;
     return HS_OK;
 }
 
@@ -122,31 +118,36 @@ static void *aligned_zeros(size_t count, size_t bytes)
     return memset(memory, 0, count * bytes);
 }
 
-hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, hs_run *run)
+static hs_status open(void *context)
 {
-    if (!pool || !w || !run) return HS_ERROR_VALUE;
-    const int32_t p = hs__pool_size(pool);
-    hs_status status = check(w, run, p);
-    if (status) return status;
-    job j = {.course = {.run = run, .pool = pool, .total = (int64_t)w->rows * w->cols}, .w = w};
-    j.length = w->axis ? w->rows : w->cols;
-    j.lines = w->axis ? w->cols : w->rows;
-    j.chunk_count = hs__wavefront_chunks(j.lines, w->owner, NULL);
-    j.chunk = malloc((size_t)j.chunk_count * sizeof *j.chunk);
-    j.finished = aligned_zeros((size_t)j.chunk_count, sizeof *j.finished);
-    j.bells = hs__bells_open(p);
-    j.due = run->pace ? malloc((size_t)j.chunk_count * (size_t)j.length * sizeof *j.due) : NULL;
-    run->event_count = 0;
-    if (!j.chunk || !j.finished || !j.bells || (run->pace && !j.due)) status = HS_ERROR_MEMORY;
-    if (!status) status = hs__pool_lock(pool, run->poll, run->poll_context);
-    if (!status) {
-        hs__wavefront_chunks(j.lines, w->owner, j.chunk);
-        hs__course_start(&j.course, run);
-        hs__pool_run(pool, work, &j, poll_now);
-        status = hs__course_end(&j.course);
-        hs__pool_unlock(pool);
-    }
-    free(j.chunk), free(j.finished), free(j.due);
-    hs__bells_close(j.bells, p);
-    return status;
+    job *j = context;
+    const hs_wavefront *w = j->w;
+    const int paced = j->run.options.pace != NULL;
+    j->length = w->axis ? w->rows : w->cols;
+    j->lines = w->axis ? w->cols : w->rows;
+    j->chunk_count = hs__wavefront_chunks(j->lines, w->owner, NULL);
+    j->chunk = malloc((size_t)j->chunk_count * sizeof *j->chunk);
+    j->finished = aligned_zeros((size_t)j->chunk_count, sizeof *j->finished);
+    j->signals = hs__signals_open(j->run.workers);
+    j->due = paced ? malloc((size_t)j->chunk_count * (size_t)j->length * sizeof *j->due) : NULL;
+    if (!j->chunk || !j->finished || !j->signals || (paced && !j->due)) return HS_ERROR_MEMORY;
+    hs__wavefront_chunks(j->lines, w->owner, j->chunk);
+    return HS_OK;
+}
+
+static void release(void *context)
+{
+    job *j = context;
+    free(j->chunk), free(j->finished), free(j->due);
+    hs__signals_close(j->signals, j->run.workers);
+}
+
+static const hs__kind kind = {.check = check, .open = open, .work = work, .close = release};
+
+hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, const hs_options *options, hs_trace *trace)
+{
+    if (!pool || !w) return HS_ERROR_VALUE;
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .w = w};
+    j.run.total = (int64_t)w->rows * w->cols;
+    return hs__run_do(&j.run);
 }

@@ -10,10 +10,12 @@
 
 static long scarce_left = -1; /* atomic, for workers allocate too: allocations that still succeed; -1: all */
 static int scarce_lasts;      /* after the one that fails, all others fail as well; else none does */
+static size_t scarce_bytes;   /* atomic: all that has been asked for */
 
 #ifdef HS_TEST_SCARCE
-static int scarce_fails(void)
+static int scarce_fails(size_t bytes)
 {
+    __atomic_add_fetch(&scarce_bytes, bytes, __ATOMIC_RELAXED);
     long left = __atomic_load_n(&scarce_left, __ATOMIC_RELAXED);
     while (left > 0 || (left == 0 && !scarce_lasts))
         if (__atomic_compare_exchange_n(&scarce_left, &left, left - 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
@@ -24,14 +26,16 @@ void *__real_malloc(size_t);
 void *__real_calloc(size_t, size_t);
 void *__real_realloc(void *, size_t);
 int __real_posix_memalign(void **, size_t, size_t);
-void *__wrap_malloc(size_t size) { return scarce_fails() ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return scarce_fails() ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return scarce_fails() ? NULL : __real_realloc(old, size); }
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size) { return scarce_fails() ? ENOMEM : __real_posix_memalign(out, alignment, size); }
+void *__wrap_malloc(size_t size) { return scarce_fails(size) ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return scarce_fails(count * size) ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *old, size_t size) { return scarce_fails(size) ? NULL : __real_realloc(old, size); }
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size) { return scarce_fails(size) ? ENOMEM : __real_posix_memalign(out, alignment, size); }
 enum { SCARCE_FIRST = 1 }; /* the least number of calls until one succeeds: a loop in which nothing fails checks nothing */
 #else
 enum { SCARCE_FIRST = 0 };
 #endif
+
+static inline size_t scarce_asked(void) { return __atomic_exchange_n(&scarce_bytes, 0, __ATOMIC_RELAXED); } /* since the last time */
 
 /* Fails the first, the second, ... allocation of a call, and with it all later ones or none, until the call succeeds: always
  * HS_ERROR_MEMORY, and `untouched` holds. */

@@ -110,6 +110,11 @@ static hs_status floorplan_rects(void)
 static hs_status floorplan_tile(void) { return hs_floorplan_tile(8, 8, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints), AT(3, longs), AT(4, &one_int)); }
 static hs_status floorplan_certificate(void) { return hs_floorplan_certificate(P, AT(0, times), AT(3, ones), 1, AT(1, plan3), 5, AT(2, &certificate)); }
 static hs_status zones_certificate(void) { return hs_zones_certificate(4, 4, P, AT(3, ones), P, AT(0, order3), AT(1, rects3), AT(2, &certificate)); }
+static hs_status column_sides(void)
+{
+    static const int32_t starts[] = {0, P};
+    return hs_column_sides(P, AT(0, times), AT(1, order3), AT(2, starts), 1, AT(3, reals));
+}
 static hs_status partition_columns(void)
 {
     return hs_partition_columns(P, AT(0, times), 1, P, P, stop, AT(1, ints), AT(2, more), AT(3, &one_int), AT(4, &one));
@@ -309,43 +314,50 @@ static hs_status gemm(void)
     const hs_product x = PRODUCT;
     return hs_gemm(AT(0, pool), AT(1, &x), AT(5, times), NULL, AT(6, &flag));
 }
+static hs_status pool_trim(void) { return hs_pool_trim(AT(0, pool)); }
 static hs_status run_product(void)
 {
     static const hs_box whole = {.height = 4, .width = 4, .length = 4};
     static hs_event events[9];
     const hs_product x = PRODUCT;
-    hs_run run = {.boxes = AT(6, &whole), .box_count = 1, .events = AT(7, events), .event_capacity = 9, .finish = AT(8, others)};
-    return hs_run_product(AT(0, pool), AT(1, &x), AT(5, &run));
+    const hs_boxes all = {.box = AT(6, &whole), .count = 1};
+    const hs_options options = {0};
+    hs_trace trace = {.events = AT(7, events), .event_capacity = 9, .times = {.finish = AT(8, others)}};
+    return hs_run_product(AT(0, pool), AT(1, &x), AT(5, &all), AT(9, &options), AT(10, &trace));
 }
 static hs_status run_star(void)
 {
     const hs_star star = {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = AT(8, times), .link_costs = AT(9, few), .memory = AT(10, memory)};
     const hs_product x = PRODUCT;
-    hs_star_product what = {.star = AT(6, &star), .chunk_count = 1, .chunks = AT(7, &chunk), .order = HS_STAR_DEMAND, .block = 1, .messages = AT(12, messages),
-                            .peak = AT(13, longs)};
-    hs_run run = {0};
-    return hs_run_star(AT(0, pool), AT(1, &x), AT(5, &what), AT(11, &run));
+    hs_star_product what = {.star = AT(6, &star), .chunk_count = 1, .chunks = AT(7, &chunk), .order = HS_STAR_DEMAND, .block = 1, .messages = AT(14, messages),
+                            .peak = AT(15, longs)};
+    const hs_options options = {0};
+    const hs_times ends = {.finish = AT(13, others)};
+    return hs_run_star(AT(0, pool), AT(1, &x), AT(5, &what), AT(11, &options), AT(12, &ends));
 }
 static hs_status run_wavefront(void)
 {
     const hs_stencil stencil = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .data = reals, .row_stride = 4, .col_stride = 1};
     const hs_wavefront x = {.m = 4, .n = 4, .rows = 2, .cols = 2, .axis = 1, .owner = AT(2, owner), .tile = AT(3, hs_stencil_tile), .context = (void *)&stencil};
-    hs_run run = {0};
-    return hs_run_wavefront(AT(0, pool), AT(1, &x), AT(4, &run));
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_wavefront(AT(0, pool), AT(1, &x), AT(4, &options), AT(5, &trace));
 }
 static hs_status run_slices(void)
 {
     static const int64_t widths[] = {2, 1, 1};
     const hs_slices x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .source = AT(2, table), .source_col_stride = 1, .target = AT(3, reals), .target_row_stride = 4,
                          .target_col_stride = 1, .steps = 1, .size = P, .ring = AT(4, order3), .widths = AT(5, widths)};
-    hs_run run = {0};
-    return hs_run_slices(AT(0, pool), AT(1, &x), AT(6, &run));
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_slices(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
 }
 static hs_status run_lu(void)
 {
     hs_lu x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .lu = AT(2, reals), .lu_row_stride = 1, .lu_col_stride = 4, .pivots = AT(3, ints), .owner = AT(5, owner)};
-    hs_run run = {0};
-    return hs_run_lu(AT(0, pool), AT(1, &x), AT(4, &run));
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_lu(AT(0, pool), AT(1, &x), AT(4, &options), AT(6, &trace));
 }
 static hs_status lu_solve(void)
 {
@@ -400,6 +412,7 @@ static const struct {
     {"hs_floorplan_certificate", floorplan_certificate, 3, 1, 0},
     {"hs_zones_certificate", zones_certificate, 3, 1, 0},
     {"hs_partition_columns", partition_columns, 5, 0, 1},
+    {"hs_column_sides", column_sides, 4, 0, 0},
     {"hs_partition_rule", partition_rule, 4, 0, 1},
     {"hs_partition_contiguous", partition_contiguous, 4, 0, 1},
     {"hs_partition_interval", partition_interval, 4, 3, 1},
@@ -443,11 +456,12 @@ static const struct {
     {"hs_kernel_select", kernel_select, 1, 0, 0},
     {"hs_pool_create", pool_create, 1, 1, 0},
     {"hs_gemm", gemm, 5, 2, 0},
-    {"hs_run_product", run_product, 8, 1, 0},
-    {"hs_run_star", run_star, 12, 2, 0},
-    {"hs_run_wavefront", run_wavefront, 5, 0, 0},
-    {"hs_run_slices", run_slices, 7, 0, 0},
-    {"hs_run_lu", run_lu, 5, 1, 0},
+    {"hs_pool_trim", pool_trim, 1, 0, 0},
+    {"hs_run_product", run_product, 8, 3, 0},
+    {"hs_run_star", run_star, 11, 5, 0},
+    {"hs_run_wavefront", run_wavefront, 4, 2, 0},
+    {"hs_run_slices", run_slices, 6, 2, 0},
+    {"hs_run_lu", run_lu, 4, 3, 0},
     {"hs_lu_solve", lu_solve, 5, 1, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };

@@ -37,8 +37,8 @@ static void multiplies(hs_pool *pool, const hs_box *boxes, int32_t count, int la
             for (int j = 0; j < N; j++) wanted[i * N + j] += a[i * K + l] * b[l * N + j];
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
-    hs_run run = {.boxes = boxes, .box_count = count, .layered = layered};
-    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    const hs_boxes all = {.box = boxes, .count = count, .layered = layered};
+    CHECK(hs_run_product(pool, &product, &all, NULL, NULL) == HS_OK);
     CHECK(memcmp(c, wanted, M * N * sizeof *c) == 0);
     free(a);
 }

@@ -235,7 +235,7 @@ static void sides_of_the_floorplan(void)
         areas[0] = 1; /* of one to 13 decades, and many alike or zero */
         for (int32_t i = 1; i < p; i++)
             areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13)) : (double)check_random(4);
-        if (!CHECK(hs_partition_columns(p, areas, 1.0, p, p, order, start, &columns, &cost) == HS_OK)) return;
+        if (!CHECK(hs_partition_columns(p, areas, 1.0, p, p, NULL, order, start, &columns, &cost) == HS_OK)) return;
         for (int32_t j = 0; j < columns; j++) {
             for (int32_t k = start[j]; k < start[j + 1]; k++) {
                 plan[length++] = order[k];

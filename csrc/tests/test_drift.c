@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 
 static int near(double x, double y) { return fabs(x - y) < 1e-12; }
 
@@ -13,7 +14,8 @@ static int are(const double *x, double a, double b, double c) { return near(x[0]
 
 static void learning(void)
 {
-    double rate[3] = {0}, x[3];
+    _Atomic double rate[3] = {0};
+    double x[3];
     hs__drift drift = {.p = 3, .rate = rate};
     const double speeds[] = {2, 4, 0};
 
@@ -49,7 +51,8 @@ static void learning(void)
 /* The first run counts from the speeds that the workers were said to have; numbers without a quotient do no harm. */
 static void extremes(void)
 {
-    double rate[2] = {0}, x[2];
+    _Atomic double rate[2] = {0};
+    double x[2];
     hs__drift drift = {.p = 2, .rate = rate};
     hs__drift_learn(&drift, (double[]){8, 2}, (double[]){1, 1}, 20e-3);
     CHECK(near(rate[0], 1) && near(rate[1], 0.625));
@@ -72,8 +75,8 @@ static void products(hs_pool *pool, const hs_product *product)
     double availability[2];
     const hs_box boxes[] = {{.worker = 0, .height = N / 4, .width = N, .length = N},
                             {.worker = 1, .row = N / 4, .height = N - N / 4, .width = N, .length = N}};
-    hs_run apart = {.boxes = boxes, .box_count = 2};
-    CHECK(hs_run_product(pool, product, &apart) == HS_OK);
+    test_run apart = {.boxes.box = boxes, .boxes.count = 2};
+    CHECK(run_product(pool, product, &apart) == HS_OK);
     hs_pool_availability(pool, NULL, availability);
     CHECK(availability[0] == 1 && availability[1] == 1);
 

@@ -42,14 +42,13 @@ static int multiplies(hs_pool *pool)
     static double a[N * N], b[N * N];
     double c[N * N];
     hs_box boxes[P];
-    double finish[P], late[P], busy[P];
     for (int i = 0; i < N * N; i++) a[i] = i % 7 - 3, b[i] = i % 5 - 2;
     for (int32_t i = 0; i < P; i++)
         boxes[i] = (hs_box){.worker = i, .row = i * N / P, .height = (i + 1) * N / P - i * N / P, .width = N, .length = N};
     const hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = a, .a_row_stride = N, .a_col_stride = 1, .b = b,
                                 .b_row_stride = N, .b_col_stride = 1, .c = c, .c_row_stride = 1, .c_col_stride = N, .alpha = {1, 0}};
-    hs_run run = {.boxes = boxes, .box_count = P, .finish = finish, .late = late, .busy = busy};
-    if (hs_run_product(pool, &product, &run)) return 0;
+    const hs_boxes all = {.box = boxes, .count = P};
+    if (hs_run_product(pool, &product, &all, NULL, NULL)) return 0;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
@@ -95,7 +94,7 @@ static long star_calls(int changes)
 {
     enum { T = 6, BLOCK = 4, SIZE = T * BLOCK };
     static double a[BLOCK * SIZE], b[SIZE * BLOCK];
-    double c[BLOCK * BLOCK] = {0}, time = 1e-6, cost = 1e-6, late, busy, finish;
+    double c[BLOCK * BLOCK] = {0}, time = 1e-6, cost = 1e-6;
     const int64_t memory = 3;
     for (int i = 0; i < BLOCK * SIZE; i++) a[i] = i % 7 - 3, b[i] = i % 5 - 2;
     const hs_star star = {1, 1, T, 1, &time, &cost, &memory};
@@ -104,13 +103,12 @@ static long star_calls(int changes)
                                 .b = b, .b_row_stride = BLOCK, .b_col_stride = 1, .c = c, .c_row_stride = 1, .c_col_stride = BLOCK,
                                 .alpha = {1, 0}};
     hs_star_product x = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = BLOCK};
-    hs_run run = {.finish = &finish, .late = &late, .busy = &busy};
     hs_pool *pool = NULL;
     CHECK(hs_kernel_select("openblas") == HS_OK);
     CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
     const long before = __atomic_load_n(&calls, __ATOMIC_RELAXED);
     __atomic_store_n(&select_inside, changes, __ATOMIC_RELAXED);
-    CHECK(hs_run_star(pool, &product, &x, &run) == HS_OK);
+    CHECK(hs_run_star(pool, &product, &x, NULL, NULL) == HS_OK);
     hs_pool_destroy(pool);
     return __atomic_load_n(&calls, __ATOMIC_RELAXED) - before;
 }

@@ -70,11 +70,20 @@ static void test_kernel(const hs__blocking *kernel, int type)
     free(x.a), free(x.b), free(x.c), free(x.before);
 }
 
+/* How deep the stack is where the other library is called. */
+static const char *stack_top;
+static ptrdiff_t stack_most;
+static void look_at_stack(const char *here)
+{
+    if (stack_top - here > stack_most) stack_most = stack_top - here;
+}
+
 /* A foreign gemm("N", "T", ...), by the loops of its definition, with integers of either size. */
 #define GEMM(NAME, REAL, INTEGER)                                                                                                      \
     static void NAME(const char *ta, const char *tb, const INTEGER *m, const INTEGER *n, const INTEGER *k, const REAL *alpha,          \
                      const REAL *a, const INTEGER *lda, const REAL *b, const INTEGER *ldb, const REAL *beta, REAL *c, const INTEGER *ldc) \
     {                                                                                                                                  \
+        look_at_stack((char *)__builtin_frame_address(0));                                                                             \
         CHECK(*ta == 'N' && *tb == 'T' && *lda >= *m && *ldb >= *n && *ldc >= *m);                                                     \
         for (INTEGER j = 0; j < *n; j++)                                                                                               \
             for (INTEGER i = 0; i < *m; i++) {                                                                                         \
@@ -91,7 +100,8 @@ GEMM(dgemm_64, double, int64_t)
 /* The gemm of another library as a micro-kernel: C as it wants it, and C that has to go by a strip on the stack, some or many. */
 static void foreign(void)
 {
-    enum { TILE = 384, M = 45, N = 5 };
+    enum { TILE = 384, M = 45, N = 5, ENOUGH = 20 << 10 }; /* with what a sanitizer adds; a thread may have 128 KiB */
+    stack_top = __builtin_frame_address(0);
     void *const gemms[][2] = {{(void *)sgemm_32, (void *)dgemm_32}, {(void *)sgemm_64, (void *)dgemm_64}};
     for (int wide = 0; wide < 2; wide++)
         for (int type = 0; type < 2; type++) {
@@ -107,9 +117,11 @@ static void foreign(void)
                 CHECK(one_call(&x, M, 1, DEPTH, 1.0, betas[t], 1, M - 1));
                 CHECK(one_call(&x, N, M, DEPTH, 1.0, betas[t], M + 2, 1));
                 CHECK(one_call(&x, N, M, 1, -2.0, betas[t], 2, 2 * N + 1));
+                CHECK(one_call(&x, 100, N, DEPTH, 1.0, betas[t], 2, 201));
             }
             free(x.a), free(x.b), free(x.c), free(x.before);
         }
+    CHECK(stack_most > 0 && stack_most < ENOUGH);
 }
 
 /* What cannot say that there is no memory does not ask for any. */

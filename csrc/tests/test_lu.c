@@ -8,6 +8,7 @@
 #include "kernel/kernel.h"
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 #include "leaping.h"
 #include "scarce.h"
 
@@ -93,9 +94,9 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         lu.owner = blocks && check_random(2) ? owner : NULL;
         double finish[16], late[16], busy[16], pace[16];
         for (int i = 0; i < 16; i++) pace[i] = 1e-10 * (1 + check_random(5));
-        hs_run run = {.cooperative = (int32_t)check_random(2), .finish = finish, .late = late, .busy = busy};
-        if (!run.cooperative && check_random(2)) run.pace = pace;
-        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+        test_run run = {.boxes.cooperative = (int32_t)check_random(2), .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+        if (!run.boxes.cooperative && check_random(2)) run.options.pace = pace;
+        CHECK(run_lu(pool, &lu, &run) == HS_OK);
         CHECK(error_of(&lu, a) < 2);
         CHECK(memcmp(given, before, ELEMENTS * 16) == 0);
         if (gap && lu.lu_row_stride == 1) /* what lies between the columns */
@@ -129,8 +130,8 @@ static void systems(hs_pool *pool)
             b[i] = (int)check_random(201) - 100 + (dtype >> 1) * I * (int)check_random(100);
             set(dtype, x, i / cols * down + i % cols * across, b[i]);
         }
-        hs_run run = {.cooperative = 1};
-        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+        test_run run = {.boxes.cooperative = 1};
+        CHECK(run_lu(pool, &lu, &run) == HS_OK);
         CHECK(hs_lu_solve(pool, &lu, transposed, cols, x, down, across, NULL, NULL) == HS_OK);
         double worst = 0;
         for (int64_t i = 0; i < n; i++)
@@ -274,16 +275,16 @@ static void pacing(hs_pool *pool, const double *panels, const double *links, int
     for (int i = 0; i < N * N; i++) a[i] = check_random(1000);
     hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner,
                 .costs = &paced};
-    hs_run run = {.pace = pace, .finish = finish, .late = late, .events = events, .event_capacity = 100};
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late, .trace.events = events, .trace.event_capacity = 100};
+    CHECK(run_lu(pool, &lu, &run) == HS_OK);
     int64_t sent;
     hs_lu_message messages[30];
     CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
     CHECK((sent > 0) == (links != NULL));
-    CHECK(run.event_count == 55 + sent);
-    for (int32_t e = 0; e < run.event_count; e++) {
+    CHECK(run.trace.event_count == 55 + sent);
+    for (int32_t e = 0; e < run.trace.event_count; e++) {
         CHECK(events[e].end >= events[e].start);
         if (events[e].kind == HS_COMPUTE) CHECK(events[e].worker == owner[events[e].box % 10]);
         for (int64_t i = 0; i < sent && events[e].kind == HS_TRANSFER; i++)
@@ -306,8 +307,8 @@ static void cancelling(hs_pool *pool)
     int calls = 0;
     for (int i = 0; i < MAX * MAX; i++) a[i] = check_random(1000);
     hs_lu lu = {.dtype = HS_FLOAT64, .m = MAX, .n = MAX, .lu = a, .lu_row_stride = 1, .lu_col_stride = MAX, .pivots = pivots, .block = 10};
-    hs_run run = {.pace = hours, .poll = stop_after, .poll_context = &calls};
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_CANCELLED); /* two workers wait for a panel, one for its time */
+    test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_CANCELLED); /* two workers wait for a panel, one for its time */
     CHECK(calls == 2);
     factors(pool, 3, 4); /* the pool is as good as new */
 }
@@ -319,45 +320,42 @@ static void refusals(hs_pool *pool)
     const int32_t owner[] = {0, 3};
     const double pace[] = {1, NAN, 1}, speeds[] = {1, 1, 1};
     const hs_lu good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .lu = a, .lu_row_stride = 1, .lu_col_stride = 2, .pivots = pivots, .block = 1};
-    const hs_run plain = {.cooperative = 1};
+    const test_run plain = {.boxes.cooperative = 1};
     hs_lu lu = good;
-    hs_run run = plain;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && a[0] == 2 && a[1] == 0.5 && pivots[0] == 1 && pivots[1] == 1);
-    CHECK(hs_run_lu(NULL, &lu, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_lu(pool, NULL, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_lu(pool, &lu, NULL) == HS_ERROR_VALUE);
+    test_run run = plain;
+    CHECK(run_lu(pool, &lu, &run) == HS_OK && a[0] == 2 && a[1] == 0.5 && pivots[0] == 1 && pivots[1] == 1);
+    CHECK(run_lu(NULL, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, NULL, &run) == HS_ERROR_VALUE);
     lu = good, lu.dtype = 4;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.m = -1;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.lu = NULL;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.pivots = NULL;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.block = -1;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.owner = owner;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    lu = good, run.pace = speeds;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    run = plain, run.cooperative = 0, run.pace = pace;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    run = plain, run.speeds = speeds;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, run.options.pace = speeds;
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    run = plain, run.boxes.cooperative = 0, run.options.pace = pace;
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     const double one[] = {1, 1, 1}, free_links[9] = {0};
     hs_lu_costs given = {.panels = one};
     run = plain, lu = good, lu.costs = &given;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE); /* not at real speed */
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE); /* not at real speed */
     given = (hs_lu_costs){.links = free_links};
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     given = (hs_lu_costs){.panels = pace};
-    run.cooperative = 0, run.pace = speeds;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    run.boxes.cooperative = 0, run.options.pace = speeds;
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     given = (hs_lu_costs){.late_panel = -1};
     run = plain;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.m = 0;
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);
+    CHECK(run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);
 }
 
 /* Large enough that the workers share the work and take tasks over. */
@@ -369,10 +367,10 @@ static void large(hs_pool *pool)
     if (!CHECK(a && b)) return;
     for (int i = 0; i < N * N; i++) a[i] = b[i] = check_random(100000);
     hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[0], .block = 24};
-    hs_run run = {.cooperative = 1}, apart = {.cooperative = 0};
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    test_run run = {.boxes.cooperative = 1}, apart = {.boxes.cooperative = 0};
+    CHECK(run_lu(pool, &lu, &run) == HS_OK);
     lu.lu = b, lu.pivots = pivots[1];
-    CHECK(hs_run_lu(pool, &lu, &apart) == HS_OK);
+    CHECK(run_lu(pool, &lu, &apart) == HS_OK);
     CHECK(memcmp(a, b, N * N * sizeof *a) == 0 && memcmp(pivots[0], pivots[1], sizeof pivots[0]) == 0);
     free(a), free(b);
 }
@@ -384,25 +382,53 @@ static void ties_and_tiny(hs_pool *pool)
     enum { N = 200 };
     static double a[N * N];
     int32_t pivots[N];
-    hs_run run = {.cooperative = 1};
+    test_run run = {.boxes.cooperative = 1};
     for (int first = 0; first < N; first += 7) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
         hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
-        CHECK(hs_run_lu(pool, &lu, &run) == HS_OK && pivots[0] == first);
+        CHECK(run_lu(pool, &lu, &run) == HS_OK && pivots[0] == first);
     }
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++) a[j * N + i] = i == j ? 3e-310 : i > j ? 1e-310 : 0;
     hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
-    CHECK(hs_run_lu(pool, &lu, &run) == HS_OK);
+    CHECK(run_lu(pool, &lu, &run) == HS_OK);
     for (int i = 1; i < N; i++) CHECK(fabs(a[i] - 1.0 / 3) < 1e-9);
 }
+
+#ifdef HS_TEST_SCARCE
+/* In the matrix itself, wherever it begins, and with few packed panels, also where workers are paced: the same bits. */
+static void in_little_memory(void)
+{
+    enum { N = 600, BLOCK = 48 };
+    double *const memory = aligned_alloc(64, (2 * N * N + 8) * sizeof(double)), *const kept = memory + N * N + 8;
+    int32_t pivots[2][N];
+    const double pace[] = {1e-12, 1e-12};
+    if (!CHECK(memory)) return;
+    for (int begin = 0; begin < 3; begin += 2)
+        for (int paced = 0; paced < 2; paced++) {
+            double *a = memory + begin;
+            for (int i = 0; i < N * N; i++) a[i] = (double)((i * INT64_C(7919) + i / N * INT64_C(104729)) % 10007);
+            hs_pool *pool = NULL;
+            if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) break;
+            hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[begin || paced], .block = BLOCK};
+            test_run run = {.boxes.cooperative = !paced, .options.pace = paced ? pace : NULL};
+            scarce_asked();
+            CHECK(run_lu(pool, &lu, &run) == HS_OK);
+            CHECK(scarce_asked() < N * N * sizeof(double) * 2 / 3);
+            if (!begin && !paced) memcpy(kept, a, N * N * sizeof(double));
+            else CHECK(memcmp(kept, a, N * N * sizeof(double)) == 0 && memcmp(pivots[0], pivots[1], sizeof pivots[0]) == 0);
+            hs_pool_destroy(pool);
+        }
+    free(memory);
+}
+#endif
 
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     hs_lu lu; /* of `matrix` or, where it has an a, of `given` */
-    hs_run run;
+    test_run run;
     int64_t cols; /* > 0: a solve, of that many right-hand sides */
     int32_t transposed;
 } scanty;
@@ -418,7 +444,7 @@ static hs_status factor_scanty(hs_pool *pool, void *context)
     const int64_t n = x->lu.n;
     int32_t pivots[SCANTY];
     hs_lu lu = x->lu;
-    hs_run run = x->run;
+    test_run run = x->run;
     lu.pivots = pivots;
     for (int64_t i = 0; i < n; i++) pivots[i] = -7;
     double *const from = lu.a ? scanty_given : lu.lu;
@@ -427,7 +453,7 @@ static hs_status factor_scanty(hs_pool *pool, void *context)
         for (int64_t j = 0; j < n; j++) from[j * n + i] = scanty_value(i, j);
     double before[2];
     memcpy(before, lu.lu, sizeof before);
-    const hs_status status = hs_run_lu(pool, &lu, &run);
+    const hs_status status = run_lu(pool, &lu, &run);
     int64_t wrong = 0;
     if (status) {
         for (int64_t i = 0; i < n; i++) wrong += pivots[i] != -7;
@@ -445,13 +471,13 @@ static hs_status solve_scanty(hs_pool *pool, void *context)
     enum { N = SCANTY };
     static int32_t pivots[N];
     hs_lu lu = x->lu;
-    hs_run run = {.cooperative = 0};
+    test_run run = {.boxes.cooperative = 0};
     const long left = scarce_left; /* the factors are there */
     scarce_left = -1;
     lu.pivots = pivots;
     for (int64_t i = 0; i < N; i++)
         for (int64_t j = 0; j < N; j++) scanty_matrix[j * N + i] = scanty_value((i + 3) % N, j); /* rows that are exchanged */
-    hs_status status = hs_run_lu(pool, &lu, &run);
+    hs_status status = run_lu(pool, &lu, &run);
     if (!CHECK(status == HS_OK)) return status;
     for (int64_t i = 0; i < N; i++)
         for (int64_t c = 0; c < x->cols; c++) {
@@ -480,13 +506,13 @@ static void scarce(void)
     apart.a = scanty_given, apart.a_row_stride = 1, apart.a_col_stride = SCANTY;
     small.m = small.n = small.lu_col_stride = 20, small.block = 0;
     linked.m = linked.n = linked.lu_col_stride = 60, linked.block = 6, linked.owner = owner, linked.costs = &costs;
-    scanty cases[] = {{aligned, {.cooperative = 1}, 0, 0}, {aside, {.cooperative = 1}, 0, 0}, {apart, {.cooperative = 0}, 0, 0},
-                      {small, {.cooperative = 1}, 0, 0}, {linked, {.pace = pace}, 0, 0}, {linked, {.pace = pace}, 0, 0}};
+    scanty cases[] = {{aligned, {.boxes.cooperative = 1}, 0, 0}, {aside, {.boxes.cooperative = 1}, 0, 0}, {apart, {.boxes.cooperative = 0}, 0, 0},
+                      {small, {.boxes.cooperative = 1}, 0, 0}, {linked, {.options.pace = pace}, 0, 0}, {linked, {.options.pace = pace}, 0, 0}};
     linked.costs = NULL, cases[5].lu = linked;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) CHECK_SCARCE(scarce_life(3, factor_scanty, &cases[i]), 1);
 
     for (int32_t transposed = 0; transposed < 2; transposed++) {
-        scanty solved = {aligned, {.cooperative = 0}, 8, transposed};
+        scanty solved = {aligned, {.boxes.cooperative = 0}, 8, transposed};
         CHECK_SCARCE(scarce_life(3, solve_scanty, &solved), 1);
     }
     double makespan = -7;
@@ -566,6 +592,7 @@ int main(void)
 {
 #ifdef HS_TEST_SCARCE
     solve_without_memory();
+    in_little_memory();
 #endif
     simulation();
     costs();

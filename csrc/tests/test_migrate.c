@@ -1,4 +1,4 @@
-/* Seats of a job: a thread that has no core comes to the one that waits for it, and goes back; one that has a core is left alone. */
+/* Placements of a job: a thread that has no core comes to the one that waits for it, and goes back; one that has a core is left alone. */
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
@@ -12,7 +12,7 @@
 static void nap(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL); }
 
 typedef struct {
-    hs__seat seat;
+    hs__placement placement;
     int computes; /* else it sleeps, as one whose core is another program's */
     int stage;    /* atomic: 1 at work, 2 told to end */
     int64_t turns;
@@ -21,13 +21,13 @@ typedef struct {
 static void *worker(void *context)
 {
     place *x = context;
-    hs__seat_take(&x->seat);
+    hs__placement_take(&x->placement);
     __atomic_store_n(&x->stage, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&x->stage, __ATOMIC_ACQUIRE) == 1) {
         if (!x->computes) nap(1e-3);
         x->turns++;
     }
-    const hs__home home = hs__seat_leave(&x->seat);
+    const hs__home home = hs__placement_leave(&x->placement);
     hs__go_home(&home);
     return NULL;
 }
@@ -37,7 +37,7 @@ static int watched(place *x, int looks)
 {
     int moved = 0;
     for (int i = 0; i < looks && !moved; i++) {
-        moved = hs__seat_watch(&x->seat);
+        moved = hs__placement_watch(&x->placement);
         if (i == 0) CHECK(!moved);
         nap(1e-3);
     }
@@ -53,7 +53,7 @@ static void one_case(int computes)
     place x = {.computes = computes};
     pthread_t thread;
     cpu_set_t before, now, here;
-    CHECK(!hs__seat_watch(&x.seat)); /* nobody's */
+    CHECK(!hs__placement_watch(&x.placement)); /* nobody's */
     if (!CHECK(pthread_create(&thread, NULL, worker, &x) == 0)) return;
     while (!__atomic_load_n(&x.stage, __ATOMIC_ACQUIRE)) nap(1e-4);
     CHECK(cpus_of(thread, &before));
@@ -67,12 +67,12 @@ static void one_case(int computes)
         for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
             if (CPU_ISSET(cpu, &now)) CPU_SET(cpu, &here);
         CHECK(CPU_COUNT(&here) == 1);
-        CHECK(hs__seat_watch(&x.seat)); /* still away */
+        CHECK(hs__placement_watch(&x.placement)); /* still away */
     } else CHECK(CPU_EQUAL(&before, &now));
 
     __atomic_store_n(&x.stage, 2, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
-    CHECK(x.seat.home.away == 0 && !hs__seat_watch(&x.seat));
+    CHECK(x.placement.home.away == 0 && !hs__placement_watch(&x.placement));
 }
 
 /* Looks that are far apart say nothing: the calling thread may have been stopped as well. */
@@ -82,7 +82,7 @@ static void gaps(void)
     pthread_t thread;
     if (!CHECK(pthread_create(&thread, NULL, worker, &x) == 0)) return;
     while (!__atomic_load_n(&x.stage, __ATOMIC_ACQUIRE)) nap(1e-4);
-    for (int i = 0; i < 5; i++) CHECK(!hs__seat_watch(&x.seat)), nap(12e-3);
+    for (int i = 0; i < 5; i++) CHECK(!hs__placement_watch(&x.placement)), nap(12e-3);
     __atomic_store_n(&x.stage, 2, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
 }
@@ -91,7 +91,7 @@ static void gaps(void)
 static void *rescuer(void *context)
 {
     place *x = context;
-    for (int i = 0; i < 1000 && !hs__seat_watch(&x->seat); i++) nap(1e-3);
+    for (int i = 0; i < 1000 && !hs__placement_watch(&x->placement); i++) nap(1e-3);
     __atomic_store_n(&x->stage, 2, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -144,9 +144,9 @@ int main(void)
 int main(void)
 {
     place x = {0};
-    hs__seat_take(&x.seat);
+    hs__placement_take(&x.placement);
     CHECK(!watched(&x, 2));
-    const hs__home home = hs__seat_leave(&x.seat);
+    const hs__home home = hs__placement_leave(&x.placement);
     hs__go_home(&home);
     return check_result();
 }

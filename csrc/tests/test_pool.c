@@ -66,7 +66,7 @@ static void a_fresh_pool_has_no_caller(void)
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
     for (int round = 0; round < 2; round++) {
         hs__pool_step_out(pool), hs__pool_step_in(pool);
-        for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].seat.taken);
+        for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].placement.taken);
         double c[N * N];
         CHECK(multiply(pool, c) == HS_OK);
     }
@@ -103,7 +103,7 @@ static void destroyed_with_threads_queued(void)
         waiters[i] = (waiter){pool, i % 2, HS_ERROR_VALUE};
         if (!CHECK(pthread_create(&threads[i], NULL, wait_for_turn, &waiters[i]) == 0)) return;
     }
-    while (__atomic_load_n(&pool->callers, __ATOMIC_ACQUIRE) < WAITERS) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    while (atomic_load(&pool->callers) < WAITERS) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     if (!CHECK(pthread_create(&last, NULL, destroy, pool) == 0)) return;
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* the later it is unlocked the more of them wait */
     hs__pool_unlock(pool);
@@ -112,6 +112,81 @@ static void destroyed_with_threads_queued(void)
         pthread_join(threads[i], NULL);
         CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD); /* one that had its turn before, or none */
     }
+}
+
+/* Arguments are checked before the pool is asked for. */
+static void checked_before_locked(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    const hs_product good = {.dtype = HS_FLOAT64}, bad = {.dtype = HS_FLOAT64, .m = -1};
+    const double none[] = {0, 0};
+    CHECK(hs_gemm(pool, &good, NULL, NULL, NULL) == HS_ERROR_BUSY);
+    CHECK(hs_gemm(pool, &bad, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_gemm(pool, &good, none, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_pool_trim(pool) == HS_ERROR_BUSY);
+    hs__pool_unlock(pool);
+    hs_pool_destroy(pool);
+}
+
+static size_t kept(const hs_pool *pool)
+{
+    size_t bytes = 0;
+    for (int32_t i = 0; i < 2 * pool->p; i++) bytes += pool->scratch.buffer[i].bytes;
+    return bytes;
+}
+
+/* What a run has asked for is kept up to a size, and given back when it is not wanted. */
+static void kept_and_trimmed(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
+    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, HS__KEPT + 1) && hs__pool_scratch(pool, HS__BLOCKS, 0, 1000));
+    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, 0) != NULL);
+    hs__pool_unlock(pool);
+    CHECK(kept(pool) == 1000);
+    CHECK(hs_pool_trim(pool) == HS_OK && kept(pool) == 0);
+    CHECK(hs_pool_trim(NULL) == HS_ERROR_VALUE);
+    double c[N * N];
+    CHECK(multiply(pool, c) == HS_OK && kept(pool) > 0);
+    hs_pool_destroy(pool);
+}
+
+/* A helper whose core another program has: it does not come, for as long as the test likes. */
+static atomic_int may_go_on, stopped;
+static void stop_here(int number)
+{
+    (void)number;
+    atomic_store(&stopped, 1);
+    for (int i = 0; i < 5000 && !atomic_load(&may_go_on); i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    atomic_store(&stopped, 0);
+}
+
+static void one_does_all(void *job, int32_t worker, int is_caller)
+{
+    (void)is_caller;
+    atomic_fetch_add((atomic_int *)job, worker == 0);
+}
+
+/* The caller is on none of the pool's cores, and so has no part in the work: a helper that does not come is not waited for either. */
+static inline void without_a_caller(void)
+{
+    const int32_t elsewhere[] = {4000, 4001}; /* which may not exist: unpinned then */
+    hs_pool *pool = NULL;
+    struct sigaction stop = {.sa_handler = stop_here}, before;
+    if (!CHECK(hs_pool_create(2, elsewhere, &pool) == HS_OK)) return;
+    sigaction(SIGILL, &stop, &before);
+    pthread_kill(pool->helpers[1].thread, SIGILL); /* one of those that helpers do not block */
+    while (!atomic_load(&stopped)) sched_yield();
+    atomic_int done = 0;
+    CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
+    hs__pool_run_shared(pool, one_does_all, &done, NULL);
+    hs__pool_unlock(pool);
+    CHECK(atomic_load(&done) == 1 && atomic_load(&stopped));
+    atomic_store(&may_go_on, 1);
+    hs_pool_destroy(pool);
+    sigaction(SIGILL, &before, NULL);
 }
 
 #ifdef HS_TEST_SCARCE
@@ -158,6 +233,11 @@ int main(void)
 #endif
     crowded();
     a_fresh_pool_has_no_caller();
+    checked_before_locked();
+    kept_and_trimmed();
+#if defined(__linux__)
+    without_a_caller();
+#endif
     for (int round = 0; round < 10; round++) destroyed_with_threads_queued();
 
     for (int i = 0; i < N * N; i++) x[i] = 1;

@@ -6,12 +6,13 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 #include "matrices.h"
 #include "scarce.h"
 
 /* By the boxes and speeds of a run; NULL: by hs_gemm. */
 static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,
-                     const hs_run *plan)
+                     const test_run *plan)
 {
     matrix a = make(dtype, m, k, layouts & 3), b = make(dtype, k, n, layouts >> 2 & 3), c = make(dtype, m, n, layouts >> 4 & 3);
     void *expected = malloc((size_t)c.elements * size_of[dtype]);
@@ -31,8 +32,8 @@ static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, 
                           .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
                           .beta = {creal(beta), cimag(beta)}};
     if (plan) {
-        hs_run run = *plan;
-        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+        test_run run = *plan;
+        CHECK(run_product(pool, &product, &run) == HS_OK);
     } else CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
     int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
     for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
@@ -56,7 +57,7 @@ static void unequal_shares(hs_pool *pool)
 {
     const double speeds[] = {1.0, 0.0, 5.5};
     hs_box whole = {.height = 130, .width = 77, .length = 40};
-    one_case(pool, HS_FLOAT64, 130, 77, 40, 0, 1, 1, &(hs_run){.boxes = &whole, .box_count = 1, .cooperative = 1, .speeds = speeds});
+    one_case(pool, HS_FLOAT64, 130, 77, 40, 0, 1, 1, &(test_run){.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1, .boxes.speeds = speeds});
 }
 
 static void own_boxes(hs_pool *pool)
@@ -69,7 +70,7 @@ static void own_boxes(hs_pool *pool)
         {.worker = 2, .row = 0, .col = 30, .height = 64, .width = 11, .length = 60},
     };
     for (int dtype = 0; dtype < 4; dtype++)
-        for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, &(hs_run){.boxes = boxes, .box_count = 4});
+        for (int layouts = 0; layouts < 64; layouts += 21) one_case(pool, dtype, 64, 41, 60, layouts, 1, 3, &(test_run){.boxes.box = boxes, .boxes.count = 4});
 }
 
 static void shared_boxes(hs_pool *pool)
@@ -83,7 +84,7 @@ static void shared_boxes(hs_pool *pool)
     };
     const double speeds[] = {1.0, 3.0, 0.5};
     for (int round = 0; round < 10; round++) {
-        const hs_run run = {.boxes = boxes, .box_count = 4, .cooperative = 1, .speeds = round % 2 ? speeds : NULL};
+        const test_run run = {.boxes.box = boxes, .boxes.count = 4, .boxes.cooperative = 1, .boxes.speeds = round % 2 ? speeds : NULL};
         one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, &run);
     }
 }
@@ -105,13 +106,13 @@ static void layered_boxes(hs_pool *pool)
     const int64_t rows[] = {0, 5, 5, 37};
     for (int dtype = 0; dtype < 4; dtype++)
         for (int layouts = 0; layouts < 64; layouts += 3) {
-            const hs_run run = {.boxes = boxes, .box_count = 4, .layered = 1, .sum_rows = layouts % 2 ? rows : NULL};
+            const test_run run = {.boxes.box = boxes, .boxes.count = 4, .boxes.layered = 1, .boxes.sum_rows = layouts % 2 ? rows : NULL};
             double complex alpha = layouts % 4 ? 2 : 1, beta = layouts % 5;
             if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
             one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &run);
-            one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &(hs_run){.boxes = across, .box_count = 3, .layered = 1});
+            one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &(test_run){.boxes.box = across, .boxes.count = 3, .boxes.layered = 1});
         }
-    one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3, &(hs_run){.boxes = boxes, .box_count = 4, .layered = 1}); /* alpha 0: nothing to sum */
+    one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3, &(test_run){.boxes.box = boxes, .boxes.count = 4, .boxes.layered = 1}); /* alpha 0: nothing to sum */
 }
 
 static void layers_of_the_whole(hs_pool *pool)
@@ -128,7 +129,7 @@ static void layers_of_the_whole(hs_pool *pool)
     }
     CHECK(next == K && share[1] > share[0] && share[0] >= share[2]);
     for (int dtype = 0; dtype < 4; dtype++) {
-        const hs_run run = {.boxes = boxes, .box_count = count, .cooperative = 1, .layered = 1};
+        const test_run run = {.boxes.box = boxes, .boxes.count = count, .boxes.cooperative = 1, .boxes.layered = 1};
         for (int layouts = 0; layouts < 64; layouts += 9) {
             one_case(pool, dtype, 9, 14, K, layouts, 1, 2, &run);
             one_case(pool, dtype, 9, 14, K, layouts, 1, 0, NULL);
@@ -156,8 +157,8 @@ static void layers_of_one_line(hs_pool *pool)
                     const int32_t count = m * n > 1 ? 3 : 2;
                     const hs_box shared[] = {{.height = m, .width = n, .length = FIRST}, {.depth = FIRST, .height = m, .width = n, .length = K - FIRST}};
                     if (dtype == layouts / 16) one_case(pool, dtype, m, n, LONG, layouts, 1, 2, NULL);
-                    one_case(pool, dtype, m, n, K, layouts, 1, 2, &(hs_run){.boxes = own, .box_count = count, .layered = 1});
-                    one_case(pool, dtype, m, n, K, layouts, 1, 0, &(hs_run){.boxes = shared, .box_count = 2, .cooperative = 1, .layered = 1});
+                    one_case(pool, dtype, m, n, K, layouts, 1, 2, &(test_run){.boxes.box = own, .boxes.count = count, .boxes.layered = 1});
+                    one_case(pool, dtype, m, n, K, layouts, 1, 0, &(test_run){.boxes.box = shared, .boxes.count = 2, .boxes.cooperative = 1, .boxes.layered = 1});
                 }
 }
 
@@ -172,9 +173,9 @@ static void layers_are_taken_over(hs_pool *pool)
     int others = 0;
     for (int round = 0; round < 100 && !others; round++) {
         hs_event events[2 * BOXES];
-        hs_run run = {.boxes = boxes, .box_count = BOXES, .cooperative = 1, .layered = 1, .events = events, .event_capacity = 2 * BOXES};
-        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
-        for (int32_t i = 0; i < run.event_count; i++) others += events[i].worker != 0 && events[i].box < BOXES;
+        test_run run = {.boxes.box = boxes, .boxes.count = BOXES, .boxes.cooperative = 1, .boxes.layered = 1, .trace.events = events, .trace.event_capacity = 2 * BOXES};
+        CHECK(run_product(pool, &product, &run) == HS_OK);
+        for (int32_t i = 0; i < run.trace.event_count; i++) others += events[i].worker != 0 && events[i].box < BOXES;
     }
     CHECK(others > 0); /* all boxes were worker 0's */
     free(x);
@@ -194,14 +195,14 @@ static void layered_times(hs_pool *pool)
     for (int overlap = 0; overlap < 2; overlap++) {
         double finish[3], late[3];
         hs_event events[32];
-        hs_run run = {.boxes = boxes, .box_count = 2, .layered = 1, .sum_rows = rows, .sum_receive = sum_receive, .overlap = overlap, .pace = pace,
-                      .receive = receive, .events = events, .event_capacity = 32, .finish = finish, .late = late};
-        CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+        test_run run = {.boxes.box = boxes, .boxes.count = 2, .boxes.layered = 1, .boxes.sum_rows = rows, .boxes.sum_receive = sum_receive, .boxes.overlap = overlap, .options.pace = pace,
+                      .boxes.receive = receive, .trace.events = events, .trace.event_capacity = 32, .trace.times.finish = finish, .trace.times.late = late};
+        CHECK(run_product(pool, &product, &run) == HS_OK);
         const double computed = overlap ? 0.2 : 0.25, unit = 0.05 / (2 * N * N * 8) * N;
         const double ends[] = {computed + (overlap ? 0.02 : 0.02 + 4 * unit), computed + (overlap ? 0.06 : 0.06 + 12 * unit), computed};
         for (int w = 0; w < 3; w++) CHECK(finish[w] >= ends[w] && finish[w] - late[w] < ends[w] + 1e-9);
         int sums = 0, transfers = 0;
-        for (int32_t i = 0; i < run.event_count; i++) {
+        for (int32_t i = 0; i < run.trace.event_count; i++) {
             const hs_event *e = &events[i];
             transfers += e->kind == HS_TRANSFER;
             if (e->box == 2 && e->kind == HS_COMPUTE) sums += 1, CHECK(e->start >= computed - 1e-9 && e->worker < 2);
@@ -216,29 +217,29 @@ static void refused_layers(hs_pool *pool)
     hs_product product = {.dtype = HS_FLOAT64, .m = 8, .n = 8, .k = 8, .a = x, .a_row_stride = 8, .a_col_stride = 1, .b = x, .b_row_stride = 8,
                           .b_col_stride = 1, .c = x, .c_row_stride = 8, .c_col_stride = 1, .alpha = {1}};
     hs_box boxes[] = {{.height = 8, .width = 8, .length = 4}, {.depth = 4, .height = 8, .width = 4, .length = 4}};
-    hs_run run = {.boxes = boxes, .box_count = 2, .layered = 1};
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* one worker, two parts of C */
-    boxes[1].worker = 1, boxes[1].col = 4, run.cooperative = 1;
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole */
-    boxes[1].col = 0, boxes[1].width = 8, run.cooperative = 0;
+    test_run run = {.boxes.box = boxes, .boxes.count = 2, .boxes.layered = 1};
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* one worker, two parts of C */
+    boxes[1].worker = 1, boxes[1].col = 4, run.boxes.cooperative = 1;
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole */
+    boxes[1].col = 0, boxes[1].width = 8, run.boxes.cooperative = 0;
     const int64_t backwards[] = {0, 9, 8, 8}, early[] = {1, 2, 3, 8}, short_of[] = {0, 2, 3, 7}, *rows[] = {backwards, early, short_of};
     for (int i = 0; i < 3; i++) {
-        run.sum_rows = rows[i];
-        CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+        run.boxes.sum_rows = rows[i];
+        CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
     }
     const double never[] = {0, INFINITY, 0, 0, 0, 0};
-    run.sum_rows = NULL, run.sum_receive = never;
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    run.boxes.sum_rows = NULL, run.boxes.sum_receive = never;
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
     const double at_once[6] = {0};
     const int64_t even[] = {0, 3, 5, 8};
-    run.cooperative = 1, run.sum_receive = at_once;
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE); /* workers that may have no part in it */
-    run.sum_receive = NULL, run.sum_rows = even;
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
-    run.sum_rows = NULL;
-    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    run.boxes.cooperative = 1, run.boxes.sum_receive = at_once;
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* workers that may have no part in it */
+    run.boxes.sum_receive = NULL, run.boxes.sum_rows = even;
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    run.boxes.sum_rows = NULL;
+    CHECK(run_product(pool, &product, &run) == HS_OK);
     boxes[0].worker = 3;
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
 }
 
 static int run_again(void *context, double fraction)
@@ -258,8 +259,8 @@ static void calling_from_the_poll_function(hs_pool *pool)
                           .b_col_stride = 1, .c = c, .c_row_stride = 8, .c_col_stride = 1, .alpha = {1}};
     const hs_box box = {.worker = 0, .height = 8, .width = 8, .length = 8};
     const double pace[] = {1000, 0, 0};
-    hs_run run = {.boxes = &box, .box_count = 1, .pace = pace, .poll = run_again, .poll_context = pool};
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
+    test_run run = {.boxes.box = &box, .boxes.count = 1, .options.pace = pace, .options.poll = run_again, .options.poll_context = pool};
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
 }
 
 static void empty(hs_pool *pool)
@@ -288,12 +289,12 @@ static void pacing(hs_pool *pool)
     const double pace[] = {0.02 / flops, 0, 0.05 / flops}, receive[] = {0, 0.01, 0.01, 0.015};
     hs_event events[16];
     double finish[3], late[3], busy[3];
-    hs_run run = {.boxes = boxes, .box_count = 2, .pace = pace, .receive = receive, .events = events, .event_capacity = 16, .finish = finish, .late = late, .busy = busy};
-    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    test_run run = {.boxes.box = boxes, .boxes.count = 2, .options.pace = pace, .boxes.receive = receive, .trace.events = events, .trace.event_capacity = 16, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+    CHECK(run_product(pool, &product, &run) == HS_OK);
     CHECK(finish[0] >= 0.03 && finish[2] >= 0.065);
-    CHECK(run.event_count >= 4 && run.event_count <= 16);
+    CHECK(run.trace.event_count >= 4 && run.trace.event_count <= 16);
     double computed[3] = {0}, transferred[3] = {0};
-    for (int32_t i = 0; i < run.event_count; i++) {
+    for (int32_t i = 0; i < run.trace.event_count; i++) {
         CHECK(events[i].end >= events[i].start);
         (events[i].kind == HS_COMPUTE ? computed : transferred)[events[i].worker] += events[i].end - events[i].start;
     }
@@ -316,11 +317,11 @@ static void pacing_by_steps(hs_pool *pool)
     const double flops = 2.0 * N / 2 * N * STEP, pace[] = {0.01 / flops, 0.02 / flops, 0}, receive[] = {0, 0.01, 0.01, 0.02, 0.05, 0.06, 0.03, 0.035};
     hs_event events[32];
     double finish[3];
-    hs_run run = {.boxes = boxes, .box_count = 4, .pace = pace, .receive = receive, .events = events, .event_capacity = 32, .finish = finish};
-    CHECK(hs_run_product(pool, &product, &run) == HS_OK);
+    test_run run = {.boxes.box = boxes, .boxes.count = 4, .options.pace = pace, .boxes.receive = receive, .trace.events = events, .trace.event_capacity = 32, .trace.times.finish = finish};
+    CHECK(run_product(pool, &product, &run) == HS_OK);
     CHECK(finish[0] >= 0.07 && finish[1] >= 0.06); /* 0.02, idle, 0.06 + 0.01; 0.04 + 0.02 */
     double started[4] = {0};
-    for (int32_t i = 0; i < run.event_count; i++)
+    for (int32_t i = 0; i < run.trace.event_count; i++)
         if (events[i].kind == HS_COMPUTE && started[events[i].box] == 0) started[events[i].box] = events[i].start;
     for (int i = 0; i < 4; i++) CHECK(started[i] >= receive[2 * i + 1] - 1e-9);
     for (int i = 0; i < N; i++)
@@ -345,8 +346,8 @@ static void cancelling(hs_pool *pool)
     const hs_box box = {.worker = 1, .height = 8, .width = 8, .length = 8};
     const double pace[] = {0, 1000, 0}; /* hours */
     int calls = 0;
-    hs_run run = {.boxes = &box, .box_count = 1, .pace = pace, .poll = stop_after, .poll_context = &calls};
-    CHECK(hs_run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
+    test_run run = {.boxes.box = &box, .boxes.count = 1, .options.pace = pace, .options.poll = stop_after, .options.poll_context = &calls};
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
     one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL); /* the pool is as good as new */
 }
@@ -356,30 +357,47 @@ static void errors(hs_pool *pool)
     double x[4] = {1, 2, 3, 4}, c[4] = {5, 6, 7, 8}, nan_pace[] = {NAN, 0, 0}, negative[] = {-1, 1, 1}, zeros[3] = {0}, backwards[] = {2, 1, 0, 0, 0, 0};
     const hs_product good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .k = 2, .a = x, .a_row_stride = 2, .a_col_stride = 1, .b = x, .b_row_stride = 2,
                              .b_col_stride = 1, .c = c, .c_row_stride = 2, .c_col_stride = 1, .alpha = {1}};
+    const double ones[] = {1, 1, 1};
+    const int64_t rows[] = {0, 1, 2, 2};
     hs_box box = {.height = 2, .width = 2, .length = 2};
-    hs_run run = {.boxes = &box, .box_count = 1};
+    test_run run = {.boxes.box = &box, .boxes.count = 1};
     hs_product bad = good;
-    CHECK(hs_run_product(NULL, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(NULL, &good, &run) == HS_ERROR_VALUE);
     bad.dtype = 4;
-    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &bad, &run) == HS_ERROR_VALUE);
     bad = good, bad.m = -1;
-    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &bad, &run) == HS_ERROR_VALUE);
     bad = good, bad.a = NULL;
-    CHECK(hs_run_product(pool, &bad, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &bad, &run) == HS_ERROR_VALUE);
     box.row = 1;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     box.row = 0, box.worker = 3;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    box.worker = 0, run.pace = nan_pace;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    run.pace = NULL, run.speeds = negative, run.cooperative = 1;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    run.speeds = zeros;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    box.worker = 0, run.options.pace = nan_pace;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.options.pace = NULL, run.boxes.speeds = negative, run.boxes.cooperative = 1;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.speeds = zeros;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(hs_gemm(pool, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    run.speeds = NULL, run.cooperative = 0, run.receive = backwards;
-    CHECK(hs_run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.speeds = NULL, run.boxes.cooperative = 0, run.boxes.receive = backwards;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    /* what would not be looked at */
+    run.boxes.receive = NULL, run.boxes.speeds = ones;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.speeds = NULL, run.boxes.sum_rows = rows;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.sum_rows = NULL, run.boxes.sum_receive = zeros;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
+}
+
+/* More panels than there are slots for queues. */
+static void shared_by_many_panels(hs_pool *pool)
+{
+    enum { SIDE = 40, DEPTH = 9000 };
+    const hs_box whole = {.height = SIDE, .width = SIDE, .length = DEPTH};
+    one_case(pool, HS_FLOAT64, SIDE, SIDE, DEPTH, 0, 1, 1, &(test_run){.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1});
 }
 
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
@@ -387,7 +405,7 @@ static void errors(hs_pool *pool)
 /* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. empty: rows at the end that its boxes give no depth. */
 typedef struct {
     int64_t m, n, k, empty;
-    hs_run run;
+    test_run run;
     double *a, *b, *c;
 } scanty;
 
@@ -397,8 +415,8 @@ static hs_status run_scanty(hs_pool *pool, void *context)
     hs_product product = {.dtype = HS_FLOAT64, .m = x->m, .n = x->n, .k = x->k, .a = x->a, .a_row_stride = x->k, .a_col_stride = 1, .b = x->b,
                           .b_row_stride = x->n, .b_col_stride = 1, .c = x->c, .c_row_stride = x->n, .c_col_stride = 1, .alpha = {2}, .beta = {3}};
     for (int64_t i = 0; i < x->m * x->n; i++) x->c[i] = (double)i;
-    hs_run run = x->run;
-    const hs_status status = run.box_count ? hs_run_product(pool, &product, &run) : hs_gemm(pool, &product, NULL, NULL, NULL);
+    test_run run = x->run;
+    const hs_status status = run.boxes.count ? run_product(pool, &product, &run) : hs_gemm(pool, &product, NULL, NULL, NULL);
     int64_t wrong = 0;
     for (int64_t i = 0; i < x->m * x->n; i++) {
         const double depth = i < (x->m - x->empty) * x->n ? (double)x->k : 0.0, done = 2 * depth + 3 * (double)i;
@@ -422,14 +440,14 @@ static void scarce(void)
     const int64_t rows[] = {0, 3, 3, 9};
     const double pace[] = {1e-9, 1e-9, 1e-9};
     scanty cases[] = {
-        {M, N, 100, 0, {.boxes = &whole, .box_count = 1, .cooperative = 1}, a, b, c},
-        {M, N, 100, 30, {.boxes = apart, .box_count = 3}, a, b, c},
-        {M, N, 100, 30, {.boxes = apart, .box_count = 3, .pace = pace}, a, b, c},
-        {9, 14, K, 0, {.boxes = layers, .box_count = 2, .layered = 1, .sum_rows = rows}, a, b, c},
-        {9, 14, K, 0, {.boxes = layers, .box_count = 2, .layered = 1, .cooperative = 1}, a, b, c},
-        {9, 14, K, 0, {.box_count = 0}, a, b, c},  /* hs_gemm in layers */
-        {M, N, 100, 0, {.box_count = 0}, a, b, c}, /* by all */
-        {5, 6, 7, 0, {.box_count = 0}, a, b, c},   /* and alone */
+        {M, N, 100, 0, {.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1}, a, b, c},
+        {M, N, 100, 30, {.boxes.box = apart, .boxes.count = 3}, a, b, c},
+        {M, N, 100, 30, {.boxes.box = apart, .boxes.count = 3, .options.pace = pace}, a, b, c},
+        {9, 14, K, 0, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.sum_rows = rows}, a, b, c},
+        {9, 14, K, 0, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.cooperative = 1}, a, b, c},
+        {9, 14, K, 0, {.boxes.count = 0}, a, b, c},  /* hs_gemm in layers */
+        {M, N, 100, 0, {.boxes.count = 0}, a, b, c}, /* by all */
+        {5, 6, 7, 0, {.boxes.count = 0}, a, b, c},   /* and alone */
     };
     for (size_t i = 0; a && b && c && i < sizeof cases / sizeof *cases; i++) CHECK_SCARCE(scarce_life(3, run_scanty, &cases[i]), 1);
     free(a), free(b), free(c);
@@ -450,6 +468,7 @@ int main(void)
     layers_are_taken_over(pool);
     layered_times(pool);
     refused_layers(pool);
+    shared_by_many_panels(pool);
     calling_from_the_poll_function(pool);
     empty(pool);
     pacing(pool);

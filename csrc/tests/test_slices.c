@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 #include "scarce.h"
 
 enum { MAX = 24, ELEMENTS = 6 * MAX * MAX, STEPS = 9, P = 16 };
@@ -100,20 +101,20 @@ static void results(hs_pool *pool, int32_t p, int rounds)
         iterate(&a.x, expected);
         hs_event events[STEPS * P];
         double finish[P], late[P], busy[P];
-        hs_run run = {.events = events, .event_capacity = STEPS * P, .finish = finish, .late = late, .busy = busy};
-        CHECK(hs_run_slices(pool, &a.x, &run) == HS_OK);
+        test_run run = {.trace.events = events, .trace.event_capacity = STEPS * P, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+        CHECK(run_slices(pool, &a.x, &run) == HS_OK);
         CHECK(memcmp(target, expected, bytes) == 0); /* also what lies between the strides */
-        CHECK(run.event_count == a.x.steps * a.x.size);
+        CHECK(run.trace.event_count == a.x.steps * a.x.size);
         for (int32_t k = 0; k < a.x.size; k++) { /* a worker's events are in order, and none starts before the neighbours' last */
             double from[STEPS], to[STEPS + 1] = {0};
             int64_t seen = 0;
-            for (int32_t e = 0; e < run.event_count; e++) {
+            for (int32_t e = 0; e < run.trace.event_count; e++) {
                 if (events[e].worker != a.ring[k]) continue;
                 CHECK(events[e].kind == HS_COMPUTE && events[e].box == 2 * seen && events[e].start >= to[seen] && events[e].end >= events[e].start);
                 from[seen] = events[e].start, to[++seen] = events[e].end;
             }
             CHECK(seen == a.x.steps && to[seen] <= finish[a.ring[k]]);
-            for (int32_t e = 0; e < run.event_count; e++) {
+            for (int32_t e = 0; e < run.trace.event_count; e++) {
                 const int32_t step = events[e].box / 2 + 1;
                 if (events[e].worker != a.ring[(k + 1) % a.x.size] && events[e].worker != a.ring[(k + a.x.size - 1) % a.x.size]) continue;
                 CHECK(step >= a.x.steps || from[step] >= events[e].end);
@@ -135,8 +136,8 @@ static void overlapping(hs_pool *pool)
                    .target_row_stride = 8, .target_col_stride = 1, .weight = 0.25, .steps = 5, .size = 3, .ring = ring, .widths = widths};
     iterate(&x, expected);
     x.source = memory + 8, x.target = memory;
-    hs_run run = {.event_capacity = 0};
-    CHECK(hs_run_slices(pool, &x, &run) == HS_OK);
+    test_run run = {.trace.event_capacity = 0};
+    CHECK(run_slices(pool, &x, &run) == HS_OK);
     CHECK(memcmp(memory, expected, sizeof expected) == 0);
 }
 
@@ -160,13 +161,13 @@ static void pacing(hs_pool *pool)
                          (a.x.exchange ? exchange[2 * k] + exchange[2 * k + 1] : 0);
         }
         hs_event events[3 * 3 * STEPS];
-        hs_run run = {.pace = pace, .finish = finish, .late = late, .events = events, .event_capacity = 3 * 3 * STEPS};
-        CHECK(hs_run_slices(pool, &a.x, &run) == HS_OK);
+        test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late, .trace.events = events, .trace.event_capacity = 3 * 3 * STEPS};
+        CHECK(run_slices(pool, &a.x, &run) == HS_OK);
         for (int32_t k = 0; k < q; k++) CHECK(late[a.ring[k]] >= 0 && fabs(finish[a.ring[k]] - late[a.ring[k]] - end[k]) < 1e-9);
         for (int32_t k = 0; k < q; k++)
             for (int side = 0; side < 2; side++) { /* as many messages as there should be, none shorter than it is */
                 int64_t messages = 0;
-                for (int32_t e = 0; e < run.event_count; e++)
+                for (int32_t e = 0; e < run.trace.event_count; e++)
                     if (events[e].worker == a.ring[k] && events[e].kind == HS_TRANSFER && events[e].box % 2 == side) messages++;
                 CHECK(messages == (a.x.exchange && exchange[2 * k + side] > 0 ? a.x.steps : 0));
             }
@@ -183,9 +184,9 @@ static void handing_over(hs_pool *pool)
     const hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 3, .source = memory, .source_row_stride = 3, .source_col_stride = 1, .target = memory,
                          .target_row_stride = 3, .target_col_stride = 1, .weight = 0.25, .steps = 3000, .size = 3, .ring = ring, .widths = widths};
     const double pace[] = {0, 1e-4, 0};
-    hs_run run = {.pace = pace};
+    test_run run = {.options.pace = pace};
     const double start = hs_clock();
-    CHECK(hs_run_slices(pool, &x, &run) == HS_OK);
+    CHECK(run_slices(pool, &x, &run) == HS_OK);
     CHECK(hs_clock() - start < 6); /* looking alone would take ten and more */
 }
 
@@ -203,8 +204,8 @@ static int run_again(void *context, double fraction)
     const int64_t width = 3;
     const hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 3, .source = memory, .source_row_stride = 3, .source_col_stride = 1, .target = memory,
                          .target_row_stride = 3, .target_col_stride = 1, .weight = 0.25, .steps = 1, .size = 1, .ring = &ring, .widths = &width};
-    hs_run run = {.event_capacity = 0};
-    CHECK(hs_run_slices(context, &x, &run) == HS_ERROR_BUSY);
+    test_run run = {.trace.event_capacity = 0};
+    CHECK(run_slices(context, &x, &run) == HS_ERROR_BUSY);
     return 1;
 }
 
@@ -218,18 +219,18 @@ static void cancelling(hs_pool *pool)
                    .target_row_stride = 5, .target_col_stride = 1, .weight = 0.25, .steps = 3, .size = 3, .ring = ring, .widths = widths};
     for (int round = 0; round < 2; round++) { /* one waits for the others; all are about to exchange columns */
         int calls = 0;
-        hs_run run = {.pace = hours, .poll = stop_after, .poll_context = &calls};
-        CHECK(hs_run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
+        test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
+        CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
         CHECK(calls == 2);
         CHECK(memcmp(memory, before, sizeof before) == 0);
         hours[0] = hours[2] = 1e-9, x.exchange = exchange;
     }
-    hs_run run = {.pace = hours, .poll = run_again, .poll_context = pool};
-    CHECK(hs_run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
+    test_run run = {.options.pace = hours, .options.poll = run_again, .options.poll_context = pool};
+    CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
     x.exchange = NULL, x.steps = (1 << 30) - 1; /* at real speed */
     int calls = 0;
-    run = (hs_run){.poll = stop_after, .poll_context = &calls};
-    CHECK(hs_run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
+    run = (test_run){.options.poll = stop_after, .options.poll_context = &calls};
+    CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
     CHECK(memcmp(memory, before, sizeof before) == 0);
     results(pool, 3, 5); /* the pool is as good as new */
 }
@@ -241,16 +242,16 @@ static void refusals(hs_pool *pool)
     const int64_t widths[] = {1, 3}, none[] = {0, 4}, few[] = {1, 2}, many[] = {2, 3};
     const hs_slices good = {.dtype = HS_FLOAT64, .m = 3, .n = 4, .source = memory, .source_row_stride = 4, .source_col_stride = 1, .target = memory,
                             .target_row_stride = 4, .target_col_stride = 1, .weight = 0.25, .steps = 2, .size = 2, .ring = ring, .widths = widths};
-    hs_run run = {.event_capacity = 0};
-    CHECK(hs_run_slices(pool, &good, &run) == HS_OK);
-    CHECK(hs_run_slices(NULL, &good, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_slices(pool, NULL, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_slices(pool, &good, NULL) == HS_ERROR_VALUE);
+    test_run run = {.trace.event_capacity = 0};
+    CHECK(run_slices(pool, &good, &run) == HS_OK);
+    CHECK(run_slices(NULL, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_slices(pool, NULL, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_slices(pool, &good, NULL, NULL) == HS_OK);
 #define REFUSED(...)                                              \
     do {                                                          \
         hs_slices x = good;                                       \
         __VA_ARGS__;                                              \
-        CHECK(hs_run_slices(pool, &x, &run) == HS_ERROR_VALUE);   \
+        CHECK(run_slices(pool, &x, &run) == HS_ERROR_VALUE);   \
     } while (0)
     REFUSED(x.dtype = HS_COMPLEX128);
     REFUSED(x.m = 0);
@@ -272,13 +273,11 @@ static void refusals(hs_pool *pool)
     REFUSED(x.widths = few);
     REFUSED(x.widths = many);
     REFUSED(x.exchange = exchange); /* without pace */
-    run.pace = pace;
+    run.options.pace = pace;
     REFUSED(x.exchange = negative);
-    run.pace = bad_pace;
+    run.options.pace = bad_pace;
     REFUSED((void)x);
-    run.pace = NULL, run.speeds = pace;
-    REFUSED((void)x);
-    run.speeds = NULL, run.cooperative = 1;
+    run.options.pace = NULL, run.trace.event_capacity = -1;
     REFUSED((void)x);
 }
 
@@ -289,13 +288,13 @@ static void scarce(hs_pool *pool)
     const int64_t widths[] = {1, 3};
     hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 4, .source = memory, .source_row_stride = 4, .source_col_stride = 1, .target = memory,
                    .target_row_stride = 4, .target_col_stride = 1, .weight = 0.25, .steps = 1, .size = 2, .ring = ring, .widths = widths};
-    hs_run run = {.event_capacity = 0};
-    CHECK_SCARCE(hs_run_slices(pool, &x, &run), memory[4] == 5);
+    test_run run = {.trace.event_capacity = 0};
+    CHECK_SCARCE(run_slices(pool, &x, &run), memory[4] == 5);
     CHECK(memory[4] == 6);
     x.m = INT64_C(1) << 60, x.n = INT64_C(1) << 60; /* more than there are addresses for */
     const int64_t wide[] = {INT64_C(1) << 59, INT64_C(1) << 59};
     x.widths = wide;
-    CHECK(hs_run_slices(pool, &x, &run) == HS_ERROR_MEMORY);
+    CHECK(run_slices(pool, &x, &run) == HS_ERROR_MEMORY);
 }
 
 #ifdef HS_TEST_SCARCE

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 #include "leaping.h"
 #include "matrices.h"
 #include "scarce.h"
@@ -134,8 +135,8 @@ static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype,
     for (int64_t at = 0; at < length; at++) served[at] = model[at].worker;
     hs_star_product star = {.star = &x->star, .chunk_count = x->chunk_count, .chunks = x->chunks, .order = demand ? HS_STAR_DEMAND : HS_STAR_LISTED,
                             .length = length, .served = served, .block = block, .messages = log, .peak = peak};
-    hs_run run = {.pace = paced ? x->times : NULL, .finish = finish, .late = late, .busy = busy};
-    CHECK(hs_run_star(pool, &product, &star, &run) == HS_OK);
+    test_run run = {.options.pace = paced ? x->times : NULL, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+    CHECK(run_star(pool, &product, &star, &run) == HS_OK);
     int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
     for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     CHECK(wrong == 0);
@@ -177,8 +178,8 @@ static void pacing(void)
     int64_t peak[1];
     hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 1,
                             .messages = log, .peak = peak};
-    hs_run run = {.pace = times};
-    CHECK(hs_run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 4 && peak[0] == 8);
+    test_run run = {.options.pace = times};
+    CHECK(run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 4 && peak[0] == 8);
     CHECK(z[0] == 7 + 5 * 1 + 6 * 3 && z[1] == 8 + 5 * 2 + 6 * 4);
     for (int k = 0; k < 4; k++) {
         CHECK(log[k].start >= starts[k] - 1e-9 && log[k].end >= ends[k] - 1e-9);
@@ -209,8 +210,8 @@ static void cancelling(hs_pool *pool)
         hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = kind == 2 ? HS_STAR_DEMAND : HS_STAR_LISTED, .length = 3,
                                 .served = served, .block = 1, .messages = log};
         int calls = 0;
-        hs_run run = {.pace = times, .poll = stop_after, .poll_context = &calls};
-        CHECK(hs_run_star(pool, &product, &task, &run) == HS_ERROR_CANCELLED && calls == 2);
+        test_run run = {.options.pace = times, .options.poll = stop_after, .options.poll_context = &calls};
+        CHECK(run_star(pool, &product, &task, &run) == HS_ERROR_CANCELLED && calls == 2);
         CHECK(task.message_count == (kind ? 2 : 0));
     }
 }
@@ -245,8 +246,8 @@ static void results_in_time(hs_pool *pool)
     hs_star_message log[5];
     int calls = 0;
     hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
-    hs_run run = {.pace = times, .poll = stop_at_half, .poll_context = &calls};
-    const hs_status status = hs_run_star(pool, &y.product, &task, &run);
+    test_run run = {.options.pace = times, .options.poll = stop_at_half, .options.poll_context = &calls};
+    const hs_status status = run_star(pool, &y.product, &task, &run);
     CHECK(status == HS_OK || (status == HS_ERROR_CANCELLED && task.message_count == 4 && log[3].kind == HS_STAR_RESULT && y.c[0] == 2));
 }
 
@@ -264,16 +265,16 @@ static void demand(hs_pool *pool)
     int calls = 0;
     for (int paced = 0; paced < 2; paced++) {
         hs_star_product task = {.star = &star, .chunk_count = 3, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
-        hs_run run = {.pace = paced ? costs : NULL};
-        CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
+        test_run run = {.options.pace = paced ? costs : NULL};
+        CHECK(run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
         /* all ask for a load at once, then for two panels each since that has come */
         for (int k = 0; k < 9; k++) CHECK(log[k].worker == (k < 3 ? k : (k - 3) / 2) && log[k].kind == (k < 3 ? HS_STAR_LOAD : HS_STAR_PANEL));
     }
     /* who computes forever does not hold up the others */
     fill(&y, 1, 2, 1);
     hs_star_product task = {.star = &two, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
-    hs_run run = {.pace = never, .poll = stop_at_half, .poll_context = &calls};
-    CHECK(hs_run_star(pool, &y.product, &task, &run) == HS_ERROR_CANCELLED && task.message_count == 5);
+    test_run run = {.options.pace = never, .options.poll = stop_at_half, .options.poll_context = &calls};
+    CHECK(run_star(pool, &y.product, &task, &run) == HS_ERROR_CANCELLED && task.message_count == 5);
     CHECK(log[4].kind == HS_STAR_RESULT && log[4].worker == 1 && y.c[0] == 1 && y.c[1] == 2);
 }
 
@@ -306,19 +307,19 @@ static void cancelling_at_any_time(hs_pool *pool)
         hs_star_message log[3];
         hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
         patience lost = {.last = last};
-        hs_run run = {.poll = lose_patience, .poll_context = &lost};
+        test_run run = {.options.poll = lose_patience, .options.poll_context = &lost};
         memset(c, 0, sizeof c);
         __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
-        const hs_status status = hs_run_star(pool, &product, &task, &run);
+        const hs_status status = run_star(pool, &product, &task, &run);
         __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
         CHECK(lost.calls >= last ? status == HS_ERROR_CANCELLED && lost.calls == last && task.message_count < 3 : status == HS_OK);
     }
     hs_star_message log[3];
     hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
-    hs_run run = {.poll = lose_patience, .poll_context = &kept};
+    test_run run = {.options.poll = lose_patience, .options.poll_context = &kept};
     memset(c, 0, sizeof c);
     __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
-    CHECK(hs_run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 3 && kept.calls > 0);
+    CHECK(run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 3 && kept.calls > 0);
     __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
     for (int i = 0; i < SIDE * SIDE; i++)
         if (!CHECK(c[i] == SIDE)) break;
@@ -328,7 +329,7 @@ static void cancelling_at_any_time(hs_pool *pool)
 static int run_again(void *context, double fraction)
 {
     (void)fraction;
-    hs_run run = {0};
+    test_run run = {0};
     const double one[] = {1, 1, 1};
     const int64_t memory[] = {3, 3, 3};
     const hs_star star = {1, 1, 1, 3, one, one, memory};
@@ -336,7 +337,7 @@ static int run_again(void *context, double fraction)
     const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .k = 1, .a = &x, .a_row_stride = 1, .a_col_stride = 1, .b = &x, .b_row_stride = 1,
                                 .b_col_stride = 1, .c = &c, .c_row_stride = 1, .c_col_stride = 1, .alpha = {1}};
     hs_star_product task = {.star = &star, .order = HS_STAR_DEMAND, .block = 1};
-    CHECK(hs_run_star(context, &product, &task, &run) == HS_ERROR_BUSY);
+    CHECK(run_star(context, &product, &task, &run) == HS_ERROR_BUSY);
     return 1;
 }
 
@@ -354,8 +355,8 @@ static hs_status run_scanty(hs_pool *pool, void *context)
     int64_t peak[] = {-7, -7, -7};
     hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 3, .messages = messages, .message_count = -7,
                             .peak = peak, .late = -7};
-    hs_run run = {.pace = context};
-    const hs_status status = hs_run_star(pool, &product, &task, &run);
+    test_run run = {.options.pace = context};
+    const hs_status status = run_star(pool, &product, &task, &run);
     for (int i = 0; i < 18; i++) CHECK(c[i] == (status ? i : 5 + 2 * i));
     CHECK(status ? task.message_count == -7 && peak[0] == -7 && task.late == -7 : task.message_count > 0 && peak[0] > 0);
     return status;
@@ -372,16 +373,16 @@ static void refusals(hs_pool *pool)
     const hs_product good = {.dtype = HS_FLOAT64, .m = 3, .n = 6, .k = 5, .a = x, .a_row_stride = 0, .a_col_stride = 1, .b = x, .b_row_stride = 0,
                              .b_col_stride = 1, .c = c, .c_row_stride = 6, .c_col_stride = 1, .alpha = {1}};
     const hs_star_product fine = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 3};
-    const hs_run plain = {0};
+    const test_run plain = {0};
     hs_product product = good;
     hs_star_product task = fine;
-    hs_run run = plain;
+    test_run run = plain;
 #define REFUSED(change)                                                       \
     do {                                                                      \
         product = good, task = fine, run = plain;                             \
         task.message_count = -7;                                              \
         change;                                                               \
-        CHECK(hs_run_star(pool, &product, &task, &run) == HS_ERROR_VALUE);    \
+        CHECK(run_star(pool, &product, &task, &run) == HS_ERROR_VALUE);    \
         CHECK(task.message_count == -7);                                      \
     } while (0)
     REFUSED(product.dtype = 4);
@@ -402,19 +403,16 @@ static void refusals(hs_pool *pool)
     REFUSED(task.order = HS_STAR_ROUND_ROBIN);
     REFUSED(task.order = HS_STAR_PANELS);
     REFUSED(task.length = 3);
-    REFUSED(run.pace = nan);
-    REFUSED(run.speeds = one);
-    REFUSED(run.cooperative = 1);
-    REFUSED(run.event_capacity = 1);
+    REFUSED(run.options.pace = nan);
 #undef REFUSED
-    CHECK(hs_run_star(NULL, &good, &task, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_star(pool, NULL, &task, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_star(pool, &good, NULL, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_star(pool, &good, &task, NULL) == HS_ERROR_VALUE);
+    CHECK(run_star(NULL, &good, &task, &run) == HS_ERROR_VALUE);
+    CHECK(run_star(pool, NULL, &task, &run) == HS_ERROR_VALUE);
+    CHECK(run_star(pool, &good, NULL, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_star(pool, &good, &task, NULL, NULL) == HS_OK);
     task = fine, run = plain;
-    CHECK(hs_run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 4);
+    CHECK(run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 4);
     task.chunk_count = 0, task.length = 0;
-    CHECK(hs_run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 0);
+    CHECK(run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 0);
     task = fine;
     double pace[] = {0, 0, 0};
     CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);
@@ -426,10 +424,10 @@ static void refusals(hs_pool *pool)
     const hs_star single = {1, 1, 1, 3, slow, slow, memory};
     const hs_star_chunk whole = {.buffers = 2, .height = 1, .width = 1, .depth = 1};
     hs_star_product huge = {.star = &single, .chunk_count = 1, .chunks = &whole, .order = HS_STAR_DEMAND, .block = INT32_MAX};
-    CHECK(hs_run_star(pool, &wide, &huge, &run) == HS_ERROR_MEMORY);
+    CHECK(run_star(pool, &wide, &huge, &run) == HS_ERROR_MEMORY);
     const double wait[] = {1e6, 1e6, 1e6};
-    run.pace = wait, run.poll = run_again, run.poll_context = pool;
-    CHECK(hs_run_star(pool, &good, &task, &run) == HS_ERROR_CANCELLED);
+    run.options.pace = wait, run.options.poll = run_again, run.options.poll_context = pool;
+    CHECK(run_star(pool, &good, &task, &run) == HS_ERROR_CANCELLED);
 }
 
 int main(void)

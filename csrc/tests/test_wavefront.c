@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "runs.h"
 #include "scarce.h"
 
 enum { MAX = 24 };
@@ -180,14 +181,14 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
         double pace[16], finish[16], late[16], busy[16];
         for (int32_t i = 0; i < p; i++) pace[i] = 1e-8 * (1 + check_random(9));
         hs_event events[MAX * MAX];
-        hs_run run = {.events = events, .event_capacity = MAX * MAX, .pace = round % 3 ? NULL : pace, .finish = finish, .late = late, .busy = busy};
-        CHECK(hs_run_wavefront(pool, &w, &run) == HS_OK);
+        test_run run = {.trace.events = events, .trace.event_capacity = MAX * MAX, .options.pace = round % 3 ? NULL : pace, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+        CHECK(run_wavefront(pool, &w, &run) == HS_OK);
         CHECK(x->early == 0);
         int wrong = 0;
         for (int64_t i = 0; i < x->m * x->n; i++) wrong += x->cover[i] != 1;
         CHECK(wrong == 0);
-        CHECK(run.event_count == x->rows * x->cols);
-        for (int32_t e = 0; e < run.event_count; e++) {
+        CHECK(run.trace.event_count == x->rows * x->cols);
+        for (int32_t e = 0; e < run.trace.event_count; e++) {
             const int32_t line = x->axis ? events[e].box % x->cols : events[e].box / x->cols;
             CHECK(events[e].worker == owner[line] && events[e].kind == HS_COMPUTE && events[e].end >= events[e].start && events[e].start >= 0);
             CHECK(events[e].end <= finish[events[e].worker]);
@@ -243,8 +244,8 @@ static void stencils(hs_pool *pool, int32_t p)
         hs_wavefront w = {.m = s.m, .n = s.n, .rows = 1 + (int32_t)check_random((unsigned)s.m), .cols = 1 + (int32_t)check_random((unsigned)s.n),
                           .axis = corner ? 0 : (int32_t)check_random(2), .owner = owner, .reach = corner, .tile = hs_stencil_tile, .context = &s};
         if (corner) w.rows = (int32_t)s.m;
-        hs_run run = {.event_capacity = 0};
-        CHECK(hs_run_wavefront(pool, &w, &run) == HS_OK);
+        test_run run = {.trace.event_capacity = 0};
+        CHECK(run_wavefront(pool, &w, &run) == HS_OK);
         CHECK(memcmp(memory, expected, bytes) == 0); /* also what lies between the strides */
         free(memory), free(expected);
     }
@@ -260,8 +261,8 @@ static void pacing(hs_pool *pool)
     double makespan, finish[3], late[3], last = 0;
     CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK);
     hs_wavefront w = {.m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = nothing};
-    hs_run run = {.pace = pace, .finish = finish, .late = late};
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_OK);
+    test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late};
+    CHECK(run_wavefront(pool, &w, &run) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
     for (int i = 0; i < 3; i++) CHECK(late[i] >= 0);
@@ -274,9 +275,9 @@ static void handing_over(hs_pool *pool)
     int32_t owner[TURNS];
     for (int32_t j = 0; j < TURNS; j++) owner[j] = j % 2;
     hs_wavefront w = {.m = 1, .n = TURNS, .rows = 1, .cols = TURNS, .axis = 1, .owner = owner, .tile = nothing};
-    hs_run run = {.event_capacity = 0};
+    test_run run = {.trace.event_capacity = 0};
     double start = hs_clock();
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_OK);
+    CHECK(run_wavefront(pool, &w, &run) == HS_OK);
     CHECK(hs_clock() - start < 10);
 }
 
@@ -291,8 +292,8 @@ static int run_again(void *context, double fraction)
     (void)fraction;
     const int32_t owner = 0;
     hs_wavefront w = {.m = 1, .n = 1, .rows = 1, .cols = 1, .axis = 1, .owner = &owner, .tile = nothing};
-    hs_run run = {.event_capacity = 0};
-    CHECK(hs_run_wavefront(context, &w, &run) == HS_ERROR_BUSY);
+    test_run run = {.trace.event_capacity = 0};
+    CHECK(run_wavefront(context, &w, &run) == HS_ERROR_BUSY);
     return 1;
 }
 
@@ -302,47 +303,47 @@ static void cancelling(hs_pool *pool)
     const double hours[] = {1000, 1000, 1000};
     hs_wavefront w = {.m = 3, .n = 3, .rows = 3, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
     int calls = 0;
-    hs_run run = {.pace = hours, .poll = stop_after, .poll_context = &calls};
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED); /* two workers wait for progress, one for its time */
+    test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED); /* two workers wait for progress, one for its time */
     CHECK(calls == 2);
-    run.poll = run_again, run.poll_context = pool;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
+    run.options.poll = run_again, run.options.poll_context = pool;
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
     runs_in_order(pool, 3, 3); /* the pool is as good as new */
 }
 
 static void run_refusals(hs_pool *pool)
 {
     const int32_t owner[] = {0, 1, 2}, wrong[] = {0, 3, 2};
-    const double bad_pace[] = {1, NAN, 1}, speeds[] = {1, 1, 1};
+    const double bad_pace[] = {1, NAN, 1};
     const hs_wavefront good = {.m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
-    hs_run run = {.event_capacity = 0};
+    test_run run = {.trace.event_capacity = 0};
     hs_wavefront w = good;
-    CHECK(hs_run_wavefront(pool, &good, &run) == HS_OK);
-    CHECK(hs_run_wavefront(NULL, &good, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_wavefront(pool, NULL, &run) == HS_ERROR_VALUE);
-    CHECK(hs_run_wavefront(pool, &good, NULL) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &good, &run) == HS_OK);
+    CHECK(run_wavefront(NULL, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, NULL, &run) == HS_ERROR_VALUE);
+    CHECK(hs_run_wavefront(pool, &good, NULL, NULL) == HS_OK);
     w.m = 1;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.n = 2;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.rows = 0;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.m = w.n = INT32_MAX, w.rows = w.cols = INT32_MAX;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.axis = 2;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.owner = wrong;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.reach = -1;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.order = 2;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     w = good, w.tile = NULL;
-    CHECK(hs_run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    run.pace = bad_pace;
-    CHECK(hs_run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
-    run.pace = NULL, run.speeds = speeds;
-    CHECK(hs_run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
+    run.options.pace = bad_pace;
+    CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
+    run.options.pace = NULL, run.trace.event_capacity = 1; /* of no array */
+    CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
 }
 
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
@@ -358,8 +359,8 @@ static hs_status run_scanty(hs_pool *pool, void *pace)
     const int32_t owner[] = {0, 1, 2, 0, 1};
     int64_t elements = 0;
     const hs_wavefront w = {.m = 12, .n = 10, .rows = 4, .cols = 5, .axis = 1, .owner = owner, .tile = count_elements, .context = &elements};
-    hs_run run = {.pace = pace};
-    const hs_status status = hs_run_wavefront(pool, &w, &run);
+    test_run run = {.options.pace = pace};
+    const hs_status status = run_wavefront(pool, &w, &run);
     CHECK(elements == (status ? 0 : 120));
     return status;
 }

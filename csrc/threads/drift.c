@@ -2,14 +2,9 @@
 
 #include <math.h>
 
-static double load(const double *x)
-{
-    double value;
-    __atomic_load(x, &value, __ATOMIC_RELAXED);
-    return value;
-}
+static double load(const _Atomic double *x) { return atomic_load_explicit(x, memory_order_relaxed); }
 
-static void store(double *x, double value) { __atomic_store(x, &value, __ATOMIC_RELAXED); }
+static void store(_Atomic double *x, double value) { atomic_store_explicit(x, value, memory_order_relaxed); }
 
 static double mean(double before, double now, double weight) { return before + weight * (now - before); }
 
@@ -24,7 +19,7 @@ static double largest(int32_t p, const double *x)
 
 void hs__drift_availability(const hs__drift *drift, const double *speeds, double *availability)
 {
-    const int known = __atomic_load_n(&drift->known, __ATOMIC_ACQUIRE);
+    const int known = atomic_load_explicit(&drift->known, memory_order_acquire);
     double best = 0.0;
     for (int32_t w = 0; known && w < drift->p; w++)
         if (speed_of(speeds, w) > 0.0) best = fmax(best, load(&drift->rate[w]) / speed_of(speeds, w));
@@ -52,8 +47,8 @@ void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done,
     double top = 0.0;
     for (int32_t w = 0; w < drift->p; w++) {
         if (!drift->known) store(&drift->rate[w], speed_of(speeds, w) / fastest);
-        top = fmax(top, mean(drift->rate[w], done[w] / most, weight));
+        top = fmax(top, mean(load(&drift->rate[w]), done[w] / most, weight));
     }
-    for (int32_t w = 0; w < drift->p; w++) store(&drift->rate[w], fmax(mean(drift->rate[w], done[w] / most, weight) / top, least));
-    __atomic_store_n(&drift->known, 1, __ATOMIC_RELEASE);
+    for (int32_t w = 0; w < drift->p; w++) store(&drift->rate[w], fmax(mean(load(&drift->rate[w]), done[w] / most, weight) / top, least));
+    atomic_store_explicit(&drift->known, 1, memory_order_release);
 }

@@ -1,15 +1,16 @@
 /* What a pool learns of its workers while it is used: the load of other programs comes and goes, measured speeds grow old. */
-#ifndef HS_EXEC_DRIFT_H
-#define HS_EXEC_DRIFT_H
+#ifndef HS_THREADS_DRIFT_H
+#define HS_THREADS_DRIFT_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum { HS__DRIFT_PARTS = 4 }; /* with fewer parts of the work for each worker a run says little of their speeds */
 
 typedef struct hs__drift {
     int32_t p;
-    int known;    /* atomic: there has been a run to learn from */
-    double *rate; /* atomic, [p]: work of each in the last 20 ms of shared runs or so, the most 1 */
+    atomic_int known;     /* there has been a run to learn from */
+    _Atomic double *rate; /* [p]: work of each in the last 20 ms of shared runs or so, the most 1 */
 } hs__drift;
 
 /* availability [p] <- rate over speed (speeds [p], NULL: equal ones), the best one 1; 1 while nothing is known, and for who has no

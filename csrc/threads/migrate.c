@@ -4,7 +4,8 @@
 #include <math.h>
 #include <time.h>
 
-#include "threads/pool.h"
+#include "hetsched/status.h"
+#include "threads/wait.h"
 
 int hs__pin(pthread_t thread, int32_t core)
 {
@@ -23,27 +24,27 @@ int hs__pin(pthread_t thread, int32_t core)
 #endif
 }
 
-static int try_watch(hs__seat *s) { return !__atomic_exchange_n(&s->watched, 1, __ATOMIC_ACQUIRE); }
-static void end_watch(hs__seat *s) { __atomic_store_n(&s->watched, 0, __ATOMIC_RELEASE); }
+static int try_watch(hs__placement *s) { return !atomic_flag_test_and_set_explicit(&s->watched, memory_order_acquire); }
+static void end_watch(hs__placement *s) { atomic_flag_clear_explicit(&s->watched, memory_order_release); }
 
-static void await_watch(hs__seat *s)
+static void await_watch(hs__placement *s)
 {
     for (unsigned rounds = 0; !try_watch(s);) hs__relax(&rounds);
 }
 
-void hs__seat_take(hs__seat *s)
+void hs__placement_take(hs__placement *s)
 {
     await_watch(s);
     s->thread = pthread_self();
     s->last = 0.0;
-    __atomic_store_n(&s->taken, 1, __ATOMIC_RELAXED);
+    atomic_store_explicit(&s->taken, 1, memory_order_relaxed);
     end_watch(s);
 }
 
-hs__home hs__seat_leave(hs__seat *s)
+hs__home hs__placement_leave(hs__placement *s)
 {
     await_watch(s);
-    __atomic_store_n(&s->taken, 0, __ATOMIC_RELAXED);
+    atomic_store_explicit(&s->taken, 0, memory_order_relaxed);
     const hs__home home = s->home;
     s->home.away = 0;
     end_watch(s);
@@ -65,17 +66,17 @@ static double cpu_time(pthread_t thread)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void move_here(hs__seat *s)
+static void move_here(hs__placement *s)
 {
     const int core = sched_getcpu();
     if (core >= 0 && !pthread_getaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) s->home.away = hs__pin(s->thread, core);
 }
 
-int hs__seat_watch(hs__seat *s)
+int hs__placement_watch(hs__placement *s)
 {
     static const double enough = 10e-3, gap = 5e-3, visit = 0.1, least = 0.1; /* of the core */
-    if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) || !try_watch(s)) return 0;
-    const int taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
+    if (!atomic_load_explicit(&s->taken, memory_order_relaxed) || !try_watch(s)) return 0;
+    const int taken = atomic_load_explicit(&s->taken, memory_order_relaxed);
     const double now = hs_clock(), passed = now - s->since;
     const int anew = now - s->last > gap;
     if (taken && s->home.away) {
@@ -94,6 +95,6 @@ int hs__seat_watch(hs__seat *s)
 #else
 
 void hs__go_home(const hs__home *home) { (void)home; }
-int hs__seat_watch(hs__seat *s) { return (void)s, 0; }
+int hs__placement_watch(hs__placement *s) { return (void)s, 0; }
 
 #endif

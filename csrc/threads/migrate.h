@@ -1,9 +1,10 @@
-/* The place of a worker in a job: which thread has it, a helper of the pool or the caller, and whether that thread has a core. */
-#ifndef HS_EXEC_SEAT_H
-#define HS_EXEC_SEAT_H
+/* Who does a worker's part of a job: which thread, a helper of the pool or the caller, and whether that thread has a core. */
+#ifndef HS_THREADS_MIGRATE_H
+#define HS_THREADS_MIGRATE_H
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread where it was. */
@@ -17,18 +18,18 @@ typedef struct hs__home {
 #endif
 } hs__home;
 
-typedef struct hs__seat {
-    int taken;         /* atomic */
-    int watched;       /* atomic: a lock of what follows */
+typedef struct hs__placement {
+    atomic_int taken;
+    atomic_flag watched; /* a lock of what follows */
     pthread_t thread;
     double last;       /* when it was looked at */
     double since, had; /* since when without a gap, and its CPU time then; of one that is away, when it came */
     hs__home home;
-} hs__seat;
+} hs__placement;
 
 /* The calling thread begins and ends its part of a job. */
-void hs__seat_take(hs__seat *seat);
-hs__home hs__seat_leave(hs__seat *seat);
+void hs__placement_take(hs__placement *placement);
+hs__home hs__placement_leave(hs__placement *placement);
 
 /* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. */
 void hs__go_home(const hs__home *home);
@@ -36,6 +37,6 @@ void hs__go_home(const hs__home *home);
 /* Looked at every few milliseconds at least: if its thread has hardly had a core for 10 ms, which is more than the turn of another
  * program under a fair scheduler, it is moved to that of the calling thread, for a tenth of a second. Returns whether it is there.
  * After a gap, in which the calling thread may have been stopped too, this begins anew. */
-int hs__seat_watch(hs__seat *seat);
+int hs__placement_watch(hs__placement *placement);
 
 #endif

@@ -4,13 +4,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
 
+#include "threads/arena.h"
 #include "threads/migrate.h"
 
 /* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
@@ -18,21 +18,14 @@
 static const double spin_seconds = 200e-6;
 
 typedef struct {
-    void *data;
-    size_t bytes;
-} buffer;
-
-typedef struct {
     hs_pool *pool;
     int32_t worker;
     int started, pinned;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    int asleep;      /* under lock */
-    unsigned ticket; /* atomic: number of the job to do */
-    int offered;     /* atomic: the job is there for the taking; who clears it does it, or lets it be */
-    hs__seat seat;
+    hs__signal wake;
+    atomic_uint ticket; /* number of the job to do */
+    atomic_int offered; /* the job is there for the taking; who clears it does it, or lets it be */
+    hs__placement placement;
 } __attribute__((aligned(64))) helper;
 
 struct hs_pool {
@@ -41,58 +34,31 @@ struct hs_pool {
     int spin;       /* workers have cores of their own */
     pid_t pid;
     helper *helpers; /* [p] */
-    buffer *scratch; /* [2 p] */
+    hs__arena scratch; /* [2 p] panels of each worker, then blocks */
     hs__drift drift;
 
     pthread_mutex_t run_lock;
-    int callers; /* atomic: threads that are in hs__pool_lock */
-    int closing; /* under run_lock: they are to leave */
-    const char *runner; /* atomic: this_thread of the thread whose job runs, or NULL */
+    atomic_int callers; /* threads that are in hs__pool_lock */
+    int closing;        /* under run_lock: they are to leave */
+    const char *_Atomic runner; /* this_thread of the thread whose job runs, or NULL */
     hs__work *work;
     void *job;
     int32_t own;   /* whose place the caller has in it, or -1 */
-    int stop;      /* atomic: a helper that was late for the last job looks at it at any time */
-    int remaining; /* atomic: workers that have not ended */
-    pthread_mutex_t done_lock;
-    pthread_cond_t done;
+    atomic_int stop;      /* a helper that was late for the last job looks at it at any time */
+    atomic_int remaining; /* workers that have not ended */
+    hs__signal done;
 };
-
-void hs__condition_init(pthread_cond_t *condition)
-{
-#if defined(__APPLE__)
-    pthread_cond_init(condition, NULL);
-#else
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-#endif
-}
-
-void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int milliseconds)
-{
-    struct timespec until;
-#if defined(__APPLE__)
-    clock_gettime(CLOCK_REALTIME, &until);
-#else
-    clock_gettime(CLOCK_MONOTONIC, &until);
-#endif
-    until.tv_nsec += milliseconds * 1000000;
-    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
-    pthread_cond_timedwait(condition, lock, &until);
-}
 
 void hs__pool_step_out(hs_pool *pool)
 {
     if (pool->own < 0) return;
-    const hs__home home = hs__seat_leave(&pool->helpers[pool->own].seat);
+    const hs__home home = hs__placement_leave(&pool->helpers[pool->own].placement);
     hs__go_home(&home);
 }
 
 void hs__pool_step_in(hs_pool *pool)
 {
-    if (pool->own >= 0) hs__seat_take(&pool->helpers[pool->own].seat);
+    if (pool->own >= 0) hs__placement_take(&pool->helpers[pool->own].placement);
 }
 
 void hs__pool_rescue(hs_pool *pool, int32_t worker)
@@ -100,36 +66,26 @@ void hs__pool_rescue(hs_pool *pool, int32_t worker)
     if (!pool->spin) return;
     int guests = 0;
     for (int32_t i = 0; i < pool->p; i++)
-        if (i != worker) guests += hs__seat_watch(&pool->helpers[i].seat);
+        if (i != worker) guests += hs__placement_watch(&pool->helpers[i].placement);
     if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
+static double spin_time(const hs_pool *pool) { return pool->spin ? spin_seconds : 0.0; }
+
 static void finish(hs_pool *pool)
 {
-    if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_ACQ_REL) == 0) {
-        pthread_mutex_lock(&pool->done_lock);
-        pthread_cond_signal(&pool->done);
-        pthread_mutex_unlock(&pool->done_lock);
-    }
+    if (atomic_fetch_sub(&pool->remaining, 1) == 1) hs__signal_send(&pool->done);
 }
 
-/* Returns the ticket of the next job. */
-static unsigned next_ticket(helper *self, unsigned seen)
+typedef struct {
+    const helper *self;
+    unsigned seen;
+} last_job;
+
+static int has_next(const void *what)
 {
-    unsigned ticket, rounds = 0;
-    if (self->pool->spin)
-        for (double until = hs_clock() + spin_seconds; hs_clock() < until;) {
-            for (int i = 0; i < 32; i++) {
-                if ((ticket = __atomic_load_n(&self->ticket, __ATOMIC_ACQUIRE)) != seen) return ticket;
-                hs__relax(&rounds);
-            }
-        }
-    pthread_mutex_lock(&self->lock);
-    self->asleep = 1;
-    while ((ticket = __atomic_load_n(&self->ticket, __ATOMIC_ACQUIRE)) == seen) pthread_cond_wait(&self->wake, &self->lock);
-    self->asleep = 0;
-    pthread_mutex_unlock(&self->lock);
-    return ticket;
+    const last_job *last = what;
+    return atomic_load(&last->self->ticket) != last->seen;
 }
 
 /* The pool whose helper this thread is, or NULL. */
@@ -146,12 +102,15 @@ static void *helper_main(void *argument)
     prctl(PR_SET_TIMERSLACK, 1000UL); /* paced workers sleep to the microsecond */
 #endif
     for (unsigned seen = 0;;) {
-        seen = next_ticket(self, seen);
-        if (__atomic_load_n(&pool->stop, __ATOMIC_ACQUIRE)) return NULL;
-        if (!__atomic_exchange_n(&self->offered, 0, __ATOMIC_ACQ_REL)) continue; /* it came too late */
-        hs__seat_take(&self->seat);
+        const last_job last = {self, seen};
+        const hs__wait next = {.ready = has_next, .what = &last, .spin = spin_time(pool)};
+        hs__wait_until(&next, &self->wake);
+        seen = atomic_load(&self->ticket);
+        if (atomic_load(&pool->stop)) return NULL;
+        if (!atomic_exchange(&self->offered, 0)) continue; /* it came too late */
+        hs__placement_take(&self->placement);
         pool->work(pool->job, self->worker, 0);
-        const hs__home home = hs__seat_leave(&self->seat);
+        const hs__home home = hs__placement_leave(&self->placement);
         finish(pool);
         hs__go_home(&home);
     }
@@ -159,11 +118,8 @@ static void *helper_main(void *argument)
 
 static void start(helper *to)
 {
-    /* The lock orders this with a helper about to sleep; the store alone serves one that looks. */
-    pthread_mutex_lock(&to->lock);
-    __atomic_add_fetch(&to->ticket, 1, __ATOMIC_RELEASE);
-    if (to->asleep) pthread_cond_signal(&to->wake);
-    pthread_mutex_unlock(&to->lock);
+    atomic_fetch_add(&to->ticket, 1);
+    hs__signal_send(&to->wake);
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
@@ -188,8 +144,8 @@ static _Thread_local char this_thread;
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
 {
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
-    if (__atomic_load_n(&pool->runner, __ATOMIC_RELAXED) == &this_thread || helper_of == pool) return HS_ERROR_BUSY;
-    __atomic_add_fetch(&pool->callers, 1, __ATOMIC_ACQUIRE);
+    if (atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread || helper_of == pool) return HS_ERROR_BUSY;
+    atomic_fetch_add(&pool->callers, 1);
     hs_status status = HS_OK;
     if (!poll) pthread_mutex_lock(&pool->run_lock);
     else
@@ -203,42 +159,31 @@ hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
         pthread_mutex_unlock(&pool->run_lock);
         status = HS_ERROR_THREAD;
     }
-    if (!status) __atomic_store_n(&pool->runner, &this_thread, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&pool->callers, 1, __ATOMIC_RELEASE); /* the last look at a pool that closes */
+    if (!status) atomic_store_explicit(&pool->runner, &this_thread, memory_order_relaxed);
+    atomic_fetch_sub(&pool->callers, 1); /* the last look at a pool that closes */
     return status;
 }
 
 void hs__pool_unlock(hs_pool *pool)
 {
-    __atomic_store_n(&pool->runner, NULL, __ATOMIC_RELAXED);
+    hs__arena_trim(&pool->scratch, HS__KEPT);
+    atomic_store_explicit(&pool->runner, NULL, memory_order_relaxed);
     pthread_mutex_unlock(&pool->run_lock);
 }
 
-void *hs__allocate_pages(size_t bytes)
+void *hs__pool_scratch(hs_pool *pool, hs__scratch kind, int32_t worker, size_t bytes)
 {
-    void *memory = NULL;
-    const size_t huge = (size_t)2 << 20;
-    const size_t alignment = bytes >= huge ? huge : 4096;
-    if (bytes > SIZE_MAX - alignment) return NULL;
-    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    if (posix_memalign(&memory, alignment, rounded)) return NULL;
-#if defined(MADV_HUGEPAGE)
-    if (alignment == huge) madvise(memory, rounded, MADV_HUGEPAGE);
-#endif
-    return memory;
+    return hs__arena_get(&pool->scratch, (int32_t)kind * pool->p + worker, bytes);
 }
 
-void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes)
+hs_status hs_pool_trim(hs_pool *pool)
 {
-    buffer *b = &pool->scratch[slot];
-    if (b->bytes >= bytes) return b->data;
-    void *old = b->data;
-    *b = (buffer){0}; /* first: a child forked in between must not find what is being freed */
-    free(old);
-    const size_t slack = 4096; /* micro-kernels load the next step of a panel before they know that there is none */
-    b->data = hs__allocate_pages(bytes + slack);
-    if (b->data) b->bytes = bytes;
-    return b->data;
+    if (!pool) return HS_ERROR_VALUE;
+    hs_status status = hs__pool_lock(pool, NULL, NULL);
+    if (status) return status;
+    hs__arena_trim(&pool->scratch, 0);
+    hs__pool_unlock(pool);
+    return HS_OK;
 }
 
 /* The worker whose place the caller takes: that of the core it is on, so that the pinned ones have the others. */
@@ -260,63 +205,75 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
 {
     pool->work = work;
     pool->job = job;
-    __atomic_store_n(&pool->remaining, pool->p, __ATOMIC_RELEASE);
+    atomic_store(&pool->remaining, pool->p);
     for (int32_t i = 0; i < pool->p; i++)
         if (i != own) {
-            __atomic_store_n(&pool->helpers[i].offered, 1, __ATOMIC_RELEASE);
+            atomic_store(&pool->helpers[i].offered, 1);
             start(&pool->helpers[i]);
         }
 }
 
-static void wait_for_all(hs_pool *pool, void *job, void (*idle)(void *job), int shared)
+/* Takes back the job from those who have not begun it. */
+static void withdraw(hs_pool *pool)
 {
-    unsigned rounds = 0;
-    if (pool->spin)
-        for (double until = hs_clock() + spin_seconds; hs_clock() < until;) {
-            for (int i = 0; i < 32; i++) {
-                if (!__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) goto ended;
-                hs__relax(&rounds);
-            }
-        }
-    while (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&pool->done_lock);
-        if (__atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE)) hs__condition_wait(&pool->done, &pool->done_lock, shared && pool->spin ? 2 : 20);
-        pthread_mutex_unlock(&pool->done_lock);
-        if (idle) idle(job);
-        if (shared) hs__pool_rescue(pool, -1);
-    }
-ended:
-    /* The last worker may still hold done_lock to signal: the pool, and with it the lock, outlives it. */
-    return;
+    int withdrawn = 0;
+    for (int32_t i = 0; i < pool->p; i++) withdrawn += atomic_exchange(&pool->helpers[i].offered, 0);
+    atomic_fetch_sub(&pool->remaining, withdrawn);
+}
+
+typedef struct {
+    hs_pool *pool;
+    void *job;
+    void (*idle)(void *job);
+    int shared;
+} others;
+
+static int have_ended(const void *what) { return !atomic_load(&((const others *)what)->pool->remaining); }
+
+static void while_others_work(void *context)
+{
+    const others *x = context;
+    if (x->idle) x->idle(x->job);
+    if (!x->shared) return;
+    if (atomic_load(&x->pool->remaining) < x->pool->p) withdraw(x->pool);
+    hs__pool_rescue(x->pool, -1);
+}
+
+/* The last worker may still hold the lock of the signal: the pool, and with it the signal, outlives it. */
+static void wait_for_all(others *x)
+{
+    const hs__wait all = {.ready = have_ended, .what = x, .meanwhile = while_others_work, .context = x, .spin = spin_time(x->pool),
+                          .sleep = x->shared && x->pool->spin ? 2 : 20};
+    hs__wait_until(&all, &x->pool->done);
 }
 
 static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job), int shared)
 {
+    others x = {pool, job, idle, shared};
     const int32_t own = pool->own = place_of_caller(pool);
     start_all(pool, work, job, own);
     if (own >= 0) {
-        int32_t ended = 1;
         hs__pool_step_in(pool);
         work(job, own, 1);
         hs__pool_step_out(pool);
         pool->own = -1;
-        for (int32_t i = 0; shared && i < pool->p; i++)
-            if (i != own) ended += __atomic_exchange_n(&pool->helpers[i].offered, 0, __ATOMIC_ACQ_REL);
-        if (__atomic_sub_fetch(&pool->remaining, ended, __ATOMIC_ACQ_REL) == 0) return;
+        atomic_fetch_sub(&pool->remaining, 1);
+        if (shared) withdraw(pool);
     }
-    wait_for_all(pool, job, idle, shared);
+    wait_for_all(&x);
 }
 
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 0); }
 
 void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 1); }
 
-void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job))
+void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job), void (*idle)(void *job))
 {
+    others x = {pool, job, idle, 0};
     pool->own = -1;
     start_all(pool, work, job, -1);
-    lead(job);
-    wait_for_all(pool, job, NULL, 0);
+    if (lead) lead(job);
+    wait_for_all(&x);
 }
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
@@ -324,27 +281,28 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
         if (cores[i] < 0 || cores[i] > 65535) return HS_ERROR_VALUE;
-    hs_pool *pool = calloc(1, sizeof *pool);
-    if (!pool) return HS_ERROR_MEMORY;
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, sizeof(hs_pool))) return HS_ERROR_MEMORY;
+    hs_pool *pool = memset(memory, 0, sizeof *pool);
     pool->p = p;
     pool->pid = getpid();
     pool->spin = cores != NULL;
     pool->own = -1;
-    pool->scratch = calloc(2 * (size_t)p, sizeof *pool->scratch);
+    const int scratch = hs__arena_open(&pool->scratch, 2 * p);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
-    pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof(double))};
+    pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
     void *helpers = NULL;
     int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
-    if (!pool->scratch || !pool->drift.rate || (cores && !pool->cores) || refused) {
-        free(helpers), free(pool->scratch), free(pool->drift.rate), free(pool->cores), free(pool);
+    if (!scratch || !pool->drift.rate || (cores && !pool->cores) || refused) {
+        hs__arena_close(&pool->scratch);
+        free(helpers), free(pool->drift.rate), free(pool->cores), free(pool);
         return HS_ERROR_MEMORY;
     }
     memset(helpers, 0, (size_t)p * sizeof(helper));
     pool->helpers = helpers;
     if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pthread_mutex_init(&pool->run_lock, NULL);
-    pthread_mutex_init(&pool->done_lock, NULL);
-    hs__condition_init(&pool->done);
+    hs__signal_init(&pool->done);
 
     /* Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
     sigset_t all, before;
@@ -355,12 +313,10 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     for (int32_t i = 0; i < p; i++) {
         helper *h = &pool->helpers[i];
         h->pool = pool, h->worker = i;
-        pthread_mutex_init(&h->lock, NULL);
-        pthread_cond_init(&h->wake, NULL);
+        hs__signal_init(&h->wake);
         if (pthread_create(&h->thread, NULL, helper_main, h)) {
             status = HS_ERROR_THREAD;
-            pthread_mutex_destroy(&h->lock);
-            pthread_cond_destroy(&h->wake);
+            hs__signal_end(&h->wake);
             break;
         }
         h->started = 1;
@@ -383,20 +339,18 @@ void hs_pool_destroy(hs_pool *pool)
         pthread_mutex_lock(&pool->run_lock);
         pool->closing = 1;
         pthread_mutex_unlock(&pool->run_lock);
-        while (__atomic_load_n(&pool->callers, __ATOMIC_ACQUIRE)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-        __atomic_store_n(&pool->stop, 1, __ATOMIC_RELEASE);
+        while (atomic_load(&pool->callers)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        atomic_store(&pool->stop, 1);
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
             if (!h->started) continue;
             start(h);
             pthread_join(h->thread, NULL);
-            pthread_mutex_destroy(&h->lock);
-            pthread_cond_destroy(&h->wake);
+            hs__signal_end(&h->wake);
         }
         pthread_mutex_destroy(&pool->run_lock);
-        pthread_mutex_destroy(&pool->done_lock);
-        pthread_cond_destroy(&pool->done);
+        hs__signal_end(&pool->done);
     }
-    for (int32_t i = 0; i < 2 * pool->p; i++) free(pool->scratch[i].data);
-    free(pool->scratch), free(pool->drift.rate), free(pool->cores), free(pool->helpers), free(pool);
+    hs__arena_close(&pool->scratch);
+    free(pool->drift.rate), free(pool->cores), free(pool->helpers), free(pool);
 }

@@ -1,13 +1,12 @@
-/* Persistent worker threads, as the executors see them. */
-#ifndef HS_EXEC_POOL_H
-#define HS_EXEC_POOL_H
+/* Persistent worker threads, as the runners see them. */
+#ifndef HS_THREADS_POOL_H
+#define HS_THREADS_POOL_H
 
-#include <pthread.h>
-#include <sched.h>
 #include <stddef.h>
 
-#include "threads/drift.h"
 #include "hetsched.h"
+#include "threads/drift.h"
+#include "threads/wait.h"
 
 /* The work of one worker in a job; is_caller on the thread that called hs__pool_run. */
 typedef void hs__work(void *job, int32_t worker, int is_caller);
@@ -17,21 +16,18 @@ int32_t hs__pool_size(const hs_pool *pool);
 /* Whether each worker has a core of its own, so that a short busy-waiting takes time from nobody. */
 int hs__pool_spins(const hs_pool *pool);
 
-/* A condition, and a wait for it that ends after some milliseconds, at most 999, at the latest. */
-void hs__condition_init(pthread_cond_t *condition);
-void hs__condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int milliseconds);
-
 /* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
  * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the job that runs, HS_ERROR_THREAD in a
  * forked child. */
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);
 
-/* Memory for much data, aligned for vectors and pages, on large pages where the system has them; for free(). NULL if there is none. */
-void *hs__allocate_pages(size_t bytes);
-
-/* Scratch memory number `slot` (0 .. 2 p - 1), aligned for vectors and pages, kept and grown by the pool; NULL if there is none. */
-void *hs__pool_scratch(hs_pool *pool, int32_t slot, size_t bytes);
+/* Scratch memory that the pool keeps for later runs, aligned for vectors and pages: of each worker packed panels, and blocks with what
+ * else it needs for itself. What a run has asked for before is there with 0 bytes. NULL if there is none. Of more than HS__KEPT bytes
+ * it is given back when the pool is unlocked. */
+typedef enum hs__scratch { HS__PANELS = 0, HS__BLOCKS = 1 } hs__scratch;
+enum { HS__KEPT = 32 << 20 };
+void *hs__pool_scratch(hs_pool *pool, hs__scratch kind, int32_t worker, size_t bytes);
 
 /* Around what the calling thread does besides its part of the job: meanwhile it is where its program wants it, and nobody waits for it
  * to have a core. */
@@ -45,8 +41,8 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  * waits, idle(job) is called every 20 ms or more often. */
 void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
 
-/* The same for work of which nothing is left when the caller's part ends, but for what others have begun: a worker that has not
- * even started by then, because another program is on its core, is not waited for. */
+/* The same for work of which nothing is left when anybody's part ends, but for what others have begun: a worker that has not even
+ * started by then, because another program is on its core, is not waited for. */
 void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
 
 /* In a loop in which a worker, or -1 for another thread, waits for others of the job, now and then: of a pool that spins, one that has
@@ -54,21 +50,7 @@ void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(
  * it. Turns of a fair scheduler are shorter. */
 void hs__pool_rescue(hs_pool *pool, int32_t worker);
 
-/* hs__pool_run with the caller beside the workers: it runs lead(job), which must see to the end of their work. */
-void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job));
-
-/* For busy-waiting loops: cheap at first, gives the core away when it takes long. */
-static inline void hs__relax(unsigned *rounds)
-{
-    if (++*rounds % 1024 == 0) {
-        sched_yield();
-        return;
-    }
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
+/* hs__pool_run with the caller beside the workers: it runs lead(job), which must see to the end of their work, or may be NULL. */
+void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job), void (*idle)(void *job));
 
 #endif

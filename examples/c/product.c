@@ -18,23 +18,26 @@ int main(void)
     double makespan;
     hs_pool *pool = NULL;
     hs_product product;
-    hs_run run = {0};
+    hs_boxes all = {0};
+    hs_options options = {0};
+    hs_trace trace = {0};
     for (int i = 0; i < N * N; i++) a[i] = 1.0, b[i] = 2.0;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, b, c); /* C <- A B, stored row by row */
-    run.boxes = boxes, run.pace = pace;
-    run.events = events, run.event_capacity = EVENTS;
+    all.box = boxes;
+    options.pace = pace;
+    trace.events = events, trace.event_capacity = EVENTS;
 
     hs_status status = hs_distribute(N, P, times, NULL, rows, &makespan);
     if (!status) status = hs_boxes_of_counts(0, N, N, N, P, rows, boxes, &count);
-    if (!status) run.box_count = count;
+    if (!status) all.count = count;
     if (!status) status = hs_pool_create(P, NULL, &pool);
-    if (!status) status = hs_run_product(pool, &product, &run);
+    if (!status) status = hs_run_product(pool, &product, &all, &options, &trace);
     hs_pool_destroy(pool);
     if (status) {
         fprintf(stderr, "product: %s\n", hs_status_string(status));
         return 1;
     }
-    for (int e = 0; e < run.event_count; e++)
+    for (int e = 0; e < trace.event_count; e++)
         printf("worker %d computes from %.4f to %.4f s\n", (int)events[e].worker, events[e].start, events[e].end);
     printf("%d and %d rows, planned %.3f s; c(0, 0) is %g of %g\n", (int)rows[0], (int)rows[1], makespan, c[0], 2.0 * N);
     return 0;

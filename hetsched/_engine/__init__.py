@@ -923,6 +923,10 @@ class Threads:
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
         self._size = workers
 
+    def trim(self) -> None:
+        """hs_pool_trim."""
+        check_status(lib.hs_pool_trim(self.handle))
+
     def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """hs_pool_availability: (p,)."""
         found = np.empty(self._size)
@@ -1005,13 +1009,11 @@ def run_product(
     """hs_run_product with everything recorded."""
     product, alive = _product(a, b, c, alpha, beta)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
-    inputs = {"speeds": speeds, "pace": pace, "receive": receive, "sum_receive": sum_receive}
-    recorder = _Recorder(workers, inputs, poll, event_capacity)
-    run = recorder.run
-    run.boxes, run.box_count, run.cooperative = box_array, len(boxes), cooperative
-    rows = _or_null(sum_rows, _int64s)
-    run.layered, run.sum_rows, run.overlap = layered, rows, overlap
-    status = lib.hs_run_product(threads.handle, product, run)
+    rows, shares = _or_null(sum_rows, _int64s), _or_null(speeds, _doubles)
+    transfers = [_or_null(x, lambda y: _doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
+    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
     del alive
     return recorder.result(status)
 
@@ -1045,38 +1047,35 @@ def run_star(
 ) -> StarRunResult:
     """hs_run_star, demand driven without a list of those served."""
     product, alive = _product(a, b, c, alpha, beta)
-    recorder = _Recorder(star.p, {"pace": pace}, poll, 0)
+    recorder = _Recorder(star.p, pace, poll, 0)
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
     views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), _int64s(peak)
     order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), _int32s(served))
     task = ffi.new("hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], 0, views[2], 0.0))
-    result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.run))
+    times = ffi.addressof(recorder.trace, "times")
+    result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.options, times))
     del alive
     return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
 
 
 class _Recorder:
-    """An hs_run with everything recorded, and what must stay alive with it."""
+    """The hs_options of a run, an hs_trace of all of it, and what must stay alive with them."""
 
-    def __init__(self, workers: int, inputs: dict[str, NDArray[np.float64] | None], poll: Poll, event_capacity: int) -> None:
+    def __init__(self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int) -> None:
         self.poll = poll
         self.events = ffi.new("hs_event[]", event_capacity)
-        self.times = {name: ffi.new("double[]", workers) for name in ("finish", "late", "busy")}
-        self.inputs = {name: _doubles(np.ascontiguousarray(x).reshape(-1)) for name, x in inputs.items() if x is not None}
-        self.handle = ffi.new_handle(poll)
-        self.run = ffi.new("hs_run *")
-        for name, buffer in (*self.inputs.items(), *self.times.items()):
-            setattr(self.run, name, buffer)
-        self.run.events, self.run.event_capacity = self.events, event_capacity
-        self.run.poll, self.run.poll_context = lib.hs_python_poll, self.handle
+        self.times = [ffi.new("double[]", workers) for _ in range(3)]
+        self.alive = _or_null(pace, _doubles), ffi.new_handle(poll)
+        self.options = ffi.new("hs_options *", (self.alive[0], lib.hs_python_poll, self.alive[1]))
+        self.trace = ffi.new("hs_trace *", (self.events, event_capacity, 0, self.times))
 
     def result(self, status: int) -> RunResult:
         if status:
             _raise(status, self.poll)
         if self.poll.error is not None:  # in the last tiles, after the last poll
             raise self.poll.error
-        recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.run.event_count]]
-        return RunResult(recorded, *(list(times) for times in self.times.values()))
+        recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.trace.event_count]]
+        return RunResult(recorded, *(list(times) for times in self.times))
 
 
 def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> Any:
@@ -1113,8 +1112,9 @@ def run_wavefront(
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
     problem = (*array.shape, *shape, axis, _int32s(owner), reach, order, function, alive)
-    recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
-    return recorder.result(lib.hs_run_wavefront(threads.handle, ffi.new("hs_wavefront *", problem), recorder.run))
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    task = ffi.new("hs_wavefront *", problem)
+    return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
 
 
 def run_slices(
@@ -1141,8 +1141,8 @@ def run_slices(
         _CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
         _int32s(ring), _int64s(widths), times,
     )  # fmt: skip
-    recorder = _Recorder(workers, {"pace": pace}, poll or Poll(), event_capacity)
-    return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.run))
+    recorder = _Recorder(workers, pace, poll or Poll(), event_capacity)
+    return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace))
 
 
 def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
@@ -1170,10 +1170,9 @@ def run_lu(
     """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
     problem, alive = _lu(a, lu, pivots, block, owner)
     costs, views = _lu_costs(panel_pace, links, late_panel)
-    problem.costs = costs
-    recorder = _Recorder(workers, {"pace": pace}, poll, event_capacity)
-    recorder.run.cooperative = cooperative
-    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.run))
+    problem.costs, problem.cooperative = costs, cooperative
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.options, recorder.trace))
     del alive, costs, views
     return problem.singular, result
 
@@ -1199,7 +1198,8 @@ def _lu(
     alive = ffi.NULL if a is None else _address(a), _or_null(owner, _int32s), _int32s(pivots)
     source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
     target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
-    return ffi.new("hs_lu *", (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], ffi.NULL, alive[2], -1)), alive
+    fields = (_CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], 0, ffi.NULL, alive[2], -1)
+    return ffi.new("hs_lu *", fields), alive
 
 
 MEASURED = ("gemm", "panel", "trsm")

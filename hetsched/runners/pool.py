@@ -87,6 +87,11 @@ class Pool:
         """End the threads, after a product that another thread may be running. Closing twice is allowed."""
         self._own = None
 
+    def trim(self) -> None:
+        """Give back the memory that the pool keeps for its next run, after one that another thread may be running: a few MiB for
+        each worker as a rule, at most 64."""
+        self._live().trim()
+
     def __enter__(self) -> Pool:
         return self
 

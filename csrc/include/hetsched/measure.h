@@ -2,7 +2,7 @@
 #ifndef HETSCHED_MEASURE_H
 #define HETSCHED_MEASURE_H
 
-#include "hetsched/product.h"
+#include "hetsched/run.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -76,7 +76,7 @@ HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double asp
  *   column_start  [columns + 1] where the columns start in it: of hs_partition_columns
  *   sides         [2 p] out: height and width of each worker's zone, 0 and 0 for one without area
  * HS_ERROR_VALUE if the columns are not of the workers with positive area, each once. Time O(p). */
-hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
+HS_API hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
                           double *sides);
 
 /* The partition rules of others, without weights. In all of them only positive areas count, a box is cut across its longer

@@ -61,6 +61,10 @@ HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool)
  * given back. */
 HS_API void hs_pool_destroy(hs_pool *pool);
 
+/* Gives back the memory that the pool keeps for its next run, after a run in progress: at most 32 MiB for each worker's packed
+ * panels, and as much for its blocks. HS_ERROR_BUSY, HS_ERROR_THREAD as of a run. */
+HS_API hs_status hs_pool_trim(hs_pool *pool);
+
 /* What the pool's shared runs have shown of late.
  *   speeds        [p] relative speeds, as for those runs, or NULL for equal ones
  *   availability  [p] out: the work that each worker did per speed, over the last 20 ms of such runs or so; the best one's is 1, and

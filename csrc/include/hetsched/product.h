@@ -2,7 +2,7 @@
 #ifndef HETSCHED_PRODUCT_H
 #define HETSCHED_PRODUCT_H
 
-#include "hetsched/pool.h"
+#include "hetsched/run.h"
 #include "hetsched/star.h"
 
 #ifdef __cplusplus
@@ -35,64 +35,39 @@ typedef struct hs_product {
 /* Fills *product for C <- A B, all three stored row by row without gaps. */
 HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
 
-typedef enum hs_event_kind { HS_COMPUTE = 0, HS_TRANSFER = 1 } hs_event_kind;
-
-typedef struct hs_event {
-    int32_t worker;
-    int32_t kind; /* hs_event_kind */
-    int32_t box;  /* index of the box worked on; box_count: the sum of layers */
-    double start, end; /* seconds from the start of the run */
-} hs_event;
-
-/* Return non-zero to cancel. Called on the thread that called hs_run_product, at most 20 times a second, with the fraction
- * of the work done. */
-typedef int (*hs_poll_function)(void *context, double fraction);
-
-/* How a product is run.
- *   boxes       [box_count] tile C; each worker does its own in the order given. A box with depth > 0 adds to what the
+/* What is run of a product, and how the workers share it.
+ *   box         [count] tile C; each worker does its own in the order given. A box with depth > 0 adds to what the
  *               boxes before it left, the first one of a C region has depth 0. Layered: they tile the iteration space in any order,
- *               all of one worker with the same rows and columns of C.
- *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Zero:
- *               each worker does its own boxes, alone.
+ *               all of one worker with the same rows and columns of C
+ *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Excludes pace and
+ *               receive. Zero: each worker does its own boxes, alone
  *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
  *               Then cooperative asks for boxes of the whole of C, each of which has a layer, early workers take boxes over, and the
  *               two below are NULL
  *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
  *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
  *               the last box; or NULL
+ *   speeds      [p] cooperative: relative speeds, >= 0 with a positive finite sum; NULL for equal ones
+ *   receive     [2 count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it
- *   speeds      [p] relative speeds for cooperative runs, >= 0 with a positive finite sum; NULL for equal ones
- *   pace        [p] seconds per flop of an emulated worker, or NULL for real speed
- *   receive     [2 box_count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
- *   events      [event_capacity] out, may be NULL with capacity 0 (nothing is recorded); a full array ends the recording, not the run
- *   finish      [p] out or NULL: when each worker ended, seconds from the start; 0 of one that did not get its core in time to have
- *               a part in a cooperative run
- *   late        [p] out or NULL: by how much a paced worker missed its last deadline, seconds
- *   busy        [p] out or NULL: CPU seconds that each worker used for computing */
-typedef struct hs_run {
-    const hs_box *boxes;
-    int32_t box_count;
-    int32_t cooperative;
-    int32_t layered;
+ * What is of no use in the way that is asked for must be zero. */
+typedef struct hs_boxes {
+    const hs_box *box;
+    int32_t count;
+    int32_t cooperative, layered;
     const int64_t *sum_rows;
     const double *sum_receive;
-    int32_t overlap;
     const double *speeds;
-    const double *pace;
     const double *receive;
-    hs_event *events;
-    int32_t event_capacity;
-    int32_t event_count;
-    double *finish, *late, *busy;
-    hs_poll_function poll;
-    void *poll_context;
-} hs_run;
+    int32_t overlap;
+} hs_boxes;
 
-/* Runs the product on the pool. The same operands, boxes and number of workers give the same bits, whoever did what: every element is
- * the sum of the same terms in one order. event_count and the arrays of *run are filled. Extra memory: one or two packed panels of B and one
- * block of A per worker, a few MiB, kept by the pool; the layers, not kept. Complexity: 2 m n k flops
- * (8 m n k complex), layered an addition per element of a layer more. */
-HS_API hs_status hs_run_product(hs_pool *pool, const hs_product *product, hs_run *run);
+/* Runs the product on the pool; options and trace may be NULL. Paced by seconds per flop; the box of an event is its index, `count`
+ * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
+ * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
+ * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
+ * layered an addition per element of a layer more. */
+HS_API hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace);
 
 /* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
  * C is small and the inner dimension long. */
@@ -110,7 +85,7 @@ HS_API double hs_flops_per_update(int32_t dtype);
 /* Chunks that hs_star_simulate accepts, run for real. The calling thread is the master: it alone touches A, B and C, and copies
  * what a message holds into the worker's arena, or a result back, one message after the other. The pool's workers multiply what
  * has come, in their arenas.
- *   star      of the pool's workers; r, s and t are the blocks of m, n and k, the last ones maybe smaller. With run->pace a
+ *   star      of the pool's workers; r, s and t are the blocks of m, n and k, the last ones maybe smaller. With pace a
  *             message takes link_costs, in seconds per block; cycle_times only matter to hs_star_simulate
  *   chunks    [chunk_count] blocks of C in none of them stay as they are; in two of them they are undefined
  *   order     HS_STAR_LISTED, or HS_STAR_DEMAND: the request pending longest, decided at run time
@@ -134,12 +109,12 @@ typedef struct hs_star_product {
     double late;
 } hs_star_product;
 
-/* Runs the product on the pool. Of *run the boxes, cooperative, speeds, receive and events must be zero; pace is in seconds per
- * block update, NULL for real speed on both the links and the workers. Messages and updates start, on the clock of the emulated
+/* Runs the product on the pool; options and times may be NULL. Paced by seconds per block update, else at real speed on both the links
+ * and the workers. Messages and updates start, on the clock of the emulated
  * platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by beta when it is loaded; with
  * beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take, at most its
  * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
-HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, hs_run *run);
+HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, const hs_options *options, const hs_times *times);
 
 #ifdef __cplusplus
 }

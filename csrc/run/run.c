@@ -1,0 +1,114 @@
+#include "run/run.h"
+
+#include <math.h>
+
+hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace)
+{
+    hs__run run = {.kind = kind, .pool = pool, .workers = hs__pool_size(pool)};
+    if (options) run.options = *options;
+    if (trace) run.trace = *trace, run.recorded = &trace->event_count;
+    return run;
+}
+
+int hs__valid_run(const hs__run *run)
+{
+    const double *pace = run->options.pace;
+    if (run->trace.event_capacity < 0 || (run->trace.event_capacity > 0 && !run->trace.events)) return 0;
+    for (int32_t w = 0; pace && w < run->workers; w++)
+        if (!(pace[w] >= 0.0 && isfinite(pace[w]))) return 0;
+    return 1;
+}
+
+int hs__valid_transfers(const double *transfers, int32_t count)
+{
+    for (int32_t i = 0; transfers && i < count; i++) {
+        const double *at = transfers + 2 * (size_t)i;
+        if (!(at[0] >= 0.0 && at[1] >= at[0] && isfinite(at[1]))) return 0;
+    }
+    return 1;
+}
+
+void hs__poll(hs__run *run)
+{
+    if (!run->options.poll || hs__cancelled(&run->cancel)) return;
+    const double now = hs_clock();
+    if (now - run->last_poll < 0.05) return;
+    const double done = (double)atomic_load_explicit(&run->done, memory_order_relaxed);
+    hs__pool_step_out(run->pool);
+    if (run->options.poll(run->options.poll_context, run->total ? done / (double)run->total : 1.0)) hs__cancel(&run->cancel);
+    hs__pool_step_in(run->pool);
+    run->last_poll = hs_clock(); /* from its end on: work goes on for as long between two calls, however long they or the way home take */
+    run->polling += run->last_poll - now;
+}
+
+static void poll_now(void *job) { hs__poll(job); }
+
+static void start_clock(hs__run *run) { run->start = run->last_poll = hs_clock(); }
+
+/* Zeros for the workers that will have no part in the run. */
+static void clear(const hs__run *run)
+{
+    double *const outputs[] = {run->trace.times.finish, run->trace.times.late, run->trace.times.busy};
+    for (int i = 0; i < 3; i++)
+        for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
+}
+
+static void work(hs__run *run)
+{
+    if (run->manner == HS__ALONE) run->kind->work(run, 0, 1);
+    else if (run->manner == HS__SHARED) hs__pool_run_shared(run->pool, run->kind->work, run, poll_now);
+    else if (run->manner == HS__LED) hs__pool_run_led(run->pool, run->kind->work, run, run->kind->lead, poll_now);
+    else hs__pool_run(run->pool, run->kind->work, run, poll_now);
+}
+
+/* The pool learns, unless the caller was busy otherwise. */
+static void learn(const hs__run *run)
+{
+    const double seconds = hs__since_start(run);
+    if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel)) hs__drift_learn(hs__pool_drift(run->pool), run->speeds, run->work_of, seconds);
+}
+
+static hs_status perform(hs__run *run)
+{
+    const hs__kind *kind = run->kind;
+    start_clock(run);
+    if (kind->load) hs__pool_run(run->pool, kind->load, run, poll_now);
+    if (!hs__cancelled(&run->cancel)) {
+        start_clock(run);
+        work(run);
+        if (run->manner == HS__SHARED && run->work_of) learn(run);
+    }
+    const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
+    if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
+    const hs_status status = hs__cancelled(&run->cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    if (!status && kind->store) hs__pool_run(run->pool, kind->store, run, NULL);
+    return kind->report ? kind->report(run, status) : status;
+}
+
+hs_status hs__run_held(hs__run *run)
+{
+    if (run->recorded) *run->recorded = 0;
+    clear(run);
+    hs_status status = run->kind->prepare ? run->kind->prepare(run) : HS_OK;
+    if (!status) status = perform(run);
+    if (run->kind->close) run->kind->close(run);
+    return status;
+}
+
+hs_status hs__run_do(hs__run *run)
+{
+    hs_kernel_init();
+    if (!hs__valid_run(run)) return HS_ERROR_VALUE;
+    hs_status status = run->kind->check(run);
+    if (status) return status;
+    if (run->kind->open) status = run->kind->open(run);
+    if (!status) status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
+    if (status) {
+        if (run->recorded) *run->recorded = 0;
+        if (run->kind->close) run->kind->close(run);
+        return status;
+    }
+    status = hs__run_held(run);
+    hs__pool_unlock(run->pool);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* Waiting: who sleeps is woken, by the signal, by a cancel or by the time; who spins has its turns. */
+#include "threads/wait.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "core/cancel.h"
+
+typedef struct {
+    hs__signal signal;
+    atomic_int value, turns;
+    int cancel, goal;
+    double spin;
+    int32_t sleep;
+} scene;
+
+static int is_there(const void *what)
+{
+    const scene *x = what;
+    return atomic_load(&x->value) >= x->goal;
+}
+
+static void turn(void *context) { atomic_fetch_add(&((scene *)context)->turns, 1); }
+
+static void *waiter(void *context)
+{
+    scene *x = context;
+    const hs__wait wait = {.ready = is_there, .what = x, .cancel = &x->cancel, .meanwhile = turn, .context = x, .spin = x->spin, .sleep = x->sleep};
+    hs__wait_until(&wait, &x->signal);
+    return NULL;
+}
+
+/* Several who wait for a counter that goes up by one each time: a wake-up that is lost is a test that never ends. */
+static void counted(double spin, int32_t sleep)
+{
+    enum { WAITERS = 3, ROUNDS = 200 };
+    for (int round = 0; round < ROUNDS; round++) {
+        scene x = {.goal = 2, .spin = spin, .sleep = sleep};
+        pthread_t threads[WAITERS];
+        hs__signal_init(&x.signal);
+        for (int i = 0; i < WAITERS; i++)
+            if (!CHECK(pthread_create(&threads[i], NULL, waiter, &x) == 0)) return;
+        for (int i = 0; i < 2; i++) atomic_fetch_add(&x.value, 1), hs__signal_send(&x.signal);
+        for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
+        CHECK(atomic_load(&x.signal.asleep) == 0);
+        hs__signal_end(&x.signal);
+    }
+}
+
+/* What never comes: a cancel without a signal ends a sleep that has a time, and a spin; meanwhile others have their turns. */
+static void cancelled(double spin, int32_t sleep)
+{
+    scene x = {.goal = 1, .spin = spin, .sleep = sleep};
+    pthread_t thread;
+    hs__signal_init(&x.signal);
+    if (!CHECK(pthread_create(&thread, NULL, waiter, &x) == 0)) return;
+    while (atomic_load(&x.turns) < 3) sched_yield();
+    hs__cancel(&x.cancel);
+    pthread_join(thread, NULL);
+    CHECK(atomic_load(&x.value) == 0);
+    hs__signal_end(&x.signal);
+}
+
+/* Nothing is asked of a signal that nobody needs, and nobody has a turn where there is nothing to wait for. */
+static void at_once(void)
+{
+    scene x = {.goal = 0, .spin = INFINITY};
+    const hs__wait wait = {.ready = is_there, .what = &x, .meanwhile = turn, .context = &x, .spin = INFINITY};
+    hs__wait_until(&wait, NULL);
+    CHECK(atomic_load(&x.turns) == 0);
+    hs__signals_close(NULL, 3);
+}
+
+int main(void)
+{
+    counted(0.0, 0), counted(0.0, 20), counted(20e-6, 0), counted(INFINITY, 0);
+    cancelled(0.0, 1), cancelled(INFINITY, 0), cancelled(1e-4, 1);
+    at_once();
+    return check_result();
+}

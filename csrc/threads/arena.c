@@ -1,0 +1,56 @@
+#define _GNU_SOURCE
+#include "threads/arena.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+void *hs__allocate_pages(size_t bytes)
+{
+    enum { SLACK = 4096 };
+    void *memory = NULL;
+    const size_t huge = (size_t)2 << 20;
+    const size_t alignment = bytes >= huge ? huge : 4096;
+    if (bytes > SIZE_MAX - alignment - SLACK) return NULL;
+    const size_t rounded = (bytes + SLACK + alignment - 1) / alignment * alignment;
+    if (posix_memalign(&memory, alignment, rounded)) return NULL;
+#if defined(MADV_HUGEPAGE)
+    if (alignment == huge) madvise(memory, rounded, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
+int hs__arena_open(hs__arena *arena, int32_t count)
+{
+    *arena = (hs__arena){.count = count, .buffer = calloc((size_t)count, sizeof *arena->buffer)};
+    return arena->buffer != NULL;
+}
+
+void hs__arena_close(hs__arena *arena)
+{
+    for (int32_t i = 0; arena->buffer && i < arena->count; i++) free(arena->buffer[i].data);
+    free(arena->buffer);
+}
+
+/* First it is nobody's any more: a child forked in between must not find what is being freed. */
+static void give_back(struct hs__buffer *b)
+{
+    void *old = b->data;
+    *b = (struct hs__buffer){.bytes = 0};
+    free(old);
+}
+
+void *hs__arena_get(hs__arena *arena, int32_t slot, size_t bytes)
+{
+    struct hs__buffer *b = &arena->buffer[slot];
+    if (b->bytes >= bytes) return b->data;
+    give_back(b);
+    b->data = hs__allocate_pages(bytes);
+    if (b->data) b->bytes = bytes;
+    return b->data;
+}
+
+void hs__arena_trim(hs__arena *arena, size_t most)
+{
+    for (int32_t i = 0; i < arena->count; i++)
+        if (arena->buffer[i].bytes > most) give_back(&arena->buffer[i]);
+}

@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+#include "threads/wait.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/cancel.h"
+#include "hetsched/status.h"
+
+void hs__signal_init(hs__signal *signal)
+{
+    pthread_mutex_init(&signal->lock, NULL);
+    atomic_init(&signal->asleep, 0);
+#if defined(__APPLE__)
+    pthread_cond_init(&signal->wake, NULL);
+#else
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&signal->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+#endif
+}
+
+void hs__signal_end(hs__signal *signal)
+{
+    pthread_mutex_destroy(&signal->lock);
+    pthread_cond_destroy(&signal->wake);
+}
+
+hs__signal *hs__signals_open(int32_t count)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, (size_t)count * sizeof(hs__signal))) return NULL;
+    hs__signal *signals = memory;
+    for (int32_t i = 0; i < count; i++) hs__signal_init(&signals[i]);
+    return signals;
+}
+
+void hs__signals_close(hs__signal *signals, int32_t count)
+{
+    for (int32_t i = 0; signals && i < count; i++) hs__signal_end(&signals[i]);
+    free(signals);
+}
+
+void hs__signal_send(hs__signal *signal)
+{
+    if (!atomic_load(&signal->asleep)) return;
+    pthread_mutex_lock(&signal->lock);
+    pthread_cond_broadcast(&signal->wake);
+    pthread_mutex_unlock(&signal->lock);
+}
+
+static int over(const hs__wait *w) { return hs__cancelled(w->cancel) || w->ready(w->what); }
+
+static void pass_time(const hs__wait *w)
+{
+    if (w->meanwhile) w->meanwhile(w->context);
+}
+
+/* Whether it was over within the time for that. The clock is read now and then only. */
+static int spin(const hs__wait *w)
+{
+    unsigned rounds = 0;
+    const double until = isinf(w->spin) ? INFINITY : hs_clock() + w->spin;
+    do {
+        for (int i = 0; i < 32; i++) {
+            hs__relax(&rounds);
+            if (over(w)) return 1;
+        }
+        if (rounds % 1024 == 0) pass_time(w);
+    } while (isinf(until) || hs_clock() < until);
+    return 0;
+}
+
+static void sleep_for(hs__signal *signal, int32_t milliseconds)
+{
+    struct timespec until;
+#if defined(__APPLE__)
+    clock_gettime(CLOCK_REALTIME, &until);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &until);
+#endif
+    until.tv_nsec += milliseconds * 1000000;
+    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    pthread_cond_timedwait(&signal->wake, &signal->lock, &until);
+}
+
+void hs__wait_until(const hs__wait *w, hs__signal *signal)
+{
+    if (over(w) || (w->spin > 0.0 && spin(w))) return;
+    do {
+        /* Either this sees that it is over, or who made it so sees that this is asleep: both sides store, then load. */
+        pthread_mutex_lock(&signal->lock);
+        atomic_fetch_add(&signal->asleep, 1);
+        if (!over(w)) {
+            if (w->sleep) sleep_for(signal, w->sleep);
+            else pthread_cond_wait(&signal->wake, &signal->lock);
+        }
+        atomic_fetch_sub(&signal->asleep, 1);
+        pthread_mutex_unlock(&signal->lock);
+        pass_time(w);
+    } while (!over(w));
+}
