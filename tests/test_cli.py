@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
+from hetsched.cli import info
 from hetsched.cli import main as cli
 
 
@@ -166,3 +167,33 @@ def test_the_users_kernel_choice_is_respected(variable, want):
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()
     assert (want in reason) if want else reason.endswith("None")
+
+
+def test_typed():
+    """Type checkers read the annotations of an installed package only where it says so."""
+    assert (Path(hs.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("place", [["-v", "info"], ["info", "--verbose"]])
+@pytest.mark.parametrize(
+    "fault", ["len(None)", "a, b = (1,)", "numpy.broadcast_shapes(None)", "{}[0]", "assert False", "0 / 0", "raise RuntimeError"]
+)
+def test_our_faults_are_not_the_users(monkeypatch, capsys, fault, place):
+    """What no check has raised is a fault of the program, and is called one; -v shows where."""
+    module = {"__name__": "hetsched.cli.info", "numpy": np}
+    exec(f"def _info(_):\n    {fault}", module)
+    monkeypatch.setattr(info, "_info", module["_info"])
+    assert cli.main(["info"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("hetsched: a fault of hetsched, not of what was asked: ")
+    assert "-v shows where" in said
+    assert said.count("\n") == 1
+    assert cli.main(place) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_verbose_mistakes(files, capsys):
+    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--method", "magic", "-v"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in said
+    assert said.splitlines()[-1].startswith("hetsched: method must be one of")

@@ -315,6 +315,26 @@ class TestCache:
         assert recent(topology()) is None
         assert sorted(os.listdir()) == ["file"]
 
+    @pytest.mark.parametrize(
+        ("name", "given", "place"),
+        [
+            ("darwin", None, "home/Library/Caches/hetsched"),
+            ("darwin", "own", "own/hetsched"),
+            ("darwin", "relative", "home/Library/Caches/hetsched"),
+            ("linux", None, "home/.cache/hetsched"),
+            ("linux", "own", "own/hetsched"),
+        ],
+    )
+    def test_folder(self, machine, tmp_path, monkeypatch, name, given, place):
+        """Where users of each system look for it."""
+        monkeypatch.setattr(sys, "platform", name)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        if given:
+            monkeypatch.setenv("XDG_CACHE_HOME", given if given == "relative" else str(tmp_path / given))
+        hs.measure()
+        assert [path.name[:8] for path in (tmp_path / place).iterdir()] == ["measure-"]
+
     def test_no_home(self, machine, monkeypatch):
         monkeypatch.delenv("XDG_CACHE_HOME")
 

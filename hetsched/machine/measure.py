@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform as system
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -330,7 +331,7 @@ def measure(
     -----
     Every kernel runs in the engine's threads, without the GIL, on operands of its own; three rounds over all kernels, sizes and
     cores. Repetitions further from the median than three (scaled) median absolute deviations are outliers. The result is kept
-    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched, where that can be written.
+    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched (on macOS ~/Library/Caches/hetsched), where that can be written.
 
     Examples
     --------
@@ -584,7 +585,8 @@ def _path(mark: dict[str, Any]) -> Path | None:
     """Where measurements with a fingerprint are kept; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        folder = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+        usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+        folder = Path(base) if os.path.isabs(base) else Path.home() / usual
     except RuntimeError:
         return None
     digest = sha256(json.dumps(mark, sort_keys=True).encode()).hexdigest()[:16]
