@@ -13,6 +13,8 @@ import hetsched as hs
 from hetsched.cli import info
 from hetsched.cli import main as cli
 
+measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the function
+
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
@@ -112,6 +114,43 @@ def test_info(capsys):
     for label in ("hetsched", "library", "kernel set", "processor", "cores", "caches", "affinity", "memory", "quota", "load"):
         assert f"\n{label} " in f"\n{out}"
     assert f"{hs.topology().worth} worth starting: " in out
+
+
+def test_join(files, capsys):
+    hs.Platform.star([1, 2]).save("q.json")
+    assert cli.main(["join", "p.toml", "q.json", "-o", "all.toml"]) == 0
+    assert capsys.readouterr().out == "all.toml: 5 workers in 2 nodes\n"
+    joined = hs.Platform.load("all.toml")
+    assert joined == hs.Platform.join([hs.Platform.load("p.toml"), hs.Platform.load("q.json")], ["p", "q"])
+    assert joined.names == ("p/fast", "p/middle", "p/slow", "q/P0", "q/P1")
+    assert cli.main(["join", "p.toml", "p.toml", "-o", "all.json", "--names", "a", "b", "--link", "3"]) == 0
+    assert hs.Platform.load("all.json").links[0].tolist() == [0, 0, 0, 3, 3, 3]
+    before = listing()
+    for arguments, words in (
+        (["p.toml", "p.toml", "-o", "new.toml"], "names must be unique, got 'p' twice"),
+        (["p.toml", "no.toml", "-o", "new.toml"], "no.toml: No such file"),
+        (["p.toml", "-o", "new.txt"], "path must end in .toml or .json, got 'new.txt'"),
+    ):
+        assert cli.main(["join", *arguments]) == 1
+        assert words in capsys.readouterr().err
+    assert listing() == before
+
+
+def test_a_measured_platform_runs(files, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.getcwd())
+    options = ["measure", "--seconds", "0.02", "--dtype", "float64"]
+    for name in ("here.toml", "here.json"):
+        assert cli.main([*options, "-o", name]) == 0
+        here = hs.Platform.load(name)
+        assert here.names == hs.measure(dtypes=["float64"], seconds=0.02).names
+        assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", name]) == 0
+        np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
+
+
+def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
+    monkeypatch.setattr(measuring, "measure", None)
+    assert cli.main(["measure", "-o", "here.txt"]) == 1
+    assert "path must end in .toml or .json, got 'here.txt'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])

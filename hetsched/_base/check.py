@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -219,6 +220,21 @@ def shares(name: str, given: HasSpeeds | ArrayLike) -> tuple[NDArray[np.float64]
     scaled[scaled < np.finfo(np.float64).tiny] = 0.0  # nothing, beside the others
     with np.errstate(divide="ignore", over="ignore"):
         return scaled, 1.0 / scaled if times is None else times
+
+
+def keys(given: Collection[Any], known: Collection[str], where: str = "") -> None:
+    """Refuse what is not among the known keys of a table, and say which may have been meant."""
+    for key in given:
+        if key not in known:
+            likely = difflib.get_close_matches(str(key).lower().replace("-", "_"), known, 1)
+            hint = f"did you mean {likely[0]!r}?" if likely else f"known are {', '.join(known)}"
+            raise ValueError(f"unknown key {key!r}{where}; {hint}")
+
+
+def repeated(given: Iterable[str]) -> str | None:
+    """The first that is there twice, or None."""
+    seen: set[str] = set()
+    return next((name for name in given if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
 
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
