@@ -85,6 +85,82 @@ def test_errors_leave_the_output_alone(files, capsys, prepare, arguments, words)
     assert listing() == before
 
 
+@pytest.mark.parametrize("name", ["C.txt", "C", "C.mat", "C.h5", "C.npz"])
+@pytest.mark.parametrize("options", [[], ["--memory", "8M"]])
+def test_suffix_of_the_output(files, capsys, monkeypatch, name, options):
+    """Refused before anything is read or multiplied."""
+    if options and name in ("C.mat", "C.h5"):
+        return
+    monkeypatch.setattr(hs.Pool, "matmul", None)
+    monkeypatch.setattr(np, "load", None)
+    before = listing()
+    assert cli.main(["run", "A.npy", "B.npy", "-o", name, *options]) == 1
+    assert f"({name}) must end in .npy" in capsys.readouterr().err
+    assert listing() == before
+
+
+class TestOperands:
+    """Files that `run` reads without --memory."""
+
+    def run(self, A, B, *options):
+        assert cli.main(["run", A, B, "-o", "C.npy", *options]) == 0
+        return np.load("C.npy")
+
+    def test_mat(self, files):
+        io = pytest.importorskip("scipy.io")
+        A, B = files
+        io.savemat("old.mat", {"A": A, "x": np.ones(3)})
+        np.testing.assert_allclose(self.run("old.mat:A", "B.npy"), A @ B, atol=1e-12)
+
+    def test_hdf5(self, files):
+        h5py = pytest.importorskip("h5py")
+        A, B = files
+        with h5py.File("A.h5", "w") as file:
+            file["group/plain"] = A
+            file.create_dataset("chunked", data=A.astype(">f4"), chunks=(7, 9))
+        np.testing.assert_allclose(self.run("A.h5:/group/plain", "B.npy"), A @ B, atol=1e-12)
+        np.testing.assert_allclose(self.run("A.h5:chunked", "B.npy"), A.astype(np.float32) @ B, atol=1e-12)
+
+    def test_doubles_that_matlab_stores_as_bytes(self, files, monkeypatch):
+        """A .mat file keeps whole numbers in as few bytes as they need; they are no bytes for that."""
+        io = pytest.importorskip("scipy.io")
+        io.savemat("small.mat", {"A": np.full((2, 300), 3.0)})
+        monkeypatch.setattr(io, "loadmat", lambda *_, **__: {"A": np.full((2, 300), 3, np.uint8)})
+        np.save("E.npy", np.full((300, 2), 3, np.uint8))
+        found = self.run("small.mat", "E.npy")
+        assert found.dtype == np.float64
+        assert (found == 2700).all()
+
+    @pytest.mark.parametrize("kind", ["int64", "uint8", "bool", "float16"])
+    def test_as_numpy_would(self, files, capsys, kind):
+        A, B = (np.arange(12).reshape(3, 4) % 5).astype(kind), (np.arange(8).reshape(4, 2) % 3).astype(kind)
+        np.save("A.npy", A)
+        np.save("B.npy", B)
+        found = self.run("A.npy", "B.npy")
+        assert found.dtype == (A @ B).dtype
+        assert (found == A @ B).all()
+        assert f"C.npy: 3 x 2 {found.dtype}" in capsys.readouterr().out
+
+    def test_integers_and_floats(self, files):
+        np.save("A.npy", np.arange(240).reshape(2, 120))
+        np.testing.assert_allclose(self.run("A.npy", "B.npy"), np.arange(240).reshape(2, 120) @ files[1], atol=1e-9)
+
+    @pytest.mark.parametrize("options", [["--trace", "t.json"], ["--method", "rows"], ["--block", "2"]])
+    def test_no_plans_for_integers(self, files, capsys, options):
+        np.save("A.npy", np.ones((3, 3), int))
+        assert cli.main(["run", "A.npy", "A.npy", "-o", "C.npy", *options]) == 1
+        assert "int64" in capsys.readouterr().err
+        assert "C.npy" not in listing()
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [("A.npy:x", "a .npy file holds one array without a name"), ("no.mat:A", "no.mat: No such file")],
+    )
+    def test_refused(self, files, capsys, name, words):
+        assert cli.main(["run", name, "B.npy", "-o", "C.npy"]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_output_directory_missing(files, capsys):
     assert cli.main(["run", "A.npy", "B.npy", "-o", "no/C.npy"]) == 1
     assert "No such file or directory" in capsys.readouterr().err
