@@ -21,6 +21,7 @@ from .. import _engine
 from .._base import check
 from .._base.drawn import Drawn
 from .._base.replace import replace_file
+from .._base.table import table
 from .._base.version import __version__
 from ..platform import UNIT, Platform, Worker
 from .topology import Topology, topology
@@ -263,16 +264,17 @@ class MeasuredPlatform(Platform, Drawn):
                 found = [x for (_, k, d), x in self.profiles.items() if (k, d) == (kernel, dtype)]
                 if not found:
                     continue
-                lines.append(f"{kernel + ' ' + dtype:<18}" + "".join(f"{size:>14}" for size in found[0].sizes))
+                rows = [(f"{kernel} {dtype}", *(str(size) for size in found[0].sizes))]
                 for x in found:
-                    cells = [f"{rate:8.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True)]
-                    lines.append(f"  {self.names[x.worker]:<16}" + "".join(f"{cell:>14}" for cell in cells))
+                    cells = (f"{rate:.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True))
+                    rows.append((f"  {self.names[x.worker]}", *cells))
+                lines.append(table(rows, "<>", (16, 12)))
         for once in self.at_once.values():
             lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of one at a time")
-            rows = zip(self.names, once.gflops, once.alone, once.share, strict=True)
-            lines += [
-                f"  {name:<16}{rate:14.4g}{alone:14.4g} alone, had its core {share:.0%}" for name, rate, alone, share in rows
-            ]
+            columns = zip(self.names, once.gflops, once.alone, once.share, strict=True)
+            rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%}")
+                    for name, rate, alone, share in columns]  # fmt: skip
+            lines.append(table(rows, "<>><", (16, 12)))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.drawn import draw
+from .._base.table import table
 from .floorplan import METHODS, quick_methods
 from .partition import Partition, partition
 
@@ -28,8 +29,7 @@ class Comparison(dict[str, Partition]):
         return drawn
 
     def __repr__(self) -> str:
-        wide = max(map(len, self))
-        return "\n".join(f"{method:{wide}}  cost {plan.cost:<8.6g}  gap {plan.gap:.2%}" for method, plan in self.items())
+        return table((method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}") for method, plan in self.items())
 
 
 def compare_partitions(
@@ -63,9 +63,9 @@ def compare_partitions(
     --------
     >>> import hetsched as hs
     >>> hs.compare_partitions([5, 3, 2, 1, 1], ["best", "columns", "rows"])
-    best     cost 4.28571   gap 0.55%
-    columns  cost 4.33333   gap 1.67%
-    rows     cost 6         gap 40.77%
+    best     cost 4.28571  gap 0.55%
+    columns  cost 4.33333  gap 1.67%
+    rows     cost 6        gap 40.77%
     """
     if methods is None:
         size = int(np.count_nonzero(check.shares("areas", areas)[0]))
