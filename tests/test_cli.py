@@ -163,7 +163,7 @@ class TestOperands:
 
 def test_output_directory_missing(files, capsys):
     assert cli.main(["run", "A.npy", "B.npy", "-o", "no/C.npy"]) == 1
-    assert "No such file or directory" in capsys.readouterr().err
+    assert capsys.readouterr().err == "hetsched: no/C.npy: No such file or directory\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
