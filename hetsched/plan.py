@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ._base import check
 from ._base.drawn import Drawn
 from ._base.replace import replace_file
 from .platform import relative_speeds
@@ -179,18 +180,18 @@ class Plan(Drawn):
             For what is no such plan; the message names the key.
         """
         if not isinstance(content, Mapping):
-            raise ValueError(f"a plan must be a table of names and values, got {content!r:.60}")
+            raise ValueError(f"content must be a table of names and values, got {content!r:.60}")
         name = content.get("type")
         if not isinstance(name, str) or name not in KINDS:
-            raise ValueError(f"type must be one of {', '.join(KINDS)}, got {name!r:.60}")
+            raise ValueError(f"content['type'] must be one of {', '.join(KINDS)}, got {name!r:.60}")
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
-            raise ValueError(f"type must be {cls.__name__}, got {name}: Plan.load reads any")
+            raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any")
         given = {f.name: f.type for f in fields(kind)}
         if unknown := set(content) - {*given, *kind._derived, "type", "gap", "certificate", "format", "version"}:
-            raise ValueError(f"unknown key {min(unknown)!r} in a {name}")
+            raise ValueError(f"content has an unknown key {min(unknown, key=str)!r}: it is none of a {name}")
         if missing := set(given) - set(content):
-            raise ValueError(f"a {name} needs the key {min(missing)!r}")
+            raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
         return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items()})
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -280,9 +281,11 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
         if isinstance(value, list) and not text.startswith("tuple"):
             found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
             return _frozen(np.array(_read_floats(value), found[1] if found else None))
+        if isinstance(value, dict):
+            return check.FrozenDict(_read_floats(value))
         return _tuples(_read_floats(value))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ValueError(f"{key} is not what a {kind.__name__} has: {error}") from error
+        raise ValueError(f"content[{key!r}] is not what a {kind.__name__} has: {error}") from error
 
 
 def _read_floats(value: Any) -> Any:

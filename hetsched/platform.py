@@ -21,6 +21,8 @@ from ._base.replace import replace_file
 #: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
 
+_DTYPES = tuple(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -65,7 +67,7 @@ class Unit:
     @classmethod
     def block_update(cls, q: int, dtype: DTypeLike = np.float64) -> Unit:
         """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks."""
-        q, kind = check.integer("q", q, low=1), np.dtype(dtype)
+        q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, _DTYPES)
         return cls("block update", "block", (8.0 if kind.kind == "c" else 2.0) * q**3, float(q * q * kind.itemsize))
 
     def __str__(self) -> str:
@@ -139,6 +141,8 @@ class Platform:
     unit : Unit, optional
         What the numbers are per. Who uses them converts, or refuses. Without it they are taken to be per what is asked for: of
         products and factorisations per gigaflop and gigabyte, of `plan_product` per block update and block.
+    nodes : (p,) sequence of str, optional
+        Which computer each worker is in, where there are several: as of `Platform.join`.
 
     Examples
     --------
@@ -157,6 +161,7 @@ class Platform:
         right: ArrayLike | None = None,
         down: ArrayLike | None = None,
         unit: Unit | None = None,
+        nodes: Sequence[str] | None = None,
     ) -> None:
         if unit is not None and not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
@@ -167,6 +172,7 @@ class Platform:
         for i, worker in enumerate(self._workers):
             if not isinstance(worker, Worker):
                 raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
+        self._nodes = None if nodes is None else _node_names("nodes", nodes, len(self._workers))
         self._links = None if links is None else check.frozen(link_matrix(links, len(self._workers)))
         self._shape: tuple[int, int] | None = None
         self._right = self._down = None
@@ -269,6 +275,73 @@ class Platform:
         star = cls.star(**{name: grid.ravel()}, names=names)  # type: ignore[arg-type]
         return cls(star.workers, shape=grid.shape, right=right, down=down, unit=unit)
 
+    @classmethod
+    def join(
+        cls, platforms: Iterable[Platform], names: Sequence[str] | None = None, *, links: ArrayLike | None = None
+    ) -> Platform:
+        """One platform of the workers of several computers, each worker named "node/core".
+
+        Parameters
+        ----------
+        platforms : iterable of Platform
+            Of k nodes. One that was itself joined keeps its nodes: "rack/node/core".
+        names : (k,) sequence of str, optional
+            Of the nodes, each another; default node0, node1, ...
+        links : float or (k, k) array_like, optional
+            Time per unit of data between workers of two nodes. Between those of one it is as in that one's own links, or 0
+            where it has none. Without it all are workers of one star, and keep their link costs.
+
+        Returns
+        -------
+        Platform
+            `nodes` says which node each worker is in.
+
+        Raises
+        ------
+        ValueError
+            If names of nodes or workers are not unique, of a mesh, for links within a node without links between them, and for
+            units that are not those of the first node and cannot be converted.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> node = hs.Platform.star([1, 2])
+        >>> both = hs.Platform.join([node, node], ["left", "right"])
+        >>> both.names, both.nodes
+        (('left/P0', 'left/P1', 'right/P0', 'right/P1'), ('left', 'left', 'right', 'right'))
+        """
+        parts = check.entries("platforms", platforms, "a sequence of Platforms")
+        if not parts:
+            raise ValueError("platforms is empty: at least one node is needed")
+        for i, part in enumerate(parts):
+            if not isinstance(part, Platform):
+                raise TypeError(f"platforms[{i}] must be a Platform, got {type(part).__name__}")
+            if part.shape is not None:
+                raise ValueError(f"platforms[{i}] is a mesh: a mesh cannot be part of a larger platform")
+            if part.links is not None and links is None:
+                raise ValueError(f"platforms[{i}] has links between its workers: links between the nodes are needed too")
+        unit = parts[0].unit
+        for i, part in enumerate(parts):
+            if unit is None and part.unit is not None:
+                raise ValueError(f"platforms[{i}] is in {part.unit}, platforms[0] does not name its unit")
+            if unit is not None:
+                if part.unit is None:
+                    raise ValueError(f"platforms[0] is in {unit}, platforms[{i}] does not name its unit")
+                parts[i] = part.per(unit, f"platforms[0], to which platforms[{i}] is joined,")
+        labels = _node_names("names", [f"node{i}" for i in range(len(parts))] if names is None else names, len(parts))
+        if twice := check.repeated(labels):
+            raise ValueError(f"names must be unique, got {twice!r} twice")
+        workers, nodes = [], []
+        for label, part in zip(labels, parts, strict=True):
+            if twice := check.repeated(part.names):
+                raise ValueError(f"names of workers must be unique, {label} has {twice!r} twice")
+            nodes += [label] * len(part) if part.nodes is None else [f"{label}/{node}" for node in part.nodes]
+            workers += [
+                Worker(w.cycle_time, w.link_cost, w.memory, f"{label}/{name}")
+                for w, name in zip(part.workers, part.names, strict=True)
+            ]
+        return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes)
+
     @property
     def workers(self) -> tuple[Worker, ...]:
         """The workers in order."""
@@ -310,7 +383,7 @@ class Platform:
             for w in self._workers
         ]
         links, right, down = (None if x is None else x * data for x in (self._links, self._right, self._down))
-        return Platform(workers, links, shape=self._shape, right=right, down=down, unit=unit)
+        return Platform(workers, links, shape=self._shape, right=right, down=down, unit=unit, nodes=self.nodes)
 
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
@@ -373,6 +446,11 @@ class Platform:
         """Names; P0, P1, ... where none was given."""
         return tuple(f"P{i}" if w.name is None else w.name for i, w in enumerate(self._workers))
 
+    @property
+    def nodes(self) -> tuple[str, ...] | None:
+        """(p,) names of the computers that the workers are in, or None where nobody has said."""
+        return self._nodes
+
     def __len__(self) -> int:
         return len(self._workers)
 
@@ -381,7 +459,7 @@ class Platform:
             return NotImplemented
         if (self.links is None) != (other.links is None):
             return False
-        if self.shape != other.shape:
+        if self.shape != other.shape or self.nodes != other.nodes:
             return False
         pairs = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
         same = all(own is None or np.array_equal(own, its) for own, its in pairs)  # type: ignore[arg-type]
@@ -400,6 +478,8 @@ class Platform:
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.unit is not None:
             content["unit"] = {key: value for key, value in vars(self.unit).items() if value is not None}
+        if self.nodes is not None:
+            content["nodes"] = list(self.nodes)
         if self.links is not None:
             content["links"] = self.links.tolist()
         if self.shape is not None and self.right is not None and self.down is not None:
@@ -413,12 +493,14 @@ class Platform:
             raise ValueError("a platform needs a list 'worker' of tables")
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
-        places = ("links", "shape", "right", "down")
-        if unknown := set(content) - {"format", "version", "worker", "unit", *places}:
-            raise ValueError(f"unknown key {sorted(unknown)[0]!r} in a platform")
+        places = ("links", "shape", "right", "down", "nodes")
+        check.keys(content, ("format", "version", "worker", *places, "unit"), " in a platform")
         workers = []
         for i, table in enumerate(content["worker"]):
             try:
+                if not isinstance(table, dict):
+                    raise TypeError(f"a worker must be a table, got {table!r}")
+                check.keys(table, ("cycle_time", "link_cost", "memory", "name", "speed"))
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
@@ -430,13 +512,7 @@ class Platform:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (beside it first, then renamed)."""
-        path = Path(path)
-        if path.suffix == ".json":
-            text = json.dumps(self.to_dict(), indent=2) + "\n"
-        elif path.suffix == ".toml":
-            text = _toml(self.to_dict())
-        else:
-            raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+        text = json.dumps(self.to_dict(), indent=2) + "\n" if file_kind(path) == ".json" else _toml(self.to_dict())
         with replace_file(path) as file:
             file.write(text.encode())
 
@@ -453,17 +529,23 @@ class Platform:
         """
         import tomllib
 
-        path = Path(path)
-        if path.suffix not in (".json", ".toml"):
-            raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+        path, kind = Path(path), file_kind(path)
         try:
             text = path.read_text(encoding="utf-8")
-            if path.suffix == ".json":
+            if kind == ".json":
                 return cls.from_dict(json.loads(text))
             _no_long_keys(text)
             return cls.from_dict(tomllib.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+def file_kind(path: str | PathLike[str]) -> str:
+    """.toml or .json, as the name of a platform's file ends; ValueError for another."""
+    kind = Path(path).suffix
+    if kind not in (".toml", ".json"):
+        raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+    return kind
 
 
 def names_of(platform: Any, p: int) -> tuple[str, ...]:
@@ -524,6 +606,34 @@ def link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
             i, j = np.argwhere(bad)[0]
             raise ValueError(f"links[{first + i}][{j}] must be finite and not negative, got {rows[i, j]:g}")
     return matrix
+
+
+def _node_names(argument: str, given: Sequence[str], count: int) -> tuple[str, ...]:
+    """One name for each, not empty; "/" only where nodes of nodes are named."""
+    found = check.entries(argument, given, "a sequence of strings")
+    if len(found) != count:
+        raise ValueError(f"{argument} must have {count} entries, got {len(found)}")
+    for i, name in enumerate(found):
+        if not isinstance(name, str):
+            raise TypeError(f"{argument}[{i}] must be a string, got {name!r}")
+        if not name or (argument == "names" and "/" in name):
+            raise ValueError(f"{argument}[{i}] must be a name without /, got {name!r}")
+    return tuple(found)
+
+
+def _joined_links(parts: Sequence[Platform], links: ArrayLike) -> NDArray[np.float64]:
+    """(p, p) link costs between the workers of all nodes from those between the nodes."""
+    k = len(parts)
+    between = link_matrix(np.full((k, k), check.number("links", links, low=0.0)) if np.isscalar(links) else links, k)
+    of = np.repeat(np.arange(k), [len(part) for part in parts])
+    joined: NDArray[np.float64] = between[of][:, of]  # 0 within a node
+    first = 0
+    for part in parts:
+        last = first + len(part)
+        if part.links is not None:
+            joined[first:last, first:last] = part.links
+        first = last
+    return joined
 
 
 def _mesh_shape(shape: Any, p: int) -> tuple[int, int]:

@@ -84,7 +84,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 def _platform(old: hs.Platform, times: Any, costs: Any, links: Any, memory: Sequence[Any]) -> hs.Platform:
     workers = map(hs.Worker, np.asarray(times).tolist(), np.asarray(costs).tolist(), memory)
-    return hs.Platform(workers, links)
+    return hs.Platform(workers, links, unit=old.unit)
 
 
 def scaled(value: Any, factor: float) -> Any:

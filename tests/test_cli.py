@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import hetsched as hs
+from hetsched.cli import info
 from hetsched.cli import main as cli
+
+measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the function
 
 
 @pytest.fixture
@@ -82,9 +85,85 @@ def test_errors_leave_the_output_alone(files, capsys, prepare, arguments, words)
     assert listing() == before
 
 
+@pytest.mark.parametrize("name", ["C.txt", "C", "C.mat", "C.h5", "C.npz"])
+@pytest.mark.parametrize("options", [[], ["--memory", "8M"]])
+def test_suffix_of_the_output(files, capsys, monkeypatch, name, options):
+    """Refused before anything is read or multiplied."""
+    if options and name in ("C.mat", "C.h5"):
+        return
+    monkeypatch.setattr(hs.Pool, "matmul", None)
+    monkeypatch.setattr(np, "load", None)
+    before = listing()
+    assert cli.main(["run", "A.npy", "B.npy", "-o", name, *options]) == 1
+    assert f"({name}) must end in .npy" in capsys.readouterr().err
+    assert listing() == before
+
+
+class TestOperands:
+    """Files that `run` reads without --memory."""
+
+    def run(self, A, B, *options):
+        assert cli.main(["run", A, B, "-o", "C.npy", *options]) == 0
+        return np.load("C.npy")
+
+    def test_mat(self, files):
+        io = pytest.importorskip("scipy.io")
+        A, B = files
+        io.savemat("old.mat", {"A": A, "x": np.ones(3)})
+        np.testing.assert_allclose(self.run("old.mat:A", "B.npy"), A @ B, atol=1e-12)
+
+    def test_hdf5(self, files):
+        h5py = pytest.importorskip("h5py")
+        A, B = files
+        with h5py.File("A.h5", "w") as file:
+            file["group/plain"] = A
+            file.create_dataset("chunked", data=A.astype(">f4"), chunks=(7, 9))
+        np.testing.assert_allclose(self.run("A.h5:/group/plain", "B.npy"), A @ B, atol=1e-12)
+        np.testing.assert_allclose(self.run("A.h5:chunked", "B.npy"), A.astype(np.float32) @ B, atol=1e-12)
+
+    def test_doubles_that_matlab_stores_as_bytes(self, files, monkeypatch):
+        """A .mat file keeps whole numbers in as few bytes as they need; they are no bytes for that."""
+        io = pytest.importorskip("scipy.io")
+        io.savemat("small.mat", {"A": np.full((2, 300), 3.0)})
+        monkeypatch.setattr(io, "loadmat", lambda *_, **__: {"A": np.full((2, 300), 3, np.uint8)})
+        np.save("E.npy", np.full((300, 2), 3, np.uint8))
+        found = self.run("small.mat", "E.npy")
+        assert found.dtype == np.float64
+        assert (found == 2700).all()
+
+    @pytest.mark.parametrize("kind", ["int64", "uint8", "bool", "float16"])
+    def test_as_numpy_would(self, files, capsys, kind):
+        A, B = (np.arange(12).reshape(3, 4) % 5).astype(kind), (np.arange(8).reshape(4, 2) % 3).astype(kind)
+        np.save("A.npy", A)
+        np.save("B.npy", B)
+        found = self.run("A.npy", "B.npy")
+        assert found.dtype == (A @ B).dtype
+        assert (found == A @ B).all()
+        assert f"C.npy: 3 x 2 {found.dtype}" in capsys.readouterr().out
+
+    def test_integers_and_floats(self, files):
+        np.save("A.npy", np.arange(240).reshape(2, 120))
+        np.testing.assert_allclose(self.run("A.npy", "B.npy"), np.arange(240).reshape(2, 120) @ files[1], atol=1e-9)
+
+    @pytest.mark.parametrize("options", [["--trace", "t.json"], ["--method", "rows"], ["--block", "2"]])
+    def test_no_plans_for_integers(self, files, capsys, options):
+        np.save("A.npy", np.ones((3, 3), int))
+        assert cli.main(["run", "A.npy", "A.npy", "-o", "C.npy", *options]) == 1
+        assert "int64" in capsys.readouterr().err
+        assert "C.npy" not in listing()
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [("A.npy:x", "a .npy file holds one array without a name"), ("no.mat:A", "no.mat: No such file")],
+    )
+    def test_refused(self, files, capsys, name, words):
+        assert cli.main(["run", name, "B.npy", "-o", "C.npy"]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_output_directory_missing(files, capsys):
     assert cli.main(["run", "A.npy", "B.npy", "-o", "no/C.npy"]) == 1
-    assert "No such file or directory" in capsys.readouterr().err
+    assert capsys.readouterr().err == "hetsched: no/C.npy: No such file or directory\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -111,6 +190,43 @@ def test_info(capsys):
     for label in ("hetsched", "library", "kernel set", "processor", "cores", "caches", "affinity", "memory", "quota", "load"):
         assert f"\n{label} " in f"\n{out}"
     assert f"{hs.topology().worth} worth starting: " in out
+
+
+def test_join(files, capsys):
+    hs.Platform.star([1, 2]).save("q.json")
+    assert cli.main(["join", "p.toml", "q.json", "-o", "all.toml"]) == 0
+    assert capsys.readouterr().out == "all.toml: 5 workers in 2 nodes\n"
+    joined = hs.Platform.load("all.toml")
+    assert joined == hs.Platform.join([hs.Platform.load("p.toml"), hs.Platform.load("q.json")], ["p", "q"])
+    assert joined.names == ("p/fast", "p/middle", "p/slow", "q/P0", "q/P1")
+    assert cli.main(["join", "p.toml", "p.toml", "-o", "all.json", "--names", "a", "b", "--link", "3"]) == 0
+    assert hs.Platform.load("all.json").links[0].tolist() == [0, 0, 0, 3, 3, 3]
+    before = listing()
+    for arguments, words in (
+        (["p.toml", "p.toml", "-o", "new.toml"], "names must be unique, got 'p' twice"),
+        (["p.toml", "no.toml", "-o", "new.toml"], "no.toml: No such file"),
+        (["p.toml", "-o", "new.txt"], "path must end in .toml or .json, got 'new.txt'"),
+    ):
+        assert cli.main(["join", *arguments]) == 1
+        assert words in capsys.readouterr().err
+    assert listing() == before
+
+
+def test_a_measured_platform_runs(files, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.getcwd())
+    options = ["measure", "--seconds", "0.02", "--dtype", "float64"]
+    for name in ("here.toml", "here.json"):
+        assert cli.main([*options, "-o", name]) == 0
+        here = hs.Platform.load(name)
+        assert here.names == hs.measure(dtypes=["float64"], seconds=0.02).names
+        assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", name]) == 0
+        np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
+
+
+def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
+    monkeypatch.setattr(measuring, "measure", None)
+    assert cli.main(["measure", "-o", "here.txt"]) == 1
+    assert "path must end in .toml or .json, got 'here.txt'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
@@ -166,3 +282,33 @@ def test_the_users_kernel_choice_is_respected(variable, want):
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()
     assert (want in reason) if want else reason.endswith("None")
+
+
+def test_typed():
+    """Type checkers read the annotations of an installed package only where it says so."""
+    assert (Path(hs.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("place", [["-v", "info"], ["info", "--verbose"]])
+@pytest.mark.parametrize(
+    "fault", ["len(None)", "a, b = (1,)", "numpy.broadcast_shapes(None)", "{}[0]", "assert False", "0 / 0", "raise RuntimeError"]
+)
+def test_our_faults_are_not_the_users(monkeypatch, capsys, fault, place):
+    """What no check has raised is a fault of the program, and is called one; -v shows where."""
+    module = {"__name__": "hetsched.cli.info", "numpy": np}
+    exec(f"def _info(_):\n    {fault}", module)
+    monkeypatch.setattr(info, "_info", module["_info"])
+    assert cli.main(["info"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("hetsched: a fault of hetsched, not of what was asked: ")
+    assert "-v shows where" in said
+    assert said.count("\n") == 1
+    assert cli.main(place) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_verbose_mistakes(files, capsys):
+    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--method", "magic", "-v"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in said
+    assert said.splitlines()[-1].startswith("hetsched: method must be one of")

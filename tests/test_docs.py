@@ -72,6 +72,15 @@ class TestReference:
     TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     CALLS = re.findall(r"^\| `hs\.([\w.]+)(\(.*?\))` \|", TEXT, re.M)
 
+    def test_tables_are_whole(self):
+        """A line break in a row, or one | too many, ends a table half way."""
+        for table in re.findall(r"(?:^\|.*\n)+", self.TEXT, re.M):
+            rows = table.splitlines()
+            columns = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+            assert set(columns) == {columns[0]}, rows[0]
+            assert re.fullmatch(r"\|(---\|)+", rows[1]), rows[0]
+            assert all(row.endswith("|") for row in rows)
+
     @pytest.mark.parametrize("name", hs.__all__)
     def test_public_name(self, name):
         assert re.search(rf"`hs\.{name}\b", self.TEXT)

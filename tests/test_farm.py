@@ -189,14 +189,6 @@ def test_threads_and_children_end():
     assert threading.active_count() == before
 
 
-def test_progress_on_a_terminal(monkeypatch, capsys):
-    assert hs.map_tasks(square, [1], 1, progress=True) == [1]
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    hs.map_tasks(square, [1, 2], 1, progress=True)
-    assert re.search(r"\[#{40}\] 100%\n$", capsys.readouterr().err)
-
-
 def test_the_example_runs(monkeypatch, capsys):
     path = ROOT / "examples" / "monte_carlo.py"
     spec = importlib.util.spec_from_file_location("monte_carlo", path)

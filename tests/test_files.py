@@ -296,7 +296,7 @@ def test_errors_change_nothing(case, error, words):
         ({"dtype": "int32"}, TypeError, "dtype must be one of float32"),
         ({"alpha": "x"}, TypeError, "alpha must be a number"),
         ({"alpha": 1j}, TypeError, "alpha is complex"),
-        ({"progress": 3}, TypeError, "progress must be a function, True or False, got 3"),
+        ({"progress": 3}, TypeError, "progress must be a function of the fraction done, True or False, got 3"),
         ({"pool": 3}, TypeError, "pool must be a Pool, got int"),
     ],
 )

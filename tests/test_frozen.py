@@ -36,7 +36,7 @@ def held(where: str, value: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
         for name in [n for n in dir(value) if not n.startswith("_")]:
             try:
                 found = getattr(value, name)
-            except TypeError:  # a network's, that only a mesh has
+            except (TypeError, AttributeError):  # what only a mesh has, a bound on the other side
                 continue
             if not callable(found) and found is getattr(value, name):  # else the caller's own
                 yield from held(f"{where}.{name}", found, seen)

@@ -52,7 +52,7 @@ def test_owners_that_are_no_planners():
     assert (pattern.cost, pattern.lower_bound) == (2 + 2 + 1, 2 + 2 + 1)
     assert hs.lu_pattern(4, [1, 2], owner=[0, 0, 1, 1]).gap > 0
     grid = hs.lu_grid(2, [1, 2], owner=[[0, 0], [0, 1]], link_cost=1.0)
-    assert (grid.makespan, grid.lower_bound, grid.gap) == (2.0, 1.0, 1.0)
+    assert (grid.makespan, grid.cost, grid.lower_bound, grid.gap) == (2.0, 4.0, 1.0, 3.0)
     assert grid.traffic.tolist() == [2, 0]
 
 

@@ -47,8 +47,9 @@ class Machine:
         seconds_each = flops / (speeds * 1e9)
         pattern = 1 + self.noise * np.array([0, 0, -1, 1, 0, 0, 0, 0, 0, 400.0])  # the last one is an outlier
         times = [seconds_each[i] * pattern if worker in (-1, i) else np.empty(0) for i in range(workers)]
-        elapsed = np.array([10 * seconds_each[i] / self.share if worker in (-1, i) else 0.0 for i in range(workers)])
-        return _engine.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * self.share, 0, flops)
+        share = np.broadcast_to(np.asarray(self.share, float), workers)
+        elapsed = np.array([10 * seconds_each[i] / share[i] if worker in (-1, i) else 0.0 for i in range(workers)])
+        return _engine.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * share, 0, flops)
 
     def pinned(self, threads, workers):
         return [True] * workers if self.held is None else self.held
@@ -163,18 +164,45 @@ class TestProfiles:
         assert not found.pinned
         assert "could not be held on cpus 1" in found.notes[0]
 
-    def test_neighbour(self, machine):
-        machine.share = 0.5
+    @pytest.mark.parametrize("share", [0.5, [1.0, 0.49, 1.0]])
+    def test_neighbour(self, machine, share):
+        """Speeds are those of the cores to themselves, whoever had how much of them."""
+        machine.share, machine.even = share, True
         found = hs.measure()
-        np.testing.assert_allclose(found.speeds, np.array([80, 40, 80 / 3]) / 2)
-        np.testing.assert_allclose(found.at_once["float64"].own, [80, 40, 80 / 3])
-        assert found.notes == ("other programs were running: cpu 0 had its core for 50% of the time",)
+        assert found.disturbed
+        for here in (found, found.platform(np.float32)):
+            np.testing.assert_allclose(here.speeds, 80)
+        assert hs.distribute(1000, found).counts.tolist() == [334, 333, 333]
+        np.testing.assert_allclose(found.at_once["float64"].gflops, np.broadcast_to(80 * np.asarray(share), 3))
+        np.testing.assert_allclose(found.at_once["float64"].own, 80)
+        plan = hs.distribute_profile(300, found.chunk_profiles(1e6))
+        assert plan.counts.tolist() == [100, 100, 100]
+        np.testing.assert_allclose(*found.panel_times(500, 500, 100)[:2])
+        cpu, part = (0, "50%") if share == 0.5 else (1, "49%")
+        assert found.notes == (
+            f"other programs were running: cpu {cpu} had its core for {part} of the time; speeds are those of the cores to "
+            "themselves, and the next call measures anew",
+        )
 
     def test_quota(self, machine, monkeypatch):
         monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
         found = hs.measure()
         assert found.quota == 2.5
         assert found.notes == ("measured under a quota of 2.5 cpus (cgroup)",)
+        assert not found.disturbed
+
+    def test_neighbours_under_a_quota(self, machine, monkeypatch):
+        """Who is stopped by a quota when is chance: all lose as much. What they lose beside it is other programs'."""
+        monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
+        machine.share, machine.even = [0.7, 0.9, 0.9], True
+        found = hs.measure()
+        np.testing.assert_allclose(found.speeds, 200 / 3)
+        assert not found.disturbed
+        machine.share = [0.6, 0.7, 0.7]
+        found = hs.measure(refresh=True)
+        np.testing.assert_allclose(found.speeds, 160 / 3)
+        assert found.disturbed
+        assert found.notes[1].startswith("other programs were running: the workers had 80% of the quota; speeds")
 
     def test_only_what_is_asked(self, machine):
         found = hs.measure(kernels=["trsm"], dtypes=[np.complex64], sizes={"trsm": [30, 10, 10]})
@@ -315,6 +343,26 @@ class TestCache:
         assert recent(topology()) is None
         assert sorted(os.listdir()) == ["file"]
 
+    @pytest.mark.parametrize(
+        ("name", "given", "place"),
+        [
+            ("darwin", None, "home/Library/Caches/hetsched"),
+            ("darwin", "own", "own/hetsched"),
+            ("darwin", "relative", "home/Library/Caches/hetsched"),
+            ("linux", None, "home/.cache/hetsched"),
+            ("linux", "own", "own/hetsched"),
+        ],
+    )
+    def test_folder(self, machine, tmp_path, monkeypatch, name, given, place):
+        """Where users of each system look for it."""
+        monkeypatch.setattr(sys, "platform", name)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        if given:
+            monkeypatch.setenv("XDG_CACHE_HOME", given if given == "relative" else str(tmp_path / given))
+        hs.measure()
+        assert [path.name[:8] for path in (tmp_path / place).iterdir()] == ["measure-"]
+
     def test_no_home(self, machine, monkeypatch):
         monkeypatch.delenv("XDG_CACHE_HOME")
 
@@ -324,6 +372,46 @@ class TestCache:
         monkeypatch.setattr(Path, "home", no_home)
         assert len(hs.measure()) == 3
         assert recent(topology()) is None
+
+    def test_neighbours_are_not_kept_for_long(self, machine, monkeypatch):
+        """What was measured beside other programs stands for pools for an hour; each call of measure tries again."""
+        machine.share = [1.0, 0.49, 1.0]
+        first = hs.measure()
+        calls = len(machine.calls)
+        assert recent(topology()) == first
+        hs.measure()
+        assert len(machine.calls) == 2 * calls
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 0.9 * HOUR)
+        assert recent(topology()) == first
+        monkeypatch.setattr(time, "time", lambda: now + 1.1 * HOUR)
+        assert recent(topology()) is None
+        machine.share = 1.0
+        quiet = hs.measure()
+        assert not quiet.disturbed
+        monkeypatch.setattr(time, "time", lambda: now + 100 * HOUR)
+        assert hs.measure() == recent(topology()) == quiet
+        assert len(machine.calls) == 3 * calls
+
+    def test_neighbours_do_not_replace_what_was_measured_without(self, machine, monkeypatch):
+        quiet = hs.measure(dtypes=["float64"])
+        machine.share = 0.5
+        both = hs.measure(dtypes=["float32"])
+        assert both.disturbed
+        assert set(both.at_once) == {"float64", "float32"}
+        assert recent(topology()).record() == quiet.record()
+        machine.share = 1.0
+        assert not hs.measure(dtypes=["float32"]).disturbed
+        assert set(recent(topology()).at_once) == {"float64", "float32"}
+
+    def test_neighbours_are_left_behind(self, machine):
+        """A quiet measurement takes nothing over from one that was not."""
+        machine.share = 0.5
+        hs.measure(dtypes=["float64"])
+        machine.share = 1.0
+        found = hs.measure(dtypes=["float32"])
+        assert not found.disturbed
+        assert set(found.at_once) == {"float32"}
 
     def test_more_is_added(self, machine):
         """Another dtype or kernel is measured beside what is there."""
@@ -386,6 +474,12 @@ class TestPools:
         monkeypatch.setattr(time, "time", lambda: found.measured + 5 * HOUR)
         assert measuring.describe(found).startswith("measured 5 h ago")
 
+    def test_info_beside_others(self, uneven):
+        uneven.share = [1.0, 0.49, 1.0]
+        text = measuring.describe(hs.measure())
+        assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s" in text
+        assert text.endswith("used by matmul and lu_factor for an hour: other programs were running")
+
 
 class TestReal:
     """The engine itself, on this machine, in a fraction of a second."""
@@ -402,8 +496,8 @@ class TestReal:
             assert (profile.spread >= 0).all()
             assert profile.sizes.tolist() == self.ARGUMENTS["sizes"][kernel]
         assert len(found.profiles) == 6 * host.worth
-        assert hs.measure() == found
         assert recent() == found
+        assert found.disturbed or hs.measure() == found
         assert found.start >= 0
 
     def test_products_by_measured_speeds(self, cache):

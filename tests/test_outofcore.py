@@ -523,8 +523,9 @@ def test_arrays_are_known_by_their_content(pair, monkeypatch):
     np.testing.assert_array_equal(np.load("C.npy"), want)
 
 
-def test_input_changed_meanwhile(pair):
+def test_input_changed_meanwhile(pair, monkeypatch):
     _, memory = pair
+    reporting(monkeypatch)
 
     def touch(_):
         os.utime("A.npy", ns=(1, 1))
@@ -535,9 +536,10 @@ def test_input_changed_meanwhile(pair):
 
 
 @pytest.mark.parametrize("how", REPLACED)
-def test_input_replaced_meanwhile(pair, how):
+def test_input_replaced_meanwhile(pair, how, monkeypatch):
     """With the times of the old one."""
     _, memory = pair
+    reporting(monkeypatch)
     status = os.stat("A.npy")
     shutil.copy2("A.npy", "new")
 

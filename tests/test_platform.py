@@ -376,8 +376,9 @@ def platforms(draw):
         x = draw(st.sampled_from([x for x in range(1, p + 1) if p % x == 0]))
         right, down = ([[draw(cost) for _ in range(b)] for _ in range(a)] for a, b in ((x, p // x - 1), (x - 1, p // x)))
         return Platform(own, shape=(x, p // x), right=right, down=down)
+    nodes = draw(st.one_of(st.none(), st.lists(names.filter(len), min_size=p, max_size=p)))
     row = st.lists(cost, min_size=p, max_size=p)
-    return Platform(own, draw(st.one_of(st.none(), st.lists(row, min_size=p, max_size=p))))
+    return Platform(own, draw(st.one_of(st.none(), st.lists(row, min_size=p, max_size=p))), nodes=nodes)
 
 
 @settings(deadline=None)
@@ -489,7 +490,14 @@ ONE = {"cycle_time": 1.0}
         ({"worker": [{**ONE, "memory": "many"}]}, "worker 0: memory must be an integer, got 'many'"),
         ({"worker": [{**ONE, "name": 7}]}, "worker 0: name must be a string, got 7"),
         ({"worker": [ONE, {**ONE, "colour": "red"}]}, "worker 1: .*'colour'"),
-        ({"colour": "red", "worker": [ONE]}, "unknown key 'colour'"),
+        ({"colour": "red", "worker": [ONE]}, "unknown key 'colour' in a platform; known are format, version, worker, links"),
+        ({"worker": [{"cycletime": 3}]}, "worker 0: unknown key 'cycletime'; did you mean 'cycle_time'"),
+        ({"worker": [ONE, {"Cycle-Time": 3}]}, "worker 1: unknown key 'Cycle-Time'; did you mean 'cycle_time'"),
+        ({"worker": [{**ONE, "linkcosts": 3}]}, "worker 0: unknown key 'linkcosts'; did you mean 'link_cost'"),
+        ({"workers": 3, "worker": [ONE]}, "unknown key 'workers' in a platform; did you mean 'worker'"),
+        ({"nodes": ["a", "b"], "worker": [ONE]}, "nodes must have 1 entries, got 2"),
+        ({"nodes": [1], "worker": [ONE]}, r"nodes\[0\] must be a string, got 1"),
+        ({"nodes": "a", "worker": [ONE]}, "nodes must be a sequence of strings"),
         ({"format": "simgrid", "worker": [ONE]}, "unknown format 'simgrid'"),
         ({"version": 2, "worker": [ONE]}, "unknown format None, version 2"),
         ({"links": [[0, 1]], "worker": [ONE]}, r"links must have shape \(1, 1\), got \(1, 2\)"),
@@ -721,3 +729,56 @@ def test_per_worker_arguments_are_named():
     for wrong in (3, None, 1.5):
         with pytest.raises(TypeError, match="workers must be a sequence of Workers"):
             Platform(wrong)
+
+
+# ---- several computers -----------------------------------------------------------------------------------------------
+
+
+class TestJoin:
+    LEFT = Platform.star([1, 2], link_costs=[3, 4], memory=[5, None], names=["x", "y"])
+    RIGHT = Platform.star([7])
+
+    def test_names_and_nodes(self):
+        both = Platform.join([self.LEFT, self.RIGHT])
+        assert both.names == ("node0/x", "node0/y", "node1/P0")
+        assert both.nodes == ("node0", "node0", "node1")
+        assert both.cycle_times.tolist() == [1, 2, 7]
+        assert both.link_costs.tolist() == [3, 4, 0]
+        assert both.memory == (5, None, None)
+        assert both.links is None
+        assert both != Platform(both.workers)
+        assert self.LEFT.nodes is None
+
+    def test_nodes_of_nodes(self):
+        rack = Platform.join([self.LEFT, self.RIGHT], ["a", "b"])
+        both = Platform.join([rack, self.RIGHT], iter(["rack", "desk"]))
+        assert both.names == ("rack/a/x", "rack/a/y", "rack/b/P0", "desk/P0")
+        assert both.nodes == ("rack/a", "rack/a", "rack/b", "desk")
+
+    def test_links(self):
+        inner = Platform.complete([1, 2], [[0, 5], [6, 0]])
+        both = Platform.join([inner, self.LEFT], links=[[9, 1], [2, 9]])
+        assert both.links.tolist() == [[0, 5, 1, 1], [6, 0, 1, 1], [2, 2, 0, 0], [2, 2, 0, 0]]
+        assert Platform.join([inner, self.RIGHT], links=3.0).links.tolist() == [[0, 5, 3], [6, 0, 3], [3, 3, 0]]
+
+    @pytest.mark.parametrize(
+        ("platforms", "options", "error", "words"),
+        [
+            ([], {}, ValueError, "platforms is empty"),
+            ([LEFT, 3], {}, TypeError, r"platforms\[1\] must be a Platform, got int"),
+            (LEFT, {}, TypeError, "platforms must be a sequence of Platforms"),
+            ([LEFT], {"names": ["a", "b"]}, ValueError, "names must have 1 entries, got 2"),
+            ([LEFT, LEFT], {"names": ["a", "a"]}, ValueError, "names must be unique, got 'a' twice"),
+            ([LEFT], {"names": ["a/b"]}, ValueError, "names.0. must be a name without /, got 'a/b'"),
+            ([LEFT], {"names": [""]}, ValueError, "names.0. must be a name without /, got ''"),
+            ([LEFT], {"names": [3]}, TypeError, "names.0. must be a string, got 3"),
+            ([Platform.star([1, 1], names=["x", "x"])], {}, ValueError, "workers must be unique, node0 has 'x' twice"),
+            ([Platform.mesh([[1, 1]], [[0]])], {}, ValueError, r"platforms\[0\] is a mesh"),
+            ([LEFT, Platform.complete([1], [[0]])], {}, ValueError, r"platforms\[1\] has links between its workers"),
+            ([LEFT, RIGHT], {"links": -1}, ValueError, "links must be at least 0"),
+            ([LEFT, RIGHT], {"links": [[0]]}, ValueError, r"links must have shape \(2, 2\), got \(1, 1\)"),
+        ],
+    )
+    def test_refused(self, platforms, options, error, words):
+        with pytest.raises(error, match=words):
+            Platform.join(platforms, **options)

@@ -136,7 +136,7 @@ class TestStudy:
             assert words in text
         assert "\nlinks, 1600      1.603   1.000   1.000   1.938   1.000   1.935   2.856\n" in text
         assert text.count("\nrandom9 ") == 3
-        assert text.splitlines()[-5].startswith("het          +0.0%")
+        assert text.splitlines()[-5].startswith("het        +0.0%")
         assert label(("ratio2", (1, 2, 3))) == "ratio2"
 
     def test_plot(self, study):

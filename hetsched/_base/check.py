@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -248,6 +249,21 @@ def inverse(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The cycle-times for which these are the speeds, read-only; infinite where nothing is to be done."""
     with np.errstate(divide="ignore", over="ignore"):
         return frozen(1.0 / sizes)
+
+
+def keys(given: Collection[Any], known: Collection[str], where: str = "") -> None:
+    """Refuse what is not among the known keys of a table, and say which may have been meant."""
+    for key in given:
+        if key not in known:
+            likely = difflib.get_close_matches(str(key).lower().replace("-", "_"), known, 1)
+            hint = f"did you mean {likely[0]!r}?" if likely else f"known are {', '.join(known)}"
+            raise ValueError(f"unknown key {key!r}{where}; {hint}")
+
+
+def repeated(given: Iterable[str]) -> str | None:
+    """The first that is there twice, or None."""
+    seen: set[str] = set()
+    return next((name for name in given if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
 
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+#: Called with the fraction done.
+Progress = Callable[[float], object]
+
+_ALMOST = 0.9999
+_DELAY = 1.0  # seconds: shorter calls show nothing
+
 
 class ProgressBar:
-    """A tqdm bar for work that takes longer than a second; nothing where tqdm or the terminal is missing."""
+    """A bar on standard error for work that takes longer than a second: tqdm's, or a plain one without it; nothing where that is
+    no terminal."""
 
-    def __enter__(self) -> ProgressBar:
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._start = time.monotonic()
+        self._shown = False
         try:
             from tqdm import tqdm
         except ImportError:
-            self._bar = None
-        else:
-            self._bar = tqdm(
-                total=1.0,
-                disable=None,
-                delay=1.0,
-                leave=False,
-                bar_format="{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left",
-            )
-        return self
+            return
+        self._bar = tqdm(
+            total=1.0,
+            disable=None,
+            delay=_DELAY,
+            leave=False,
+            bar_format="{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left",
+        )
 
     def update(self, fraction: float) -> None:
         """Show that this fraction of the work is done; the first call may say what had been done before."""
@@ -27,7 +40,68 @@ class ProgressBar:
             if self._bar.n == 0:
                 self._bar.initial = fraction
             self._bar.update(fraction - self._bar.n)
+        elif sys.stderr.isatty() and time.monotonic() - self._start >= _DELAY:
+            self._shown = True
+            print(f"\r[{'#' * round(40 * fraction):40}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Leave the line to others."""
         if self._bar is not None:
             self._bar.close()
+        elif self._shown:
+            print(file=sys.stderr)
+
+
+class _Silent:
+    """Nobody wants to hear."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _Report:
+    """Tells fractions as they come, but 1 only when the block has ended without an error: before that it is not done. An emulated
+    worker that has computed all still has to wait."""
+
+    def __init__(self, say: Progress, close: Callable[[], None] | None = None) -> None:
+        self._say, self._close = say, close
+
+    def __enter__(self) -> Progress:
+        return self.tell
+
+    def tell(self, fraction: float) -> None:
+        self._say(min(fraction, _ALMOST))
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._say(1.0)
+        finally:
+            if self._close is not None:
+                self._close()
+
+
+_silent = _Silent()
+
+
+def reporting(progress: bool | Progress | None) -> _Report | _Silent:
+    """A block whose progress is told as a `progress` argument says: to a function, with True on a bar, else to nobody.
+
+    The block gets the function to call with the fraction done, or None.
+    """
+    if progress is None or progress is False:
+        return _silent
+    if progress is True:
+        bar = ProgressBar()
+        return _Report(bar.update, bar.close)
+    if not callable(progress):
+        raise TypeError(f"progress must be a function of the fraction done, True or False, got {progress!r}")
+    return _Report(progress)
+
+
+def share_of(progress: Progress | None, start: float, share: float) -> Progress | None:
+    """What a step reports to that begins when `start` is done and is a share of the whole."""
+    return None if progress is None else lambda fraction: progress(start + share * fraction)

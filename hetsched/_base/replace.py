@@ -35,6 +35,6 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         os.replace(name, target)
     except BaseException as error:
         name.unlink(missing_ok=True)
-        if isinstance(error, OSError) and (error.filename == name or error.filename is None and error.errno in _DISK):
+        if isinstance(error, OSError) and (error.filename == str(name) or error.filename is None and error.errno in _DISK):
             error.filename = os.fspath(path)
         raise

@@ -8,12 +8,15 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from .._base.progress import Progress
 
 try:
     from ._hetsched import ffi, lib
@@ -851,10 +854,6 @@ Box = tuple[int, int, int, int, int, int, int]
 def flops_per_update(dtype: np.dtype[Any]) -> float:
     """Flops of one multiply-add: 2, or 8 for complex."""
     return lib.hs_flops_per_update(DTYPES[dtype])  # type: ignore[no-any-return]
-
-
-#: Called with the fraction done.
-Progress = Callable[[float], object]
 
 
 class Poll:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from .. import _engine
+from .._base.table import table
 from .._base.version import __version__
 from ..machine.measure import describe, recent
 from ..machine.topology import topology
@@ -33,5 +34,4 @@ def _info(_: argparse.Namespace) -> None:
         ("speeds", describe(recent(host))),
         ("worth it", workers_worth(4000, 4000, 4000).describe()),
     ]
-    width = max(len(label) for label, _ in lines)
-    print("\n".join(f"{label:<{width}}  {text}" for label, text in lines))
+    print(table(lines))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dis
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from .._base.version import __version__
-from . import demo, info, measure, reproduce, run
+from . import demo, info, join, measure, reproduce, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,10 +26,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         print(f"hetsched: interrupted{stopped}", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        print(f"hetsched: {_sentence(error)}", file=sys.stderr)
+    except Exception as error:
+        if given.verbose:
+            traceback.print_exception(error)
+        print(f"hetsched: {_sentence(error) if _is_the_users(error) else _fault(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _is_the_users(error: Exception) -> bool:
+    """Whether an error is about what was asked for, and no fault of ours: every check of ours raises its own TypeError or
+    ValueError. One that Python itself raised in our code is no check's, and no other library is given what users type."""
+    if isinstance(error, (OSError, MemoryError, ImportError)):
+        return True
+    if not isinstance(error, (ValueError, TypeError)):
+        return False
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    if where is None:
+        return True
+    ours = where.tb_frame.f_globals.get("__name__", "").startswith("hetsched.")
+    raised = where.tb_frame.f_code.co_code[where.tb_lasti] in _RAISES
+    return raised if ours else isinstance(error, ValueError)  # a reader of files says what is wrong with one
+
+
+#: What `raise` is compiled to.
+_RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
+
+
+def _fault(error: Exception) -> str:
+    text = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    return f"a fault of hetsched, not of what was asked: {text} (-v shows where; please report it)"
 
 
 def _sentence(error: BaseException) -> str:
@@ -42,6 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (demo, info, measure, run, reproduce):
-        command.add_parser(commands)
+    for module in (demo, info, measure, join, run, reproduce):
+        module.add_parser(commands)
+    for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
+        command.add_argument(
+            "-v", "--verbose", action="store_true", default=default, help="show where in the program an error comes from"
+        )
     return parser

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._base.replace import replace_file
 from ..machine import measure as measuring
+from ..platform import file_kind
 
 
 def add_parser(commands: Any) -> None:
@@ -28,6 +29,12 @@ def add_parser(commands: Any) -> None:
         "--max-age", type=float, metavar="T", help="seconds for which an earlier measurement is good (default: a week)"
     )
     measure.add_argument("--refresh", action="store_true", help="measure anew")
+    measure.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the platform, .toml or .json: for `hetsched run --platform` and `hetsched join`",
+    )
     measure.add_argument("--plot", metavar="FILE", help="draw the speeds: .png, .svg or .pdf")
     measure.add_argument("--json", action="store_true", help="print all of it as JSON")
     measure.set_defaults(command=_measure)
@@ -37,10 +44,14 @@ def _measure(given: argparse.Namespace) -> None:
     kind = Path(given.plot).suffix[1:] if given.plot else ""
     if given.plot and kind not in ("png", "svg", "pdf"):
         raise ValueError(f"--plot must end in .png, .svg or .pdf, got {given.plot!r}")
+    if given.output:
+        file_kind(given.output)
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
     found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)
     print(json.dumps(found.record(), indent=1) if given.json else found.table())
+    if given.output:
+        found.save(given.output)
     if given.plot:
         from matplotlib.figure import Figure
 

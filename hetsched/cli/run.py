@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
 import warnings
@@ -12,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .._base.progress import ProgressBar
 from .._base.replace import replace_file
+from .._engine import DTYPES
 from ..errors import EmulationWarning
-from ..files.matrices import npy_header
+from ..files.matrices import npy_header, read_whole, split_name
 from ..files.product import matmul_files, plan_files
 from ..platform import Platform
 from ..runners.pool import Pool
 from .tables import worker_table
+
+_NPY = b"\x93NUMPY"
 
 
 def add_parser(commands: Any) -> None:
@@ -27,12 +30,18 @@ def add_parser(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="multiply two files",
-        description="Multiply two .npy files on this machine's cores or on an emulated platform. With --memory also files that "
-        "are larger than memory, and HDF5 and .mat files; an interrupted product goes on when the same command is given again.",
+        description="Multiply the matrices of two files, .npy, HDF5 or .mat, on this machine's cores or on an emulated platform. "
+        "With --memory also files that are larger than memory; the same command goes on with an interrupted product.",
     )
-    run.add_argument("A", help="left operand: .npy; with --memory also .mat and HDF5 (file.h5:/group/name)")
+    run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
     run.add_argument("B", help="right operand")
-    run.add_argument("-o", "--output", required=True, metavar="C", help="the product; replaced only when complete")
+    run.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="C",
+        help="the product, .npy, with --memory also .mat or HDF5; replaced only when complete",
+    )
     run.add_argument("--memory", metavar="BYTES", help="read and write tile by tile within this memory, such as 512M or 2G")
     run.add_argument("--dtype", help="with --memory: compute in float32, float64, complex64 or complex128")
     run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
@@ -48,6 +57,8 @@ def _run(given: argparse.Namespace) -> None:
     if given.memory is not None:
         _run_files(given)
         return
+    if Path(given.output).suffix.lower() != ".npy":
+        raise ValueError(f"--output ({given.output}) must end in .npy; with --memory .mat and HDF5 can be written too")
     if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
@@ -59,6 +70,8 @@ def _run(given: argparse.Namespace) -> None:
     a, b = _load("A", given.A), _load("B", given.B)
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError(f"A and B must be matrices, their shapes are {a.shape} and {b.shape}")
+    planned = np.result_type(a, b) in DTYPES or given.emulate or given.trace or (given.method, given.block) != ("auto", 1)
+    plan = trace = None
     with (
         Pool(platform, emulate=given.emulate, time_scale=given.time_scale) as pool,
         warnings.catch_warnings(record=True) as caught,
@@ -66,18 +79,21 @@ def _run(given: argparse.Namespace) -> None:
     ):
         warnings.simplefilter("always", EmulationWarning)
         start = time.perf_counter()
-        with ProgressBar() as bar:
-            product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=bar.update)
+        if planned:
+            product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=True)
+        else:
+            product = pool.matmul(a, b, progress=True)
         seconds = time.perf_counter() - start
         np.lib.format.write_array(file, product, allow_pickle=False)
         m, n = product.shape
-        plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
+        if planned:
+            plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
     if given.trace:
         getattr(trace, writers[Path(given.trace).suffix])(given.trace)
 
-    flops = float(plan.flops.sum())
-    print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s, {flops / seconds / 1e9:.4g} GFLOP/s")
-    if given.emulate:
+    rate = "" if plan is None else f", {float(plan.flops.sum()) / seconds / 1e9:.4g} GFLOP/s"
+    print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s{rate}")
+    if given.emulate and plan is not None and trace is not None:
         print(worker_table(plan, trace))
         print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate}")
     for warning in caught:
@@ -95,9 +111,9 @@ def _run_files(given: argparse.Namespace) -> None:
     with Pool(Platform.load(given.platform) if given.platform else None) as pool:
         plan = plan_files(given.A, given.B, given.output, pool=pool, **arguments)
         print(plan.describe(), flush=True)
-        with ProgressBar() as bar, _PeakMemory() as memory:
+        with _PeakMemory() as memory:
             try:
-                done = matmul_files(given.A, given.B, given.output, pool=pool, progress=bar.update, **arguments)
+                done = matmul_files(given.A, given.B, given.output, pool=pool, progress=True, **arguments)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt("; the same command goes on where this one stopped") from None
     m, n, _ = done.plan.shape
@@ -113,14 +129,17 @@ def _run_files(given: argparse.Namespace) -> None:
 
 
 def _load(name: str, path: str) -> np.ndarray[Any, Any]:
-    try:
-        with open(path, "rb") as file:
-            if file.read(6) == b"\x93NUMPY":
-                file.seek(0)
+    with open(split_name(path)[0], "rb") as file:
+        head = file.read(6)
+        if os.fsdecode(file.name) != path or head != _NPY and not head.startswith(b"PK"):
+            return read_whole(name, path)
+        try:
+            file.seek(0)
+            if head == _NPY:
                 npy_header(f"{name} ({path})", file)
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
+            array = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} ({path}) is an archive of arrays, not a .npy file")
     return array

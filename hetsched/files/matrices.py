@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -39,6 +40,8 @@ class Matrix:
     shape : (int, int)
     dtype : dtype
         As stored.
+    meant : dtype
+        What the elements are: MATLAB stores whole numbers of class double in fewer bytes.
     transposed : bool
     chunk : (int, int) or None
         Rows and columns of the pieces that are only read whole.
@@ -60,7 +63,7 @@ class Matrix:
     def __init__(self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool) -> None:
         if len(stored) != 2:
             raise ValueError(f"{name} has {len(stored)} dimensions, a matrix has 2")
-        self.name, self.dtype, self.transposed = name, dtype, transposed
+        self.name, self.dtype, self.meant, self.transposed = name, dtype, dtype, transposed
         self.lines, self.length = int(stored[0]), int(stored[1])
         self.shape = (self.length, self.lines) if transposed else (self.lines, self.length)
         self.identity: dict[str, Any] = {"shape": list(self.shape), "dtype": dtype.str}
@@ -265,6 +268,15 @@ def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Ma
     return matrix
 
 
+def read_whole(argument: str, path: str) -> Array:
+    """The matrix in a file, of any kind that products of files read, in memory."""
+    with ExitStack() as opened:
+        matrix = open_matrix(argument, path, sys.maxsize, opened)
+        rows, cols = matrix.shape
+        flat = np.empty(rows * cols, matrix.meant.newbyteorder("="))
+        return matrix.read((0, rows), (0, cols), flat, np.empty(STAGE, np.uint8), lambda: False)
+
+
 def _is_dataset(given: Any) -> bool:
     return type(given).__module__.startswith("h5py.") and hasattr(given, "read_direct")
 
@@ -414,6 +426,7 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
     if kind == "single" and array.dtype.kind in "biu":
         array = array.astype(np.float32)
     matrix = Held(name, array, path)
+    matrix.meant = {"double": np.result_type(array, np.float64), "logical": np.dtype(bool)}.get(kind, array.dtype)
     matrix.identity["inner"] = variable
     matrix.extra = 2 * array.nbytes
     return matrix

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import _engine
-from .._base.progress import ProgressBar
-from .._engine import Progress
+from .._base.progress import Progress, reporting, share_of
 from ..machine.linux import memory_room
 from ..runners.operands import scalar
 from ..runners.pool import Pool, accumulate
@@ -80,7 +79,7 @@ def matmul_files(
     dtype: DTypeLike | None = None,
     alpha: complex = 1.0,
     pool: Pool | None = None,
-    progress: Progress | bool = False,
+    progress: bool | Progress | None = False,
 ) -> FilesProduct:
     """alpha a b of matrices that need not fit into memory, written to a file.
 
@@ -102,7 +101,7 @@ def matmul_files(
     pool : Pool, optional
         Whose workers multiply; by default all cores. Not an emulated one.
     progress : callable or bool
-        Called with the fraction done, or True for a bar on the terminal.
+        Called with the fraction done, and with 1.0 when the output is in its place; True for a bar on the terminal.
 
     Returns
     -------
@@ -147,13 +146,8 @@ def matmul_files(
     >>> np.load("C.npy")[0, 0], done.bytes_written, done.plan.peak <= 8 * 2**20
     (np.float64(300.0), 1600000, True)
     """
-    if not (callable(progress) or progress is None or isinstance(progress, bool)):
-        raise TypeError(f"progress must be a function, True or False, got {progress!r}")
-    with ExitStack() as opened:
-        job = _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened)
-        if progress is True:
-            progress = opened.enter_context(ProgressBar()).update
-        return job.run(alpha, progress or None)
+    with reporting(progress) as tell, ExitStack() as opened:
+        return _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened).run(alpha, tell)
 
 
 class _Update(NamedTuple):
@@ -335,14 +329,12 @@ class _Job:
         with run:
             for update, c in run.updates():
                 part = areas[update.tile] / self.plan.grid[2]
-                poll = _engine.Poll(None if progress is None else _share(progress, before / whole, part / whole))
+                poll = _engine.Poll(share_of(progress, before / whole, part / whole))
                 accumulate(self.pool, update.a, update.b, c, alpha, update.chunk > 0, poll)
                 before += part
                 if progress is not None and (now := time.monotonic()) - told >= _BEAT:
-                    progress(min(1.0, before / whole))
+                    progress(before / whole)
                     told = now
-        if progress is not None:
-            progress(1.0)
         for name, matrix in (("A", self.a), ("B", self.b)):
             if not matrix.unchanged():
                 raise OSError(f"{name} ({matrix.path}) was changed while it was read; the product is not written")
@@ -355,10 +347,6 @@ class _Job:
             tiles=self.plan.grid[0] * self.plan.grid[1],
             resumed=len(done),
         )
-
-
-def _share(progress: Progress, start: float, part: float) -> Progress:
-    return lambda fraction: progress(start + part * fraction)
 
 
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:

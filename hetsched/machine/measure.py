@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform as system
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from .. import _engine
 from .._base import check
 from .._base.drawn import Drawn
 from .._base.replace import replace_file
+from .._base.table import table
 from .._base.version import __version__
 from ..platform import UNIT, Platform, Unit, Worker
 from .topology import Topology, topology
@@ -35,6 +37,8 @@ _AT_ONCE = 0.25  # share of the time for all cores at once
 _PERIODS = 0.3  # seconds: three of a quota's usual periods
 _FEW = 8  # workers that are measured one by one even where their types are equal
 _WEEK = 7 * 86400.0
+_BRIEFLY = 3600.0  # seconds for which what was measured beside other programs is good
+_OWN = 0.9  # the least part of the time for which a core counts as the worker's alone
 #: Speeds whose extremes are closer than this count as equal.
 _EVEN = 0.05
 _DOUBLE = np.dtype(np.float64)
@@ -117,7 +121,8 @@ class AtOnce:
 
 class MeasuredPlatform(Platform, Drawn):
     """A Platform of this machine's cores as `measure` found them. Its cycle-times are those of large float64 products, or of the
-    first dtype that was measured, by all workers at once.
+    first dtype that was measured, by all workers at once, each while it had its core: other programs come and go. Under a quota,
+    which stays, all lose the same part.
 
     Attributes
     ----------
@@ -161,7 +166,7 @@ class MeasuredPlatform(Platform, Drawn):
         self.quota = None if record["quota"] is None else float(record["quota"])
         self.notes = tuple(map(str, record["notes"]))
         self._record = record
-        names = [f"worker {i}" if cpu is None else f"cpu {cpu}" for i, cpu in enumerate(self.cpus)]
+        names = [_name(i, cpu) for i, cpu in enumerate(self.cpus)]
         main = self.at_once[main_dtype(self.at_once)]
         if any(len(x) != len(names) for once in self.at_once.values() for x in (once.gflops, once.alone, once.share)):
             raise ValueError("a measurement needs one speed per worker")
@@ -171,7 +176,7 @@ class MeasuredPlatform(Platform, Drawn):
                 or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
-        workers = [Worker(speed=rate, name=name) for rate, name in zip(main.gflops.tolist(), names, strict=True)]
+        workers = [Worker(speed=rate, name=name) for rate, name in zip(self._rates(main).tolist(), names, strict=True)]
         super().__init__(workers, unit=Unit.gigaflop())
 
     @property
@@ -184,6 +189,11 @@ class MeasuredPlatform(Platform, Drawn):
         """Whether every worker was held on a cpu of its own."""
         return None not in self.cpus
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs had more than a tenth of a core, or of the quota; then the next `measure` measures anew."""
+        return any(_lost(once.share, self.quota) is not None for once in self.at_once.values())
+
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
         """One of `profiles`; ValueError if it was not measured."""
         name = check.dtype(dtype, _engine.DTYPES).name
@@ -195,7 +205,7 @@ class MeasuredPlatform(Platform, Drawn):
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:
         """The workers with their cycle-times in another dtype: the best split is not the same for all."""
-        return Platform.star(speeds=self._large(dtype).gflops, names=list(self.names), unit=Unit.gigaflop())
+        return Platform.star(speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop())
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
@@ -236,8 +246,12 @@ class MeasuredPlatform(Platform, Drawn):
 
     def _slowdown(self, dtype: DTypeLike) -> NDArray[np.float64]:
         found = self._large(dtype)
-        factor: NDArray[np.float64] = found.alone / found.gflops
+        factor: NDArray[np.float64] = found.alone / self._rates(found)
         return factor
+
+    def _rates(self, once: AtOnce) -> NDArray[np.float64]:
+        """(p,) GFLOP/s of the cores to themselves; a quota takes from each what it takes from all."""
+        return once.own if self.quota is None else once.own * once.share.mean()
 
     def record(self) -> dict[str, Any]:
         """All of it as plain Python values, ready for JSON: what the cache holds."""
@@ -251,16 +265,17 @@ class MeasuredPlatform(Platform, Drawn):
                 found = [x for (_, k, d), x in self.profiles.items() if (k, d) == (kernel, dtype)]
                 if not found:
                     continue
-                lines.append(f"{kernel + ' ' + dtype:<18}" + "".join(f"{size:>14}" for size in found[0].sizes))
+                rows = [(f"{kernel} {dtype}", *(str(size) for size in found[0].sizes))]
                 for x in found:
-                    cells = [f"{rate:8.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True)]
-                    lines.append(f"  {self.names[x.worker]:<16}" + "".join(f"{cell:>14}" for cell in cells))
+                    cells = (f"{rate:.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True))
+                    rows.append((f"  {self.names[x.worker]}", *cells))
+                lines.append(table(rows, "<>", (16, 12)))
         for once in self.at_once.values():
             lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of one at a time")
-            rows = zip(self.names, once.gflops, once.alone, once.share, strict=True)
-            lines += [
-                f"  {name:<16}{rate:14.4g}{alone:14.4g} alone, had its core {share:.0%}" for name, rate, alone, share in rows
-            ]
+            columns = zip(self.names, once.gflops, once.alone, once.share, strict=True)
+            rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%}")
+                    for name, rate, alone, share in columns]  # fmt: skip
+            lines.append(table(rows, "<>><", (16, 12)))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __str__(self) -> str:
@@ -275,6 +290,17 @@ class MeasuredPlatform(Platform, Drawn):
         from html import escape
 
         return f"<pre>{escape(self.table())}</pre>"
+
+
+def _lost(share: ArrayLike, quota: float | None) -> tuple[float, int] | None:
+    """What a worker had of its core, and which had least, or what all had of the quota, and -1; None if that is nearly all.
+
+    Whom a quota stops when is chance, so that under one only the sum of the shares says whether somebody else was there.
+    """
+    had = np.asarray(share, np.float64)
+    least = int(had.argmin())
+    part, who = (had[least], least) if quota is None else (had.sum() / min(quota, len(had)), -1)
+    return (float(part), who) if part < _OWN else None
 
 
 def main_dtype(names: Iterable[str]) -> str:
@@ -318,7 +344,8 @@ def measure(
     seconds : float
         About how long to measure.
     max_age : float
-        Seconds for which an earlier measurement is good: that of the same machine, mask, quota, kernels and version.
+        Seconds for which an earlier measurement is good: that of the same machine, mask, quota, kernels and version. One that
+        other programs disturbed is not: this call measures anew, and pools go by it for an hour at most.
     refresh : bool
         Measure anew in any case.
 
@@ -331,7 +358,7 @@ def measure(
     -----
     Every kernel runs in the engine's threads, without the GIL, on operands of its own; three rounds over all kernels, sizes and
     cores. Repetitions further from the median than three (scaled) median absolute deviations are outliers. The result is kept
-    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched, where that can be written.
+    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched (on macOS ~/Library/Caches/hetsched), where that can be written.
 
     Examples
     --------
@@ -349,12 +376,16 @@ def measure(
     max_age = check.number("max_age", max_age, low=0.0)
     host = topology()
     kept = None if refresh else recent(host, max_age=max_age)
+    if kept is not None and kept.disturbed:
+        kept = None
     if kept is not None and _has(kept, chosen, sizes is not None):
         return kept
     record = _measure(host, chosen, cores, seconds)
     if kept is not None:
         record = _joined(record, kept.record())
     found = MeasuredPlatform(record)
+    if kept is not None and found.disturbed:
+        return found  # what is kept is better
     _write(_path(record["fingerprint"]), record)
     for renew in _renewals:
         renew()
@@ -382,7 +413,8 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
             return None
         if not 0 <= time.time() - record["measured"] < max_age:
             return None
-        return MeasuredPlatform(record)
+        found = MeasuredPlatform(record)
+        return None if found.disturbed and found.age >= _BRIEFLY else found
     except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
         return None  # not there, or broken: it is written anew
 
@@ -469,39 +501,51 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
         for i, twin in enumerate(twins)
     ]
     names = list(dict.fromkeys(dtype for _, dtype in chosen))
-    at_once, busy = {}, []
+    at_once = {}
     for name in names:
         sides = {x["dtype"]: x["sizes"][-1] for x in profiles if x["kernel"] == "gemm"}
         window = max(seconds * _AT_ONCE / len(names), _PERIODS if host.quota is not None else 0.0)
         at_once[name] = _together(threads, p, name, sides.get(name, 256), window)
         alone = [x["gflops"][-1] for x in profiles if (x["kernel"], x["dtype"]) == ("gemm", name)]
         at_once[name]["alone"] = alone or at_once[name]["gflops"]
-        busy += [(share, i) for i, share in enumerate(at_once[name]["share"])]
-    notes = []
-    if not all(held):
-        lost = ", ".join(str(places[i]) for i in range(p) if not held[i])
-        notes.append(f"threads could not be held on cpus {lost}: their speeds are those of wherever the system put them")
-    if host.quota is not None:
-        notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
-    elif min(busy)[0] < 0.9:
-        share, i = min(busy)
-        notes.append(f"other programs were running: {'cpu' if held[i] else 'worker'} {places[i] if held[i] else i} had its core "
-                     f"for {share:.0%} of the time")  # fmt: skip
-    if cores == "types" or len(set(twins)) < p:
-        notes.append("profiles are those of one core of each type")
+    cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]
     return {
         "format": "hetsched-measure",
         "version": 1,
         "fingerprint": fingerprint(host),
         "measured": begin,
         "took": time.time() - begin,
-        "cpus": [cpu if ok else None for cpu, ok in zip(places, held, strict=True)],
+        "cpus": cpus,
         "quota": host.quota,
         "start": _start_cost(threads, p),
         "profiles": profiles,
         "at_once": at_once,
-        "notes": notes,
+        "notes": _notes(host, cpus, at_once, cores == "types" or len(set(twins)) < p),
     }
+
+
+def _notes(host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], by_type: bool) -> list[str]:
+    """What could not be done, or disturbed."""
+    notes = []
+    if None in cpus:
+        missed = ", ".join(str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None)
+        notes.append(f"threads could not be held on cpus {missed}: their speeds are those of wherever the system put them")
+    if host.quota is not None:
+        notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
+    if lost := [x for once in at_once.values() if (x := _lost(once["share"], host.quota)) is not None]:
+        part, i = min(lost)
+        who = _name(i, cpus[i]) if i >= 0 else ""
+        had = f"{who} had its core for {part:.0%} of the time" if who else f"the workers had {part:.0%} of the quota"
+        notes.append(
+            f"other programs were running: {had}; speeds are those of the cores to themselves, and the next call measures anew"
+        )
+    if by_type:
+        notes.append("profiles are those of one core of each type")
+    return notes
+
+
+def _name(worker: int, cpu: int | None) -> str:
+    return f"worker {worker}" if cpu is None else f"cpu {cpu}"
 
 
 def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
@@ -585,7 +629,8 @@ def _path(mark: dict[str, Any]) -> Path | None:
     """Where measurements with a fingerprint are kept; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        folder = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+        usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+        folder = Path(base) if os.path.isabs(base) else Path.home() / usual
     except RuntimeError:
         return None
     digest = sha256(json.dumps(mark, sort_keys=True).encode()).hexdigest()[:16]
@@ -606,8 +651,10 @@ def describe(found: MeasuredPlatform | None) -> str:
     if found is None:
         return "not measured: cores count as equal (`hetsched measure` measures them)"
     once = found.at_once[main_dtype(found.at_once)]
-    rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], once.gflops, strict=False))
+    rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False))
     use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
+    if found.disturbed:
+        use += " for an hour: other programs were running"
     return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._base import check
+from .._base.table import table
 from ..plan import plain
 from . import hwloc, linux, macos
 from .cpus import Cache, Cpu
@@ -140,9 +141,7 @@ class Topology:
         return describe(self)
 
     def __str__(self) -> str:
-        lines = self.describe()
-        width = max(len(label) for label, _ in lines)
-        return "\n".join(f"{label:<{width}}  {text}" for label, text in lines)
+        return table(self.describe())
 
     def __repr__(self) -> str:
         kinds = "" if set(self.types) == {"unknown"} else f" ({types_text(self.types)})"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.drawn import draw
+from .._base.table import table
 from ..errors import InfeasibleError
 from .floorplan import METHODS, slow_methods
 from .partition import Partition, partition
@@ -39,9 +40,10 @@ class Comparison(dict[str, Partition]):
         return drawn
 
     def __repr__(self) -> str:
-        wide = max(map(len, (*self, *self.skipped)), default=0)
-        found = [f"{method:{wide}}  cost {plan.cost:<8.6g}  gap {plan.gap:.2%}" for method, plan in self.items()]
-        return "\n".join(found + [f"{method:{wide}}  left out: {why}" for method, why in self.skipped.items()])
+        found = [(method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}") for method, plan in self.items()]
+        width = max(map(len, self.skipped), default=0)
+        rest = [(method, f"left out: {why}") for method, why in self.skipped.items()]
+        return "\n".join(filter(None, (table(found, least=[width, 0]), table(rest))))
 
 
 def compare_partitions(
@@ -76,9 +78,9 @@ def compare_partitions(
     --------
     >>> import hetsched as hs
     >>> hs.compare_partitions([5, 3, 2, 1, 1], ["best", "columns", "rows"])
-    best     cost 4.28571   gap 0.55%
-    columns  cost 4.33333   gap 1.67%
-    rows     cost 6         gap 40.77%
+    best     cost 4.28571  gap 0.55%
+    columns  cost 4.33333  gap 1.67%
+    rows     cost 6        gap 40.77%
     >>> hs.compare_partitions([5, 3, 2, 1, 1]).skipped
     {'contiguous': 'deals cells: give shape'}
     """

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .. import _engine
 from .._base import check
+from .._base.table import table
 from ..plan import Plan, Step, proven
 from ..platform import UNIT, Platform, Unit, names_of
 from .lu_pattern import METHODS, LuPattern, lu_pattern
@@ -115,16 +116,14 @@ class LuPlan(Plan):
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         busy = np.zeros((steps, len(self.names)))
         np.add.at(busy, (updates["panel"], updates["worker"]), updates["end"] - updates["start"])
-        width = [max(9, len(name)) for name in self.names]
-        names = "".join(f"  {name:>{w}}" for name, w in zip(self.names, width, strict=True))
-        lines = [f"{'step':>5} {'start':>10} {'end':>10}  {'panel':>{max(width)}}{names}  efficiency"]
+        rows = [("step", "start", "end", "panel", *self.names, "efficiency")]
         for k, (start, end) in enumerate(self.step_times.tolist()):
-            own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy[k].tolist(), width, strict=True))
+            own = (f"{t:.4g}" for t in busy[k].tolist())
             panel = self.names[self.owner[k]]
-            lines.append(f"{k:5} {start:10.4g} {end:10.4g}  {panel:>{max(width)}}{own}  {self.step_efficiency[k]:10.1%}")
-        own = "".join(f"  {t:{w}.4g}" for t, w in zip(busy.sum(axis=0).tolist(), width, strict=True))
-        lines.append(f"{'all':>5} {0.0:10.4g} {self.makespan:10.4g}  {'':{max(width)}}{own}  {self.efficiency:10.1%}")
-        return "\n".join(lines)
+            rows.append((str(k), f"{start:.4g}", f"{end:.4g}", panel, *own, f"{self.step_efficiency[k]:.1%}"))
+        own = (f"{t:.4g}" for t in busy.sum(axis=0).tolist())
+        rows.append(("all", "0", f"{self.makespan:.4g}", "", *own, f"{self.efficiency:.1%}"))
+        return table(rows, ">")
 
     @cached_property
     def flops(self) -> NDArray[np.float64]:

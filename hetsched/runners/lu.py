@@ -19,7 +19,7 @@ from .operands import Array, as_array, element_strides, operand
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .._engine import Progress
+    from .._base.progress import Progress
     from ..planners.lu import Owner
     from .workers import Workers
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .._base.progress import Progress, share_of
 from .._engine import DTYPES
 
 _SUPPORTED = ", ".join(d.name for d in DTYPES)
@@ -69,9 +70,12 @@ class Operands:
         """m, n, k of each product."""
         return self.c.shape[-2], self.c.shape[-1], self.a.shape[-1]
 
-    def __iter__(self) -> Iterator[tuple[Array, Array, Array]]:
-        for index in np.ndindex(self.c.shape[:-2]):
-            yield self.a[index], self.b[index], self.c[index]
+    def products(self, progress: Progress | None) -> Iterator[tuple[tuple[Array, Array, Array], Progress | None]]:
+        """The operands of each product of a stack, and what is told of it: a share of the whole."""
+        shape = self.c.shape[:-2]
+        share = 1.0 / max(1, math.prod(shape))
+        for i, index in enumerate(np.ndindex(shape)):
+            yield (self.a[index], self.b[index], self.c[index]), share_of(progress, i * share, share)
 
     def by_numpy(self) -> None:
         """The product of numbers that the engine does not multiply."""

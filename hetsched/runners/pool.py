@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _engine
 from .._base import check
+from .._base.progress import reporting
 from .._engine import fast
 from ..planners.layers import LayersPlan
 from ..planners.product import ProductPlan
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from .._engine import Progress
+    from .._base.progress import Progress
     from ..planners.cuboids import Cuboids
     from ..planners.lu import LuPlan, Owner
     from ..planners.partition import Partition
@@ -215,13 +216,13 @@ class Pool:
     def matmul(
         self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
         method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[False] = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any: ...  # fmt: skip
     @overload
     def matmul(
         self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
         method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[True],
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> tuple[Any, Trace]: ...  # fmt: skip
     def matmul(
         self,
@@ -235,7 +236,7 @@ class Pool:
         block: int = 1,
         communication: str = "once",
         trace: bool = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any:
         """alpha A B + beta out, by the workers of the pool.
 
@@ -256,8 +257,8 @@ class Pool:
             As for `plan`.
         trace : bool
             Also return a Trace; for operands of at most two dimensions.
-        progress : callable, optional
-            Called with the fraction done, at most 20 times a second.
+        progress : callable or bool, optional
+            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
 
         Returns
         -------
@@ -283,22 +284,23 @@ class Pool:
             if small is not None:
                 return small
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
-        if one and not direct and progress is None and product_run.is_plain(A, B, out):
+        if one and not direct and (progress is None or progress is False) and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
-        trace = check.flag("trace", trace)
-        x = operands(A, B, out, alpha, beta, others=not direct)
-        if trace and x.c.ndim > 2:
-            raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
-        record = None
-        if direct:
-            m, n, k = x.sizes
-            plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
-            for a, b, c in x:
-                record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), progress)
-        elif x.c.dtype in _engine.DTYPES:
-            product_run.multiply(threads, workers, x, progress)
-        else:
-            x.by_numpy()
+        trace, report = check.flag("trace", trace), reporting(progress)
+        with report as tell:
+            x = operands(A, B, out, alpha, beta, others=not direct)
+            if trace and x.c.ndim > 2:
+                raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
+            record = None
+            if direct:
+                m, n, k = x.sizes
+                plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
+                for (a, b, c), told in x.products(tell):
+                    record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), told)
+            elif x.c.dtype in _engine.DTYPES:
+                product_run.multiply(threads, workers, x, tell)
+            else:
+                x.by_numpy()
         result = x.result if x.result.ndim or out is not None else x.result[()]
         return (result, record) if trace else result
 
@@ -314,7 +316,7 @@ class Pool:
         communication: str = "once",
         order: str = "plan",
         trace: bool = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any:
         """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, a `partition` of C's elements or square blocks,
         `cuboids` of the iterations, or `layers_star`, whose n are the elements or blocks of the inner dimension.
@@ -341,20 +343,21 @@ class Pool:
         (np.float64(48.0), 0.195, (11, 16))
         """
         threads, workers = self._live(), self._workers
-        trace = check.flag("trace", trace)
-        x = operands(A, B, C, alpha, beta, name="C")
-        if x.c.ndim > 2:
-            raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-        if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
-            raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
-        record: Trace | None
-        if isinstance(plan, StarPlan):
-            record = star_run.run(threads, workers, plan, x, order, trace, progress)
-        elif order != "plan":
-            raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
-        else:
-            boxes = product_run.checked(workers, plan, x, communication)
-            record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), progress)
+        trace, report = check.flag("trace", trace), reporting(progress)
+        with report as tell:
+            x = operands(A, B, C, alpha, beta, name="C")
+            if x.c.ndim > 2:
+                raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+            if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
+                raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
+            record: Trace | None
+            if isinstance(plan, StarPlan):
+                record = star_run.run(threads, workers, plan, x, order, trace, tell)
+            elif order != "plan":
+                raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
+            else:
+                boxes = product_run.checked(workers, plan, x, communication)
+                record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell)
         return (x.result, record) if trace else x.result
 
     def sweep(
@@ -366,7 +369,7 @@ class Pool:
         *,
         flops: float | None = None,
         trace: bool = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any:
         """A recurrence over a matrix, tile by tile as a `wavefront` plans it.
 
@@ -386,8 +389,8 @@ class Pool:
             Of the kernel for one element, which says how long an emulated worker takes. Default: those of the Stencil, else 1.
         trace : bool
             Also return a Trace, with one event for each tile.
-        progress : callable, optional
-            Called with the fraction done, at most 20 times a second.
+        progress : callable or bool, optional
+            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
 
         Returns
         -------
@@ -413,7 +416,9 @@ class Pool:
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
-        return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, check.flag("trace", trace), progress)
+        trace = check.flag("trace", trace)
+        with reporting(progress) as tell:
+            return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, tell)
 
     def plan_stencil(
         self,
@@ -464,7 +469,7 @@ class Pool:
         plan: StencilPlan | SliceRing | None = None,
         out: Array | None = None,
         trace: bool = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any:
         """Steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of workers.
 
@@ -487,8 +492,8 @@ class Pool:
             the last step: an interrupted call leaves it as it was, or complete.
         trace : bool
             Also return a Trace of the steps, without the copies at both ends.
-        progress : callable, optional
-            Called with the fraction done, at most 20 times a second.
+        progress : callable or bool, optional
+            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
 
         Returns
         -------
@@ -517,7 +522,8 @@ class Pool:
         ...     pool.stencil(U, 3)[:, 0].tolist()
         [64.0, 29.0, 8.0, 1.0, 0.0]
         """
-        return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, progress)
+        with reporting(progress) as tell:
+            return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, tell)
 
     def plan_lu(
         self,
@@ -550,7 +556,7 @@ class Pool:
         owner: Owner | LuPlan | None = None,
         block: int | None = None,
         trace: bool = False,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Any:
         """LU factorisation with partial pivoting by the workers of the pool: P A = L U, as scipy.linalg.lu_factor has it.
 
@@ -570,8 +576,8 @@ class Pool:
             Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
         trace : bool
             Also return a Trace, with the prediction of `plan_lu`.
-        progress : callable, optional
-            Called with the fraction done, at most 20 times a second.
+        progress : callable or bool, optional
+            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
 
         Returns
         -------
@@ -600,7 +606,8 @@ class Pool:
         ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
         """
         trace = check.flag("trace", trace)
-        return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, progress)
+        with reporting(progress) as tell:
+            return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, tell)
 
     def map_tasks(
         self,
@@ -611,7 +618,7 @@ class Pool:
         cycle_times: ArrayLike | None = None,
         send: float = 0.0,
         start_method: str | None = None,
-        progress: bool | Progress = False,
+        progress: bool | Progress | None = False,
         trace: bool = False,
     ) -> Any:
         """`hs.map_tasks` with a process for each worker of this pool, its platform's names and relative speeds.

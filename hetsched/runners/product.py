@@ -18,7 +18,7 @@ from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_
 from ..platform import UNIT
 
 if TYPE_CHECKING:
-    from .._engine import Progress
+    from .._base.progress import Progress
     from ..trace import Trace
     from .operands import Array, Operands
     from .workers import Workers
@@ -75,8 +75,8 @@ def multiply(threads: _engine.Threads, workers: Workers, x: Operands, progress: 
         _by_numpy(x)
         return
     watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
-    for a, b, c in x:
-        poll = _engine.Poll(progress) if watched else None
+    for (a, b, c), told in x.products(progress):
+        poll = _engine.Poll(told) if watched else None
         _engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine import Progress, fast
+from .._base.progress import Progress
+from .._engine import fast
 from ..machine.measure import when_measured
 from . import lu as lu_run
 from . import product as product_run
@@ -57,7 +58,7 @@ def matmul(
     *,
     method: str = "auto",
     trace: bool = False,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Any:
     """alpha A B + beta out on all cores that this process may use, by the speeds that `measure` found; see `Pool.matmul`.
 

@@ -16,7 +16,7 @@ from ..platform import UNIT, Unit
 from ..trace import Trace
 
 if TYPE_CHECKING:
-    from .._engine import Progress
+    from .._base.progress import Progress
     from .operands import Operands
     from .workers import Workers
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from .._engine import Progress
+    from .._base.progress import Progress
     from .workers import Workers
 
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))

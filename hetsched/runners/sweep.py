@@ -18,7 +18,7 @@ from .recurrence import RULES, Kernel, Stencil
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .._engine import Progress
+    from .._base.progress import Progress
     from .workers import Workers
 
 

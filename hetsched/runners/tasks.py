@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._base.progress import Progress, reporting
 from ..errors import TaskError
 from ..machine.topology import topology
 from ..planners.distribute import distribute
@@ -30,7 +30,6 @@ from ..trace import Trace
 
 T = TypeVar("T")
 R = TypeVar("R")
-Progress = Callable[[float], object]
 
 _ORDERS = ("plan", "demand")
 _SAMPLE = 20  # one in so many of a worker's even share is timed before the rest is planned
@@ -140,13 +139,13 @@ def _farm(workers: int, start_method: str | None) -> Iterator[_Farm]:
 def map_tasks(
     function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
     cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
-    progress: bool | Progress = False, trace: Literal[False] = False,
+    progress: bool | Progress | None = False, trace: Literal[False] = False,
 ) -> list[R]: ...  # fmt: skip
 @overload
 def map_tasks(
     function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
     cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
-    progress: bool | Progress = False, trace: Literal[True],
+    progress: bool | Progress | None = False, trace: Literal[True],
 ) -> tuple[list[R], Trace]: ...  # fmt: skip
 def map_tasks(
     function: Callable[[T], R],
@@ -157,7 +156,7 @@ def map_tasks(
     cycle_times: ArrayLike | None = None,
     send: float = 0.0,
     start_method: str | None = None,
-    progress: bool | Progress = False,
+    progress: bool | Progress | None = False,
     trace: bool = False,
 ) -> Any:
     """Apply a function to independent tasks, in processes of this machine, divided by plan or on demand.
@@ -180,7 +179,7 @@ def map_tasks(
     start_method : {"fork", "spawn", "forkserver"}, optional
         Of the processes; by default that of multiprocessing.
     progress : bool or callable
-        Called with the fraction done after each piece; True: a line on standard error, if that is a terminal.
+        Called with the fraction done after each piece, and with 1.0 in the end; True for a bar on the terminal.
     trace : bool
         Also return a Trace, with an event for each piece; it has a prediction if the tasks were timed.
 
@@ -230,13 +229,10 @@ def map_tasks(
         pickle.dumps(function)
     except Exception as error:
         raise TypeError(f"function must be picklable, so no lambda and no inner function: {error}") from error
-    run = _Run(function, todo, p, _reporter(progress))
-    if todo:
-        with _farm(p, start_method) as farm:
-            if order == "demand":
-                run.on_demand(farm)
-            else:
-                run.by_plan(farm, times, message)
+    with reporting(progress) as tell:
+        run = _Run(function, todo, p, tell)
+        if todo:
+            run.all(start_method, order, times, message)
     return (run.results, run.trace(names)) if trace else run.results
 
 
@@ -248,6 +244,14 @@ class _Run:
         self.given = self.finished = 0
         self.start = time.monotonic()
         self.predicted: float | None = None
+
+    def all(self, start_method: str | None, order: str, times: NDArray[np.float64] | None, send: float) -> None:
+        """All tasks, in processes that end with it."""
+        with _farm(self.workers, start_method) as farm:
+            if order == "demand":
+                self.on_demand(farm)
+            else:
+                self.by_plan(farm, times, send)
 
     def give(self, farm: _Farm, worker: int, count: int) -> None:
         """The next tasks to a worker."""
@@ -321,18 +325,3 @@ def _sizes(count: int) -> list[int]:
     """A share in pieces that differ by one task at most."""
     pieces = min(_PIECES, count)
     return [count * (k + 1) // pieces - count * k // pieces for k in range(pieces)]
-
-
-def _reporter(progress: bool | Progress) -> Progress | None:
-    if callable(progress):
-        return progress
-    if not isinstance(progress, bool):
-        raise TypeError(f"progress must be a function of the fraction done, True or False, got {progress!r}")
-    if not progress or not sys.stderr.isatty():
-        return None
-
-    def line(fraction: float) -> None:
-        bar = "#" * round(40 * fraction)
-        print(f"\r[{bar:40}] {fraction:4.0%}", end="\n" if fraction == 1 else "", file=sys.stderr, flush=True)
-
-    return line

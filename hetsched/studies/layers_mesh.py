@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.drawn import draw
+from .._base.table import table
 from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
 from ..planners.mesh_lp import Program
 from ..planners.mesh_methods import Rival, pipeline, summa
 from ..platform import Platform
-from .ppopp2008 import Claim
+from .ppopp2008 import Claim, claims_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,10 +108,11 @@ class LayersMesh:
             shown = SHOWN if number < 9 else SHOWN[:2]
             for size in self.sizes:
                 lines += ["", f"Figure {number}, {size} x {size}: {what}, mean ± standard deviation"]
-                lines.append(f"{'n':>6}" + "".join(f"{label:>20}" for _, label, _, _ in shown))
+                rows = [("n", *(label for _, label, _, _ in shown))]
                 for side in self.sides(size):
-                    cells = (self.mean(size, side, method, value) for method, *_ in shown)
-                    lines.append(f"{side:>6}" + "".join(f"{f'{m:{form}} ± {s:{form}}':>20}" for m, s in cells))
+                    found = (self.mean(size, side, method, value) for method, *_ in shown)
+                    rows.append((str(side), *(f"{m:{form}} ± {s:{form}}" for m, s in found)))
+                lines.append(table(rows, ">", (6, 18)))
         return "\n".join(lines[1:])
 
     def claims(self) -> list[Claim]:
@@ -173,12 +175,8 @@ class LayersMesh:
         return drawn
 
     def __str__(self) -> str:
-        claims = self.claims()
         sizes = " / ".join(f"{size} x {size}" for size in self.sizes)
-        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
-        head = f"{f'figure: claim, on {sizes}':{wide[0]}}  {'paper':{wide[1]}}  {'here':{wide[2]}}"
-        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
-        return "\n".join([self.tables(), "", head, *(row.rstrip() for row in rows)])
+        return "\n".join([self.tables(), "", claims_table(f"figure: claim, on {sizes}", self.claims())])
 
 
 def reproduce_layers_mesh(

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.drawn import draw
+from .._base.table import table
 from ..planners.distribute import distribute
 from ..planners.layers import layers_star
 from ..planners.partition import partition
-from .ppopp2008 import Claim
+from .ppopp2008 import Claim, claims_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,9 +71,8 @@ class Sweep:
             ("finishing time over LBP's", self.relative_times(), ".3f"),
         ):
             names = [name for name in _ORDER if name in values]
-            lines += ["", f"{title}, mean ± standard deviation", f"{self.axis:>6}" + "".join(f"{name:>20}" for name in names)]
-            for k, point in enumerate(self.points):
-                lines.append(f"{point:>6}" + "".join(f"{spread(values[name][k], form):>20}" for name in names))
+            rows = [(str(point), *(spread(values[name][k], form) for name in names)) for k, point in enumerate(self.points)]
+            lines += ["", f"{title}, mean ± standard deviation", table([(self.axis, *names), *rows], ">", (6, 18))]
         return "\n".join(lines[1:])
 
 
@@ -125,11 +125,7 @@ class LayersStar:
         return drawn
 
     def __str__(self) -> str:
-        claims = self.claims()
-        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
-        head = f"{'figure: claim of the text':{wide[0]}}  {'paper':{wide[1]}}  {'here':{wide[2]}}"
-        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
-        return "\n".join([self.tables(), "", head, *(row.rstrip() for row in rows)])
+        return "\n".join([self.tables(), "", claims_table("figure: claim of the text", self.claims())])
 
 
 def reproduce_star(

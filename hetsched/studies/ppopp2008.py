@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._base.drawn import draw
+from .._base.table import table
 from ..datasets import ppopp2008, ppopp2008_instances
 from ..planners.star import PAPER, StarPlan, plan_product
 
@@ -33,6 +34,7 @@ _RULE = "by its own rule the ten with 1 GB are faster"
 
 Instance = tuple[str, tuple[int, int, int]]
 Table = dict[Instance, dict[str, float]]
+_LEAST = (14, 6)  # widths, in the tables of all figures
 
 
 class Claim(NamedTuple):
@@ -42,6 +44,11 @@ class Claim(NamedTuple):
     paper: str
     here: str
     why: str = ""
+
+
+def claims_table(what: str, claims: Sequence[Claim]) -> str:
+    """The claims, one a line, under a head that says what they are."""
+    return table([(what, "paper", "here"), *claims])
 
 
 @dataclass(frozen=True)
@@ -69,19 +76,20 @@ class Ppopp2008:
     def tables(self) -> str:
         """Figures 4 to 9: relative cost, relative work, and how many workers are enrolled."""
         enrolled = {i: {m: float(len(plan.enrolled)) for m, plan in plans.items()} for i, plans in self.plans.items()}
-        header = f"{'':14}" + "".join(f"{method:>8}" for method in self.seconds)
+        header = ("", *self.seconds)
         lines: list[str] = []
-        for title, table, form, mean in (
+        for title, values, form, mean in (
             ("relative cost", self.relative("makespan"), ".3f", ".3f"),
             ("relative work", self.relative("work"), ".3f", ".3f"),
             ("workers", enrolled, ".0f", ".1f"),
         ):
             for number, what, names in FIGURES:
-                lines += ["", f"Figure {number}, {what}: {title}", header]
-                lines += [f"{label(i):14}" + _row(row.values(), form) for i, row in table.items() if i[0] in names]
-            columns = [[row[method] for row in table.values()] for method in self.seconds]
-            lines += ["", f"Figure 9, all instances: {title}", header, f"{'mean':14}" + _row(map(statistics.mean, columns), mean)]
-            lines += [f"{'largest':14}" + _row(map(max, columns), form)]
+                rows = [(label(i), *_cells(row.values(), form)) for i, row in values.items() if i[0] in names]
+                lines += ["", f"Figure {number}, {what}: {title}", table([header, *rows], "<>", _LEAST)]
+            columns = [[row[method] for row in values.values()] for method in self.seconds]
+            means, largest = _cells(map(statistics.mean, columns), mean), _cells(map(max, columns), form)
+            lines += ["", f"Figure 9, all instances: {title}"]
+            lines += [table([header, ("mean", *means), ("largest", *largest)], "<>", _LEAST)]
         return "\n".join(lines[1:])
 
     def claims(self) -> list[Claim]:
@@ -153,15 +161,15 @@ class Ppopp2008:
 
     def compared(self) -> str:
         """Each method against Het and against the lower bounds, and how long planning took."""
-        lines = [f"{'':8}{'over Het':>10}{'over the bound':>17}{'over steady state':>20}{'CPU time of all plans':>24}"]
+        rows = [("", "over Het", "over the bound", "over steady state", "CPU time of all plans")]
         for method, seconds in self.seconds.items():
             ratios = []
             for x in self.plans.values():
                 value = x[method].makespan
                 ratios.append((value / x["het"].makespan, value / x[method].lower_bound, value / steady_state(x["het"])))
             het, bound, steady = (statistics.mean(column) for column in zip(*ratios, strict=True))
-            lines.append(f"{method:8}{het - 1:>+10.1%}{bound:>17.3f}{steady:>20.3f}{seconds:>22.3f} s")
-        return "\n".join(lines)
+            rows.append((method, f"{het - 1:+.1%}", f"{bound:.3f}", f"{steady:.3f}", f"{seconds:.3f} s"))
+        return table(rows, "<>")
 
     def plot(self, figure: Figure | None = None) -> Figure:
         """Figures 4 to 9 with matplotlib; returns the figure."""
@@ -169,12 +177,8 @@ class Ppopp2008:
         return drawn
 
     def __str__(self) -> str:
-        claims = self.claims()
-        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
-        head = f"{'figure: claim of the text':{wide[0]}}  {'paper':{wide[1]}}  {'here':{wide[2]}}"
-        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
-        lines = [self.tables(), "", head, *(row.rstrip() for row in rows), "", "means over all instances", self.compared()]
-        return "\n".join(lines)
+        claims = claims_table("figure: claim of the text", self.claims())
+        return "\n".join([self.tables(), "", claims, "", "means over all instances", self.compared()])
 
 
 def reproduce_ppopp2008(
@@ -214,8 +218,8 @@ def label(instance: Instance) -> str:
     return f"{name}, {s}" if name in ("memory", "links", "speeds") else name
 
 
-def _row(values: Iterable[float], form: str) -> str:
-    return "".join(f"{value:>8{form}}" for value in values)
+def _cells(values: Iterable[float], form: str) -> list[str]:
+    return [f"{value:{form}}" for value in values]
 
 
 def _span(values: Iterable[float], form: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._base.drawn import draw
+from .._base.table import table
 from ..planners.distribute import distribute
 from ..planners.lu import LuPlan
 from ..planners.lu_pattern import lu_pattern
@@ -16,7 +17,7 @@ from ..planners.partition import partition
 from ..planners.tasks import max_tasks
 from ..platform import Platform
 from ..runners.pool import Pool
-from .ppopp2008 import Claim
+from .ppopp2008 import Claim, claims_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,17 +89,20 @@ class Static2001:
     def tables(self) -> str:
         """Figures 7 and 10 as they were measured on emulated workers."""
         lines = [f"Figure 7, measured: time of the updates in step {STEP} of {BLOCKS}, workers of cycle-times 3, 5, 8"]
-        for name, run in self.figure7.items():
-            lines.append(f"  {name:12}" + "".join(f"{value:8.1f}" for value in run.updates[STEP - 1]))
+        rows = [(f"  {name}", *(f"{value:.1f}" for value in run.updates[STEP - 1])) for name, run in self.figure7.items()]
+        lines.append(table(rows, "<>", (14, 6)))
         lines += ["", "Figure 10, measured: time of the updates of each step, the slowest worker's, and the sum"]
+        rows = []
         for name, run in self.figure10.items():
             steps = [max(step) for step in run.updates[: SLICE - 1]]
-            lines.append(f"  {name:12}" + "".join(f"{value:7.1f}" for value in steps) + f"{sum(steps):9.1f}")
-        lines += ["", f"{'makespans':14}{'predicted':>12}{'measured':>12}"]
+            rows.append((f"  {name}", *(f"{value:.1f}" for value in (*steps, sum(steps)))))
+        lines.append(table(rows, "<>", (14, 5)))
+        rows = [("makespans", "predicted", "measured", "")]
         for figure, runs in (("7", self.figure7), ("10", self.figure10)):
             for name, run in runs.items():
                 off = run.measured / run.predicted - 1
-                lines.append(f"  {figure + ', ' + name:16}{run.predicted:8.4f} s{run.measured:10.4f} s{off:+9.2%}")
+                rows.append((f"  {figure}, {name}", f"{run.predicted:.4f} s", f"{run.measured:.4f} s", f"{off:+.2%}"))
+        lines += ["", table(rows, "<>")]
         return "\n".join(lines)
 
     def plot(self, figure: Figure | None = None) -> Figure:
@@ -107,11 +111,7 @@ class Static2001:
         return drawn
 
     def __str__(self) -> str:
-        claims = self.claims()
-        wide = [max(len(claim[k]) for claim in claims) for k in range(3)]
-        rows = ["  ".join(f"{text:{width}}" for text, width in zip(c[:3], wide, strict=True)) + f"  {c.why}" for c in claims]
-        head = f"{'figure: number':{wide[0]}}  {'paper':{wide[1]}}  here"
-        return "\n".join([head, *(row.rstrip() for row in rows), "", self.tables()])
+        return "\n".join([claims_table("figure: number", self.claims()), "", self.tables()])
 
 
 def reproduce_static2001(seconds: float = 1.5) -> Static2001:
