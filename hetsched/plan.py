@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ._base import check
 from ._base.drawn import Drawn
 from ._base.replace import replace_file
-from .platform import relative_speeds
+from .platform import Platform, relative_speeds
 from .trace import Trace
 
 #: Entries of a predicted schedule at most: each takes some 200 bytes.
@@ -156,6 +156,30 @@ class Plan(Drawn):
     def steps(self) -> list[Step]:
         """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
+
+    def on(self, platform: Platform) -> Plan:
+        """The same decisions on other workers: what if the speeds change? With the bound for these workers.
+
+        Parameters
+        ----------
+        platform : Platform
+            Of as many workers; its links where the plan has messages.
+
+        Raises
+        ------
+        TypeError
+            For a kind of plan that cannot be evaluated so.
+        ValueError
+            For another number of workers.
+        """
+        if not isinstance(platform, Platform):
+            raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+        if len(platform) != len(self.worker_names):
+            raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.worker_names)}")
+        return self._on(platform)
+
+    def _on(self, platform: Platform) -> Plan:
+        raise TypeError(f"platform is for plans that can be evaluated on other workers, a {type(self).__name__} cannot")
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -318,7 +342,7 @@ def proven(value: float, bound: float) -> bool:
     return value <= bound * (1 + 1e-12)
 
 
-def simulate(plan: Plan) -> Trace:
+def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
     """The trace that a plan predicts, in the plan's unit of time.
 
     Parameters
@@ -326,6 +350,8 @@ def simulate(plan: Plan) -> Trace:
     plan : Plan
         Any plan with cycle-times: of `distribute`, `distribute_profile`, `lu_pattern`, of `partition` with a Platform, of
         `Pool.plan`.
+    platform : Platform, optional
+        Other workers that do the same: what if the speeds change? As of `Plan.on`.
 
     Returns
     -------
@@ -337,9 +363,13 @@ def simulate(plan: Plan) -> Trace:
     >>> import hetsched as hs
     >>> hs.simulate(hs.distribute(10, [3, 5, 8])).makespan
     16.0
+    >>> hs.simulate(hs.distribute(10, [3, 5, 8]), hs.Platform.star([3, 5, 16])).makespan
+    32.0
     """
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    if platform is not None:
+        plan = plan.on(platform)
     steps = plan.steps()
     makespan = max((step.end for step in steps), default=0.0)
     speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]

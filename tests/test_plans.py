@@ -263,3 +263,53 @@ def test_random_plans(name, tmp_path):
         if isinstance(plan, hs.Plan):
             plan.save(tmp_path / "plan.json")
             same(plan, hs.Plan.load(tmp_path / "plan.json"))
+
+
+class TestOtherWorkers:
+    """simulate(plan, platform): the same decisions, other speeds."""
+
+    STAR = hs.Platform.star([3.0, 5.0, 8.0])
+    OTHER = hs.Platform.star([6.0, 2.0, 4.0], names=["x", "y", "z"])
+    PLANS = (
+        hs.distribute(20, STAR), hs.lu_pattern(12, STAR), hs.lu_grid(6, STAR, link_cost=0.5), hs.plan_lu(60, 40, STAR, block=8),
+        hs.plan_lu(60, 60, STAR, block=8, panel_times=[6.0, 9.0, 10.0], look_ahead=False), hs.wavefront(5, 9, STAR),
+        hs.wavefront(5, 9, STAR, order="along", axis=0), hs.partition(STAR, shape=(9, 8)), hs.cuboids(STAR, shape=(5, 6, 7)),
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
+    def test_the_same_workers_change_nothing(self, plan):
+        again = plan.on(self.STAR)
+        assert again.value == plan.value
+        assert again.bound == plan.bound
+        assert hs.simulate(plan, self.STAR).events == hs.simulate(plan).events
+        assert hs.simulate(plan, platform=None).events == hs.simulate(plan).events
+
+    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
+    def test_scaled_times_scale_the_trace(self, plan):
+        twice = hs.Platform.star(2.0 * self.STAR.cycle_times, names=self.STAR.names)
+        assert hs.simulate(plan, twice).makespan == pytest.approx(2.0 * hs.simulate(plan).makespan, rel=1e-12)
+
+    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
+    def test_who_does_what_stays(self, plan):
+        other = hs.simulate(plan, self.OTHER)
+        assert other.workers == ("x", "y", "z")
+        for name in ("owner", "counts", "pieces", "boxes"):
+            if hasattr(plan, name):
+                assert np.array_equal(getattr(plan.on(self.OTHER), name), getattr(plan, name))
+        before, after = (np.array(trace.total("compute")) for trace in (hs.simulate(plan), other))
+        if not (isinstance(plan, hs.LuPlan) and not plan.look_ahead):
+            np.testing.assert_allclose(after / self.OTHER.cycle_times, before / self.STAR.cycle_times, rtol=1e-9)
+
+    def test_counted(self):
+        plan = hs.distribute(20, self.STAR)
+        assert hs.simulate(plan, self.OTHER).makespan == max((plan.counts * self.OTHER.cycle_times).tolist())
+        assert plan.on(self.OTHER).lower_bound == hs.distribute(20, self.OTHER).makespan
+
+    def test_refused(self):
+        plan = hs.distribute(20, self.STAR)
+        with pytest.raises(TypeError, match="platform must be a Platform"):
+            hs.simulate(plan, [1, 2, 3])
+        with pytest.raises(ValueError, match="platform has 2 workers, the plan is for 3"):
+            hs.simulate(plan, hs.Platform.star([1, 2]))
+        with pytest.raises(TypeError, match="a MinTime cannot"):
+            hs.simulate(hs.min_time(9, [5, 9, 3], send=1), self.STAR)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -69,6 +69,9 @@ class Cuboids(Lazy, Plan):
         """Largest actual volume / asked volume: 1.0 is perfect balance; integer cuts cost a little."""
         given = self.volumes > 0
         return float((self.actual_volumes[given] / self.volumes[given]).max())
+
+    def _on(self, platform: Platform) -> Plan:
+        return replace(self, cycle_times=check.frozen(platform.cycle_times), names=platform.names)
 
     def steps(self) -> list[Step]:
         cells = math.prod(self.shape or (1,))

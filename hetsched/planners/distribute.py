@@ -44,6 +44,9 @@ class Distribution(Lazy, Plan):
 
     _value: ClassVar[str] = "makespan"
 
+    def _on(self, platform: Platform) -> Plan:
+        return distribute(int(self.counts.sum()), platform, counts=self.counts)
+
     def steps(self) -> list[Step]:
         return [
             Step(i, "compute", 0.0, float(count * time), f"{count} chunks")

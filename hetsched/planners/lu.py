@@ -135,6 +135,22 @@ class LuPlan(Plan):
         blocks = len(self.owner) - 1
         return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
 
+    def _on(self, platform: Platform) -> Plan:
+        times = platform.per(Unit.gigaflop(), "plan_lu").cycle_times
+        with np.errstate(invalid="ignore"):
+            panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
+        if panels is not None and np.isnan(panels).any():
+            raise ValueError("platform gives work to a worker that had none: its panel time is not known")
+        return plan_lu(
+            *self.shape,
+            platform,
+            owner=self.owner,
+            block=self.block,
+            dtype=self.dtype,
+            panel_times=panels,
+            look_ahead=self.look_ahead,
+        )
+
     def steps(self) -> list[Step]:
         rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
         steps = [Step(worker, "compute", start, end, _label(panel, block)) for worker, start, end, panel, block in rows]

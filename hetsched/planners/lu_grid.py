@@ -81,6 +81,9 @@ class LuGrid(Plan):
         counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
         return check.frozen(np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64))))
 
+    def _on(self, platform: Platform) -> Plan:
+        return lu_grid(len(self.owner), platform, owner=self.owner, link_cost=self.link_cost)
+
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""
         steps = []

@@ -51,6 +51,9 @@ class LuPattern(Plan):
 
     _value: ClassVar[str] = "cost"
 
+    def _on(self, platform: Platform) -> Plan:
+        return lu_pattern(len(self.owner), platform, owner=self.owner)
+
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""
         steps = []

@@ -127,6 +127,9 @@ class Partition(Lazy, Plan):
         """
         return _recut(self, areas, cycle_times, speeds)
 
+    def _on(self, platform: Platform) -> Plan:
+        return replace(self, cycle_times=check.frozen(platform.cycle_times), names=platform.names)
+
     def steps(self) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
         steps = []
