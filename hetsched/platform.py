@@ -236,8 +236,7 @@ class Platform:
         """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times."""
         if links is None:
             raise TypeError("a complete platform needs links")
-        times = check.cycle_times(cycle_times, speeds)
-        return cls(map(Worker, times.tolist()), links, unit=unit)
+        return cls(cls.star(cycle_times, speeds=speeds).workers, links, unit=unit)
 
     @classmethod
     def mesh(

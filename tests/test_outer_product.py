@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -68,11 +68,13 @@ def replay(plan: hs.ProductPlan, block: int) -> float:
     st.tuples(st.integers(4, 24), st.integers(4, 24), st.integers(1, 20)),
     st.integers(1, 3),
 )
+@example([(1.0, 0.0), (2.0, 0.0)], "auto", "once", (4, 4, 5), 2)
 def test_replayed(workers, method, communication, sizes, block):
     pl = platform([t for t, _ in workers], [c for _, c in workers])
     if -(-sizes[0] // block) * -(-sizes[1] // block) < len(workers):
         return
     plan = plan_of(pl, sizes, method=method, communication=communication, block=block)
+    assume(plan.layers is None)  # of "auto": those are replayed in test_product_layers.py
     assert plan.makespan == pytest.approx(replay(plan, block), rel=1e-9)
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
