@@ -19,23 +19,7 @@ _BINS = 2000  # columns of a picture; more than its pixels would show nothing mo
 
 
 def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes | None = None) -> Axes:
-    """Bar per worker: the time it computes, with its number of chunks.
-
-    Parameters
-    ----------
-    distribution : Distribution or ProfileDistribution
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure, as high as the workers need.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Bar per worker: the time it computes, with its number of chunks."""
     counts, makespan = distribution.counts, distribution.makespan
     p = len(counts)
     ax = _axes(ax, figure_size("rows", p))
@@ -65,17 +49,6 @@ def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
     ----------
     stack : DistributionStack
         Of more than one dimension: in the order of its elements.
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     p = stack.counts.shape[-1]
     counts = stack.counts.reshape(-1, p)
@@ -99,17 +72,6 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
     ----------
     pattern : LuPattern
         With very many blocks a column of the picture is the mean of several, and dark is the largest share.
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure, as high as the workers need.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     n, p = len(pattern.owner), len(pattern.counts)
     ax = _axes(ax, figure_size("rows", p))

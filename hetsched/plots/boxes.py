@@ -30,21 +30,6 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
     """The boxes pulled apart, and beside them as few cross-sections as show every box, with names and shares.
 
     Rows go down, columns to the right, depth to the back.
-
-    Parameters
-    ----------
-    cuboids : Cuboids
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     workers = np.flatnonzero(cuboids.boxes[:, 3:].all(axis=1))
     names = [cuboids.worker_names[i] for i in workers]
@@ -53,23 +38,7 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
 
 
 def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
-    """The boxes of a product: zones of C, or a view like that of cuboids where they lie above each other.
-
-    Parameters
-    ----------
-    plan : ProductPlan
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """The boxes of a product: zones of C, or a view like that of cuboids where they lie above each other."""
     if plan.layers is not None:
         return _plot_layers(plan, ax)
     rects = [(i, r, c, h, w) for i, r, c, depth, h, w, _ in plan.boxes.tolist() if depth == 0]

@@ -19,23 +19,7 @@ _PAPER, _STAYS, _STREAMS = "#f4f4f4", "#77aadd", "#eedd88"
 
 
 def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
-    """A beside C, B above it: the first tile of C, the panels that it needs, what stays in memory and what streams.
-
-    Parameters
-    ----------
-    plan : FilesPlan
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """A beside C, B above it: the first tile of C, the panels that it needs, what stays in memory and what streams."""
     from matplotlib.patches import Patch, Rectangle
 
     ax = _axes(ax, (6.4, 6.0))

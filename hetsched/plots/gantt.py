@@ -21,23 +21,7 @@ if TYPE_CHECKING:
 
 
 def plot_trace(trace: Trace, ax: Axes | None = None) -> Axes:
-    """Gantt chart: a row per worker, worker 0 at the top; where transfers overlap computing, they are drawn below it.
-
-    Parameters
-    ----------
-    trace : Trace
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure, as high as the workers need.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Gantt chart: a row per worker, worker 0 at the top; where transfers overlap computing, they are drawn below it."""
     p = len(trace.workers)
     ax = _axes(ax, figure_size("rows", p))
     from matplotlib.patches import Patch
@@ -89,23 +73,7 @@ def plot_iterations(plan: StencilPlan, ax: Axes | None = None) -> Axes:
 
 
 def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
-    """Gantt chart: the master's port on top, below it a row per worker.
-
-    Parameters
-    ----------
-    plan : StarPlan
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure, as high as the workers need.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Gantt chart: the master's port on top, below it a row per worker."""
     rows = [step._replace(worker=step.worker + 1) for step in plan.steps()]
     port = [Step(0, "transfer", step.start, step.end, plan.names[step.worker - 1]) for step in rows if step.kind == "transfer"]
     speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]

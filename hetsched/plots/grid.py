@@ -27,17 +27,6 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
     ----------
     grid : LuGrid
         Of more than nine workers some share a colour, with a darker shade for every round.
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     n, p = len(grid.owner), len(grid.names)
     ax = _axes(ax, _with_legend(figure_size("boxes", max(p, n)), p))
@@ -81,23 +70,7 @@ def _with_legend(size: tuple[float, float], p: int) -> tuple[float, float]:
 
 
 def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
-    """The chunks of each worker, and lines that join tiles with the same start: the wavefront at equal intervals of time.
-
-    Parameters
-    ----------
-    plan : Wavefront
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """The chunks of each worker, and lines that join tiles with the same start: the wavefront at equal intervals of time."""
     rows, cols = plan.shape
     ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(plan.shape)))
     ax.set_box_aspect(_aspect(plan.shape))

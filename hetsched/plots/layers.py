@@ -18,23 +18,7 @@ _DEPTH = 0.45  # from the first layer to the last, across and down
 
 
 def plot_layers(plan: LayersPlan, ax: Axes | None = None) -> Axes:
-    """A cut into columns, B into rows, and the layers of C that they make, the first one in front.
-
-    Parameters
-    ----------
-    plan : LayersPlan
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """A cut into columns, B into rows, and the layers of C that they make, the first one in front."""
     ax = _axes(ax, (9.0, 4.0))
     q = len(plan.order)
     step = min(0.16, _DEPTH / max(q - 1, 1))

@@ -26,17 +26,6 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     ----------
     plan : MeshPlan
         A mesh lies as it is given; in another network the source is on the left, and links lead to the right.
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     places = _places(plan)
     extent = places.max(0) + 1.0

@@ -19,23 +19,7 @@ _INK = "#222222"
 
 
 def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
-    """The ring clockwise from the top, each slice as long as its share; a border is the thicker the dearer its link is.
-
-    Parameters
-    ----------
-    plan : SliceRing
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """The ring clockwise from the top, each slice as long as its share; a border is the thicker the dearer its link is."""
     ax = _axes(ax, figure_size("boxes", 2 * len(plan.ring)))
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Wedge
@@ -78,23 +62,7 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
 
 
 def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
-    """Members of the best ring against work / volume, which is on a logarithmic axis.
-
-    Parameters
-    ----------
-    profile : RingProfile
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Members of the best ring against work / volume, which is on a logarithmic axis."""
     ax = _axes(ax, (6.4, 3.6))
     jumps = profile.ratios[1:]
     positive = jumps[jumps > 0]

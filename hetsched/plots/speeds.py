@@ -22,23 +22,7 @@ _UNIT = {"gemm": "side", "panel": "rows", "trsm": "columns"}
 
 
 def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
-    """Speed against size for each worker, kernel and dtype, spread as bars; crosses are the speeds of all at once.
-
-    Parameters
-    ----------
-    platform : MeasuredPlatform
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Speed against size for each worker, kernel and dtype, spread as bars; crosses are the speeds of all at once."""
     from matplotlib.lines import Line2D
 
     ax = _axes(ax, (7.5, 5.0))
@@ -67,23 +51,7 @@ def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
 
 
 def plot_worth(plan: WorkersWorth, ax: Axes | None = None) -> Axes:
-    """Predicted time against the number of workers, the bound below it, and the number that is worth it.
-
-    Parameters
-    ----------
-    plan : WorkersWorth
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Predicted time against the number of workers, the bound below it, and the number that is worth it."""
     ax = _axes(ax, (6.4, 4.0))
     counts = np.arange(1, len(plan.times) + 1)
     ax.plot(counts, plan.times, "o-", color="#0072b2", label="predicted")

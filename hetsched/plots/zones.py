@@ -129,21 +129,6 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
 
     The earlier a cut has to be made, the thicker it is; up to 16 workers a small number at its end says when. Groups have a
     dark outline.
-
-    Parameters
-    ----------
-    partition : Partition
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     shape = partition.shape or (1, 1)
     ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
@@ -170,17 +155,6 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     ----------
     partitions : mapping of str to Partition
         Not empty; of the same shape.
-    figure : matplotlib Figure, optional
-        Default: a new pyplot figure, as large as the panels need.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     plans = list(partitions.values())
     aspect = _aspect(plans[0].shape or (1, 1))

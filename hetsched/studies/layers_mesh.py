@@ -50,7 +50,8 @@ _IDLE = "if the source computes nothing, as in layers"
 
 class Outcome(NamedTuple):
     """Of one plan: makespan, elements over all links, linear programs and simplex iterations, in the end if none of these
-    programs starts from the basis of the one before; 0 where there are no programs."""
+    programs starts from the basis of the one before; 0 where there are no programs.
+    """
 
     makespan: float
     volume: float

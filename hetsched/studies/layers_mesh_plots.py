@@ -17,23 +17,7 @@ if TYPE_CHECKING:
 
 
 def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
-    """Figures 7 and 8 of the paper, one below the other for each size of the mesh, and below them figure 9.
-
-    Parameters
-    ----------
-    study : LayersMesh
-    figure : matplotlib Figure, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Figures 7 and 8 of the paper, one below the other for each size of the mesh, and below them figure 9."""
     figure = figure_for(figure, (13, 10))
     parts: Any = figure.subfigures(2, 1, height_ratios=[2.1, 1])
     rows = parts[0].subplots(2, len(study.sizes), sharex="col", squeeze=False)

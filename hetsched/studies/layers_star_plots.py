@@ -26,23 +26,7 @@ _STYLES = {
 
 
 def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
-    """Figure 6: volumes over N^2 and finishing times over those of LBP, by size and by workers; bars are standard deviations.
-
-    Parameters
-    ----------
-    study : LayersStar
-    figure : matplotlib Figure, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Figure 6: volumes over N^2 and finishing times over those of LBP, by size and by workers; bars are standard deviations."""
     figure = figure_for(figure, (11, 7))
     from matplotlib.ticker import ScalarFormatter
 

@@ -30,23 +30,7 @@ _SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
 
 
 def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
-    """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and below them figure 9.
-
-    Parameters
-    ----------
-    study : Ppopp2008
-    figure : matplotlib Figure, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and below them figure 9."""
     figure = figure_for(figure, (14, 9))
     tables = study.relative("makespan"), study.relative("work")
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
@@ -100,23 +84,7 @@ def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> N
 
 
 def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
-    """Figures 7 and 10 of the 2001 paper, as measured on emulated workers.
-
-    Parameters
-    ----------
-    study : Static2001
-    figure : matplotlib Figure, optional
-        Default: a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Figures 7 and 10 of the 2001 paper, as measured on emulated workers."""
     from .static2001 import SLICE, STEP, TIMES
 
     figure = figure_for(figure, (10.0, 3.6))
