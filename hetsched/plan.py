@@ -252,7 +252,7 @@ class Plan(Drawn):
         for value in self.__dict__.values():
             for array in value if isinstance(value, tuple) else (value,):
                 if isinstance(array, np.ndarray):
-                    array.setflags(write=False)
+                    check.frozen(array)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -299,12 +299,12 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
             inner = getattr(sys.modules[kind.__module__], value["type"])
             return inner(**{name: _read(name, value[name], str(of), kind) for name, of in inner.__annotations__.items()})
         if isinstance(value, dict) and not text.startswith("dict"):
-            return _frozen(np.zeros(value["shape"], value["dtype"]))
+            return check.frozen(np.zeros(value["shape"], value["dtype"]))
         if key in kind._records:
-            return _frozen(np.array([tuple(row) for row in _read_floats(value)], kind._records[key]))
+            return check.frozen(np.array([tuple(row) for row in _read_floats(value)], kind._records[key]))
         if isinstance(value, list) and not text.startswith("tuple"):
             found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
-            return _frozen(np.array(_read_floats(value), found[1] if found else None))
+            return check.frozen(np.array(_read_floats(value), found[1] if found else None))
         if isinstance(value, dict):
             return check.FrozenDict(_read_floats(value))
         return _tuples(_read_floats(value))
@@ -322,11 +322,6 @@ def _read_floats(value: Any) -> Any:
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +99,11 @@ class Workers:
             return all(m is None for m in given.memory)
         return given.unit.flops is not None and given.unit.bytes is not None
 
+    @cached_property
+    def _converted(self) -> Platform:
+        assert self.given is not None
+        return self.given.per(Unit.gigaflop(), "a run in flops")
+
     @property
     def in_gigaflops(self) -> Platform:
         """The platform in seconds per gigaflop and per gigabyte."""
@@ -107,7 +112,7 @@ class Workers:
     def platform_for(self, dtype: np.dtype[Any]) -> Platform:
         """The same for a dtype."""
         if self.given is not None:
-            return self.given.per(Unit.gigaflop(), "a run in flops")
+            return self._converted
         if self.measured is not None and dtype.name in self.measured.at_once:
             return self.measured.platform(dtype)
         return _equal_workers(self._size, dtype)
