@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import allocate
 from hetsched.machine.topology import topology
 
 #: hs.distribute's time over numpy.sort's, at most.
@@ -57,7 +57,7 @@ def main() -> None:
         print(f"\nn = {n:.0e}, p = {p:.0e}, cycle-times {kind}")
         functions: dict[str, Callable[[], object]] = {
             "numpy.sort": lambda times=times: np.sort(times),  # type: ignore[misc]
-            "hs_distribute": lambda times=times: _engine.distribute(n, times),  # type: ignore[misc]
+            "hs_distribute": lambda times=times: allocate.distribute(n, times),  # type: ignore[misc]
             "hs.distribute": lambda times=times: hs.distribute(n, times),  # type: ignore[misc]
         }
         for name, (seconds, ratio) in ratios(functions, given.rounds).items():

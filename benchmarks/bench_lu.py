@@ -133,14 +133,14 @@ def main() -> None:
     from threadpoolctl import threadpool_limits
 
     import hetsched as hs
-    from hetsched import _engine
+    from hetsched._engine import dtypes, kernels
 
-    kernel = _engine.kernel()
+    kernel = kernels.kernel()
     print(f"{hs.topology().model}, {hs.topology().worth} workers; Linux {platform.release()}, load {os.getloadavg()[0]:.1f}")
     print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}")
     print(f"SciPy {scipy.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}; {given.dtype}")
     rng = np.random.default_rng(0)
-    work = _engine.flops_per_update(np.dtype(given.dtype)) / 3
+    work = dtypes.flops_per_update(np.dtype(given.dtype)) / 3
     for threads in given.threads:
         print(f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians), share of our dgemm")
         peers: dict[str, Callable[[int], float]] = {}

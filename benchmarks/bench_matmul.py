@@ -25,7 +25,7 @@ from peer_blas import blis_arch_type  # before NumPy
 import numpy as np
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import kernels
 from hetsched.machine.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
     given = parser.parse_args()
-    kernel = _engine.kernel()
+    kernel = kernels.kernel()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
     host = topology()

@@ -35,7 +35,7 @@ import numpy as np
 from bench_matmul import PAUSE, peers
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import kernels
 from hetsched.machine.topology import topology
 
 CGROUP = Path("/sys/fs/cgroup/cpu/hetsched-bench")
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement; of whole periods of the hogs")
     parser.add_argument("--only", nargs="*", help="situations, by the start of their names")
     given = parser.parse_args()
-    kernel, host = _engine.kernel(), topology()
+    kernel, host = kernels.kernel(), topology()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
     print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy {np.__version__}", end=" ")

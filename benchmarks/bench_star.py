@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine.star import Star
 from hetsched.planners.star import METHODS
 
 ORDERS = ("in turn", "on demand", "", "listed", "starving", "lagging")  # of hs_star_order
@@ -33,7 +33,7 @@ def main() -> None:
         costs, times, memory = rng.uniform(1, 4, p), 50 * rng.uniform(1, 4, p), rng.integers(100, 2000, p)
         shape = 300, 600, 400
         plan = hs.plan_product(*shape, hs.Platform.star(times, link_costs=costs, memory=memory), "oddoml")
-        star, served = _engine.Star(shape, times, costs, memory), plan.messages["worker"].copy()
+        star, served = Star(shape, times, costs, memory), plan.messages["worker"].copy()
         rates = []
         for order, name in enumerate(ORDERS):
             if name:

@@ -22,8 +22,8 @@ def main() -> None:
         start = time.process_time()
         plan = hs.max_tasks(T, times, send, receive)
         cpu += time.process_time() - start
-        weights = task_orders._engine.task_positions(T, times, np.full(p, send), np.full(p, receive), p)
-        columns, tubes, best = task_orders._engine.assign_axial(weights)
+        weights = task_orders.engine.task_positions(T, times, np.full(p, send), np.full(p, receive), p)
+        columns, tubes, best = task_orders.engine.assign_axial(weights)
         assert plan.optimal
         slots = task_orders._slots(T, send, receive, p)
         found = task_orders._with_return(T, times, send, receive, slots, "best")

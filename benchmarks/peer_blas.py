@@ -40,10 +40,10 @@ def use_best() -> None:
 
 def blis_arch_type() -> str | None:
     """BLIS_ARCH_TYPE of the kernels that hetsched has chosen for this processor; None where BLIS chooses them itself."""
-    from hetsched import _engine
+    from hetsched._engine import kernels
 
     names = {"skx": "0", "knl": "1", "haswell": "3", "zen3": "6", "zen2": "7", "zen": "8"}
-    return names.get(_engine.kernel()["set"])
+    return names.get(kernels.kernel()["set"])
 
 
 use_best()

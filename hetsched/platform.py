@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _engine
 from ._base import check
 from ._base.later import later
 from ._base.replace import replace_file
+from ._engine.dtypes import DTYPES, flops_per_update
 
 #: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
@@ -66,8 +66,8 @@ class Unit:
     @classmethod
     def block_update(cls, q: int, dtype: DTypeLike = np.float64) -> Unit:
         """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks."""
-        q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, _engine.DTYPES)
-        return cls("block update", "block", _engine.flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
+        q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, DTYPES)
+        return cls("block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
 
     def __str__(self) -> str:
         flops, data = ("" if x is None else f" of {x:g} {name}" for x, name in ((self.flops, "flops"), (self.bytes, "bytes")))

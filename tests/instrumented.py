@@ -15,7 +15,7 @@ _spec.loader.exec_module(sys.modules[_NAME])
 
 
 def pytest_report_header():
-    from hetsched import _engine
+    from hetsched._engine import ffi, kernels
 
-    assert _engine.lib is sys.modules[_NAME].lib
-    return f"engine: {os.environ['HETSCHED_EXTENSION']}, kernel {_engine.kernel()['name']}"
+    assert ffi.lib is sys.modules[_NAME].lib
+    return f"engine: {os.environ['HETSCHED_EXTENSION']}, kernel {kernels.kernel()['name']}"

@@ -9,7 +9,7 @@ import random
 def random_chunks(rng: random.Random, shape: tuple[int, int, int], p: int) -> tuple[list[tuple[int, ...]], list[int]]:
     """Up to nine chunks that tile C, in any order, and the memory that each of the p workers needs for them.
 
-    A chunk is a row of _engine.STAR_CHUNK; it holds A, B or C and takes panels of any depth into one buffer or two.
+    A chunk is a row of STAR_CHUNK; it holds A, B or C and takes panels of any depth into one buffer or two.
     """
     r, s, t = shape
     rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})

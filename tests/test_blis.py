@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hetsched import _engine
+from hetsched._engine import ffi, kernels
 from hetsched.cli import main as cli
 
 ROOT = Path(__file__).parent.parent
@@ -265,7 +265,7 @@ def test_the_library_is_replaced_after_the_build(tmp_path, version):
     """Two releases share the name libblis.so.4 but not their structures."""
     engine = build_engine(tmp_path, version, "-DBLIS_CONFIG_SKX")
     assert run(engine) == f"blis|{version}||0"
-    unsupported = _engine.lib.HS_ERROR_UNSUPPORTED
+    unsupported = ffi.lib.HS_ERROR_UNSUPPORTED
     write_library(tmp_path / "libblis.so", "2.1")
     assert run(engine) == f"c||BLIS 2.1 was loaded, the build was for {version}|{unsupported}"
     for size in (10, 11):  # BLIS_MR, BLIS_NR
@@ -288,19 +288,19 @@ def test_the_environment_is_left_where_it_is(tmp_path, monkeypatch, version, sho
 def test_a_blis_without_avx512(tmp_path, monkeypatch):
     monkeypatch.delenv("BLIS_ARCH_TYPE", raising=False)
     engine = build_engine(tmp_path, "1.1")
-    assert run(engine) == f"c||BLIS 1.1 was built without AVX-512|{_engine.lib.HS_ERROR_UNSUPPORTED}"
+    assert run(engine) == f"c||BLIS 1.1 was built without AVX-512|{ffi.lib.HS_ERROR_UNSUPPORTED}"
     monkeypatch.setenv("BLIS_ARCH_TYPE", "0")
     assert run(engine) == "blis|1.1||0"
 
 
 def test_info_says_why_blis_is_not_used(monkeypatch, capsys):
-    kernel = _engine.kernel()
+    kernel = kernels.kernel()
     for changes, want in (
         ({"name": "blis", "version": "1.1", "refused": ""}, "blis 1.1"),
         ({"name": "c", "version": "", "refused": ""}, "hetsched's own kernels in C (no BLIS in this build)"),
         ({"name": "c", "version": "", "refused": "too old"}, "hetsched's own kernels in C (too old)"),
         ({"name": "openblas", "version": "", "refused": "too old"}, "openblas (too old)"),
     ):
-        monkeypatch.setattr(_engine, "kernel", lambda changes=changes: kernel | changes)
+        monkeypatch.setattr(kernels, "kernel", lambda changes=changes: kernel | changes)
         assert cli.main(["info"]) == 0
         assert f"library        {want}\n" in capsys.readouterr().out

@@ -266,18 +266,18 @@ def test_as_a_program():
     [({"BLIS_ARCH_TYPE": ""}, None), ({"BLIS_ARCH_TYPE": "generic"}, "BLIS_ARCH_TYPE=generic is set")],
 )
 def test_the_users_kernel_choice_is_respected(variable, want):
-    from hetsched import _engine
+    from hetsched._engine import kernels
 
-    if _engine.kernel()["name"] != "blis":
+    if kernels.kernel()["name"] != "blis":
         pytest.skip("no BLIS in this build")
     generic = {"BLIS_ARCH_TYPE": "generic"}
     if variable == generic:  # before 2.0 a number: the last of the list, whatever it is called
-        if int(_engine.kernel()["version"].split(".")[0]) < 2:
+        if int(kernels.kernel()["version"].split(".")[0]) < 2:
             variable, want = {"BLIS_ARCH_TYPE": "3"}, "BLIS_ARCH_TYPE=3 is set"
     else:
         variable = {}
     environment = {k: v for k, v in os.environ.items() if k != "BLIS_ARCH_TYPE"} | variable
-    code = "import os; from hetsched import _engine; print(_engine.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"
+    code = "import os; from hetsched._engine import kernels; print(kernels.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()

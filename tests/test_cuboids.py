@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracles_cuboids import covers_exactly, guillotine_cost, half_perimeters, least_separate_cost, tile_load
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import partition as engine
 from hetsched.planners.cuboids import METHODS, _separate_cost
 
 INF, NAN = math.inf, math.nan
@@ -183,9 +183,9 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
     for _ in range(4):
         volumes = rng.random(p) + 0.05 if kind == "uniform" else rng.lognormal(0, 1.6, p)
         volumes /= volumes.sum()
-        _, exact = _engine.partition_cuboids_exact(volumes, faces, 7)
-        _, interval = _engine.partition_cuboids(volumes, faces, 7, None, 0, 0)
-        _, searched = _engine.partition_cuboids(volumes, faces, 7, None, 200, 5)
+        _, exact = engine.partition_cuboids_exact(volumes, faces, 7)
+        _, interval = engine.partition_cuboids(volumes, faces, 7, None, 0, 0)
+        _, searched = engine.partition_cuboids(volumes, faces, 7, None, 200, 5)
         assert exact <= searched * (1 + 1e-12)
         assert exact <= interval * (1 + 1e-12)
         assert searched <= exact * 1.003
@@ -380,8 +380,8 @@ def test_tiles_the_iterations_exactly(case, faces, method):
 def test_integer_cuts_balance_as_well_as_they_can(shape, volumes):
     """The least load over all cuts within 2 of the ideal, by enumeration; all cuts do little better."""
     given_volumes = np.array(volumes)
-    tree, _ = _engine.partition_cuboids_exact(given_volumes, np.ones(3), 7)
-    boxes = _engine.tile_cuboids(shape, given_volumes, tree)
+    tree, _ = engine.partition_cuboids_exact(given_volumes, np.ones(3), 7)
+    boxes = engine.tile_cuboids(shape, given_volumes, tree)
     exact = shares(volumes)
     sizes = boxes[:, 3:].prod(axis=1)
     load = max(Fraction(int(size), math.prod(shape)) / share for size, share in zip(sizes, exact, strict=True))

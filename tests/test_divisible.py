@@ -14,7 +14,7 @@ from interrupted import interrupted
 from oracles_divisible import exact_makespan, exact_one_way, makespan_of_orders, makespans, replay
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import assign
 
 INF = math.inf
 cost = st.one_of(st.just(0.0), st.sampled_from([0.25, 0.5, 1.0]), st.floats(0.01, 2))
@@ -85,7 +85,7 @@ def test_exact(workers, z):
     times, costs = zip(*workers, strict=True)
     backs = [z * c for c in costs]
     least = exact_makespan(times, costs, backs)
-    assert _engine.divisible_bound(*map(np.array, (times, costs, backs))) <= least
+    assert assign.divisible_bound(*map(np.array, (times, costs, backs))) <= least
     plan = hs.divisible_load(1, times, costs, return_ratio=z)
     assert plan.optimal
     assert least * (1 - Fraction(1e-14)) <= Fraction(plan.makespan) <= least * (1 + Fraction(2e-12))
@@ -194,9 +194,9 @@ def test_scaling_by_powers_of_two_is_exact(workers, z, up, load):
 def test_no_plan_is_below_the_bound(workers, z):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
     given, order = (times, costs, z * costs), np.argsort(costs, kind="stable").astype(np.int32)
-    bound = _engine.divisible_bound(*given)
+    bound = assign.divisible_bound(*given)
     for work in (0, 300):
-        out, back, shares, makespan, _ = _engine.divisible_orders(*given, order, order[::-1].copy(), work, bound)
+        out, back, shares, makespan, _ = assign.divisible_orders(*given, order, order[::-1].copy(), work, bound)
         reached = replay(*given, shares, out, back) / sum(map(Fraction, shares.tolist()))
         assert abs(reached / Fraction(makespan) - 1) < 1e-13
         assert bound <= reached
@@ -209,7 +209,7 @@ def test_one_way_bound(workers):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
     least = exact_one_way(times, costs)
     for messages in ((costs, 0 * costs), (0 * costs, costs)):  # the second is the first, backwards
-        bound = _engine.divisible_bound(times, *messages)
+        bound = assign.divisible_bound(times, *messages)
         assert least * (1 - Fraction(1e-12)) <= Fraction(bound) <= least
 
 
@@ -220,11 +220,11 @@ def test_more_workers(workers, z, seed):
     p, rng = len(times), np.random.default_rng(seed)
     out, back = (rng.permutation(p).astype(np.int32) for _ in range(2))
     given = times, costs, z * costs
-    bound = _engine.divisible_bound(*given)
-    _, _, shares, makespan, _ = _engine.divisible_orders(*given, out, back, 0, 0.0)
+    bound = assign.divisible_bound(*given)
+    _, _, shares, makespan, _ = assign.divisible_orders(*given, out, back, 0, 0.0)
     assert makespan == pytest.approx(makespan_of_orders(*given, tuple(out), tuple(back)), rel=1e-9)
     assert shares.sum() == pytest.approx(1)
-    found = _engine.divisible_orders(*given, out, back, 500, bound)
+    found = assign.divisible_orders(*given, out, back, 500, bound)
     assert bound <= found[3] <= makespan
     assert found[3] == pytest.approx(makespan_of_orders(*given, tuple(found[0]), tuple(found[1])), rel=1e-9)
 

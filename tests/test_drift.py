@@ -85,6 +85,20 @@ def test_a_slow_callback_runs_where_its_program_wants_it(what):
         assert all(found == before for found in cpus)
 
 
+SHARE = """if True:
+    import os, sys, time
+    os.sched_setaffinity(0, {int(sys.argv[1])})
+    wall, own = time.perf_counter(), time.process_time()
+    while time.perf_counter() < wall + 0.3: pass
+    print((time.process_time() - own) / (time.perf_counter() - wall))"""
+
+
+def share_of(cpu):
+    """What a program gets of that cpu now."""
+    done = subprocess.run([sys.executable, "-c", SHARE, str(cpu)], capture_output=True, text=True, timeout=60, check=True)
+    return float(done.stdout)
+
+
 @HOLDS
 @pytest.mark.parametrize("what", ["matmul", "lu_factor"])
 def test_follows_a_hog_from_core_to_core(what):
@@ -106,4 +120,6 @@ def test_follows_a_hog_from_core_to_core(what):
                     assert lately.max() == 1.0
                     if lately[slow] < 0.7:
                         break
+                if lately[slow] >= 0.7 and share_of(places[slow]) > 0.6 * share_of(places[1 - slow]):
+                    pytest.skip("other programs keep the other core as busy")
                 assert lately[slow] < 0.7

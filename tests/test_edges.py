@@ -9,7 +9,7 @@ from oracles_stencil import iterated
 
 import hetsched as hs
 import hetsched.runners.product
-from hetsched import _engine
+from hetsched._engine import kernels
 from hetsched.files import plan as files_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:the host could not keep up")  # nobody's times are of interest here
@@ -34,7 +34,7 @@ def pools():
 
 def edges(dtype, axis):
     """Of the kernel's register tile for the real type of dtype."""
-    _, *tile = _engine.kernel()["kernels"][np.finfo(dtype).dtype.name]
+    _, *tile = kernels.kernel()["kernels"][np.finfo(dtype).dtype.name]
     return sorted({0, 1, 2, *(tile[axis] + d for d in (-1, 0, 1))})
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles_floorplan import ABOVE, AROUND, BESIDE, PINWHEEL, WHEEL, Piece
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 PAPER = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]  # 2001 paper, Table 2
@@ -896,7 +896,7 @@ def test_budget_without_end(monkeypatch):
             raise KeyboardInterrupt
         return plan, seed, 0.0
 
-    monkeypatch.setattr(_engine, "partition_search", search)
+    monkeypatch.setattr(engine, "partition_search", search)
     with pytest.raises(KeyboardInterrupt):
         hs.partition(np.ones(20), budget=1e308)
     assert len(asked) == 3

@@ -23,7 +23,7 @@ from oracles_layers import (
 )  # fmt: skip
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine.layers import Layers
 from hetsched.planners.layers import METHODS, MODES
 
 INF, NAN = math.inf, math.nan
@@ -37,7 +37,7 @@ modes = st.sampled_from(MODES)
 
 def engine_of(mode, n, workers):
     work, message = (np.array(values, float) for values in zip(*workers, strict=True))
-    return _engine.Layers(MODES.index(mode), n, work, message)
+    return Layers(MODES.index(mode), n, work, message)
 
 
 def fractions_of(workers):

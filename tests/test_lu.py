@@ -18,7 +18,7 @@ from interrupted import interrupted
 from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division, schedule
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import kernels
 from hetsched.runners.lu import require_finite
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -43,15 +43,15 @@ def same_as_scipy(a, result):
     np.testing.assert_allclose(lu, expected, atol=1e3 * np.finfo(a.dtype).eps * max(a.shape) * abs(a).max())
 
 
-@pytest.fixture(params=_engine.KERNELS)
+@pytest.fixture(params=kernels.KERNELS)
 def kernel(request):
-    before = _engine.kernel()["name"]
+    before = kernels.kernel()["name"]
     try:
-        _engine.use_kernel(request.param)
+        kernels.use_kernel(request.param)
     except (ValueError, ImportError):
         pytest.skip(f"no {request.param} in this build")
     yield request.param
-    _engine.use_kernel(before)
+    kernels.use_kernel(before)
 
 
 class TestFactors:

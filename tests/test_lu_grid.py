@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles_grid import ABOVE, BESIDE, deal, recount, step_bound
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import allocate
 from hetsched.planners.lu_grid import METHODS
 
 INF, NAN = float("inf"), float("nan")
@@ -37,7 +37,7 @@ class TestEngine:
         rows = data.draw(st.lists(st.lists(st.integers(0, p - 1), min_size=n, max_size=n), min_size=n, max_size=n))
         owner = np.array(rows, np.int32)
         before = owner.copy()
-        loads, traffic, received = _engine.lu_grid_evaluate(owner, np.array(times))
+        loads, traffic, received = allocate.lu_grid_evaluate(owner, np.array(times))
         wanted = recount(rows, times)
         assert (loads.tolist(), traffic.tolist(), received.tolist()) == ([float(x) for x in wanted[0]], *wanted[1:])
         assert (owner == before).all()
@@ -47,19 +47,19 @@ class TestEngine:
     def test_any_floorplan(self, n, times, data):
         order = data.draw(st.permutations(range(len(times))))
         plan = data.draw(plans(order))
-        owner = _engine.lu_grid_deal(n, np.array(times), np.array(plan, np.int32))
+        owner = allocate.lu_grid_deal(n, np.array(times), np.array(plan, np.int32))
         assert owner.tolist() == deal(n, times, plan)
 
     @settings(deadline=None, max_examples=60)
     @given(n=st.integers(1, 8), times=st.lists(st.integers(1, 9).map(float), min_size=1, max_size=4))
     def test_bound(self, n, times):
-        bounds = _engine.lu_grid_bound(n, np.array(times)).tolist()
+        bounds = allocate.lu_grid_bound(n, np.array(times)).tolist()
         assert bounds == [float(step_bound((n - 1 - k) ** 2, times)) for k in range(n)]
 
     @pytest.mark.parametrize("plan", [[], [0, 1], [0, 0, BESIDE], [0, BESIDE], [0, 3, BESIDE], [0, 1, 2, 0, 1, -3], [2]])
     def test_no_floorplan(self, plan):
         with pytest.raises(ValueError, match="outside its documented range"):
-            _engine.lu_grid_deal(4, np.array([1.0, 2.0, INF]), np.array(plan, np.int32))
+            allocate.lu_grid_deal(4, np.array([1.0, 2.0, INF]), np.array(plan, np.int32))
 
     def test_deep_floorplan(self):
         """A spiral that cuts off one line after another."""
@@ -68,7 +68,7 @@ class TestEngine:
         for w in range(1, p):
             plan += [w, BESIDE if w % 2 else ABOVE]
         times = np.concatenate(([1.0], 2.0 ** np.minimum(np.arange(p - 1), 40)))
-        owner = _engine.lu_grid_deal(n, times, np.array(plan, np.int32))
+        owner = allocate.lu_grid_deal(n, times, np.array(plan, np.int32))
         assert owner.tolist() == deal(n, times.tolist(), plan)
 
 
@@ -118,7 +118,7 @@ class TestMethods:
         p = q * q
         lines = np.arange(n)
         cyclic = np.add.outer(lines % q * q, lines % q).astype(np.int32)
-        loads, traffic, _ = _engine.lu_grid_evaluate(cyclic, np.ones(p))
+        loads, traffic, _ = allocate.lu_grid_evaluate(cyclic, np.ones(p))
         for method in ("1d1d", "cyclic", "best"):
             grid = hs.lu_grid(n, [1.0] * p, method)
             assert grid.loads.tolist() == loads.tolist()

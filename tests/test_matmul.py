@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 import hetsched.runners.product
-from hetsched import _engine
+from hetsched._engine import kernels
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 
@@ -27,13 +27,13 @@ def no_shortcut(monkeypatch):
 
 @pytest.fixture(params=["blis", "openblas", "c"])
 def kernel(request):
-    before = _engine.kernel()["name"]
+    before = kernels.kernel()["name"]
     try:
-        _engine.use_kernel(request.param)
+        kernels.use_kernel(request.param)
     except ValueError:
         pytest.skip(f"no {request.param} in this build")
     yield request.param
-    _engine.use_kernel(before)
+    kernels.use_kernel(before)
 
 
 @pytest.fixture(scope="module")
@@ -474,4 +474,4 @@ def test_the_same_bits_every_time(dtype, shape):
 
 def test_unknown_kernel():
     with pytest.raises(ValueError, match="name must be one of"):
-        _engine.use_kernel("mkl")
+        kernels.use_kernel("mkl")

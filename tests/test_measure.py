@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 import hetsched.runners.shared
 import hetsched.runners.workers
-from hetsched import _engine
+from hetsched._engine import dtypes, kernels, run
 from hetsched.cli import main as cli
 from hetsched.machine.cpus import Cpu
 from hetsched.machine.measure import fingerprint, recent, typical
@@ -40,7 +40,7 @@ class Machine:
 
     def measure_kernel(self, threads, kernel, dtype, size, *, workers, worker=-1, seconds=0.0, least=1, capacity=1000):
         self.calls.append((kernel, dtype.name, size, worker))
-        flops = _engine.flops_per_update(dtype) * float(size) ** (3 if kernel == "gemm" else 2)
+        flops = dtypes.flops_per_update(dtype) * float(size) ** (3 if kernel == "gemm" else 2)
         speeds = np.array([100 * self.speed if self.even else 100 * self.speed / (i + 1) for i in range(workers)])
         speeds *= 1.0 if kernel == "gemm" else 0.5
         speeds *= 0.8 if worker < 0 else 1.0
@@ -49,7 +49,7 @@ class Machine:
         times = [seconds_each[i] * pattern if worker in (-1, i) else np.empty(0) for i in range(workers)]
         share = np.broadcast_to(np.asarray(self.share, float), workers)
         elapsed = np.array([10 * seconds_each[i] / share[i] if worker in (-1, i) else 0.0 for i in range(workers)])
-        return _engine.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * share, 0, flops)
+        return run.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * share, 0, flops)
 
     def pinned(self, threads, workers):
         return [True] * workers if self.held is None else self.held
@@ -67,8 +67,8 @@ def machine(cache, monkeypatch):
     """Three cores, one fast, and an engine of known speeds."""
     fake = Machine()
     monkeypatch.setattr(measuring, "topology", topology)
-    monkeypatch.setattr(_engine, "measure_kernel", fake.measure_kernel)
-    monkeypatch.setattr(_engine, "pinned", fake.pinned)
+    monkeypatch.setattr(run, "measure_kernel", fake.measure_kernel)
+    monkeypatch.setattr(run, "pinned", fake.pinned)
     monkeypatch.setattr(measuring, "_start_cost", lambda threads, p: 0.0)
     return fake
 
@@ -324,14 +324,14 @@ class TestCache:
 
     def test_kernel_set(self, machine):
         hs.measure()
-        before = _engine.kernel()["name"]
+        before = kernels.kernel()["name"]
         if before == "c":
             pytest.skip("no other kernels in this build")
         try:
-            _engine.use_kernel("c")
+            kernels.use_kernel("c")
             assert recent(topology()) is None
         finally:
-            _engine.use_kernel(before)
+            kernels.use_kernel(before)
 
     @pytest.mark.parametrize("place", ["file", "/proc/self/x", "relative"])
     def test_home_that_cannot_be_written(self, machine, tmp_path, monkeypatch, place):
@@ -432,7 +432,7 @@ class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
         monkeypatch.setattr(hetsched.runners.workers, "topology", topology)
-        monkeypatch.setattr(_engine, "Threads", lambda workers, cores: ("threads", workers, cores))
+        monkeypatch.setattr(run, "Threads", lambda workers, cores: ("threads", workers, cores))
         return machine
 
     def test_unmeasured(self, uneven):
@@ -522,13 +522,13 @@ class TestReal:
         assert measuring.rate(np.dtype(np.float32)) > 1e6
 
     def test_engine(self):
-        threads = _engine.Threads(2, None)
-        assert _engine.pinned(threads, 2) == [False, False]
-        found = _engine.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
+        threads = run.Threads(2, None)
+        assert run.pinned(threads, 2) == [False, False]
+        found = run.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
         assert [len(times) for times in found.times] == [0, 4]
         assert found.flops == 8 * 30**3
         with pytest.raises(ValueError, match="argument"):
-            _engine.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
+            run.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
 
     def test_command(self, cache, tmp_path, monkeypatch, capsys):
         pytest.importorskip("matplotlib").use("Agg")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import kernels
 
 PLAIN = {"name": "c", "set": "plain"}
 
@@ -25,11 +25,11 @@ PLAIN = {"name": "c", "set": "plain"}
 def test_the_default_is_an_openblas_that_can_be_limited(monkeypatch, found, limited, platform, chosen):
     pytest.importorskip("scipy")
     selected = []
-    monkeypatch.setattr(_engine, "kernel", lambda: found)
-    monkeypatch.setattr(_engine, "_hand_in_openblas", lambda: limited)
-    monkeypatch.setattr(_engine, "use_kernel", selected.append)
+    monkeypatch.setattr(kernels, "kernel", lambda: found)
+    monkeypatch.setattr(kernels, "_hand_in_openblas", lambda: limited)
+    monkeypatch.setattr(kernels, "use_kernel", selected.append)
     monkeypatch.setattr(sys, "platform", platform)
-    _engine._choose_kernel()
+    kernels._choose_kernel()
     assert selected == chosen
 
 
@@ -41,26 +41,26 @@ def test_the_functions_for_threads_by_every_name(name):
         pass
 
     library = Library()
-    assert _engine._openblas_threads(library) == (0, 0)
+    assert kernels._openblas_threads(library) == (0, 0)
     functions = [ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda count: None), ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)]
     setattr(library, name.format("set"), functions[0])
-    assert _engine._openblas_threads(library) == (0, 0)
+    assert kernels._openblas_threads(library) == (0, 0)
     setattr(library, name.format("get"), functions[1])
-    assert _engine._openblas_threads(library) == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+    assert kernels._openblas_threads(library) == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in functions)
 
 
 def test_scipys_threads_are_what_they_were():
     cython_blas = pytest.importorskip("scipy.linalg.cython_blas")
-    _, address = _engine._openblas_threads(ctypes.CDLL(cython_blas.__file__))
+    _, address = kernels._openblas_threads(ctypes.CDLL(cython_blas.__file__))
     if not address:
         pytest.skip("SciPy has another BLAS")
     threads = ctypes.CFUNCTYPE(ctypes.c_int)(address)
-    before, kernel = threads(), _engine.kernel()["name"]
+    before, kernel = threads(), kernels.kernel()["name"]
     a = np.arange(300.0 * 300).reshape(300, 300) % 7
     try:
-        _engine.use_kernel("openblas")
+        kernels.use_kernel("openblas")
         result = hs.matmul(a, a)
     finally:
-        _engine.use_kernel(kernel)
+        kernels.use_kernel(kernel)
     assert np.array_equal(result, a @ a)
     assert threads() == before

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracles import column_cost, column_cost_of_any_sets, covers_exactly
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -259,7 +259,7 @@ def limited(draw, max_size):
 @example(([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0, 100.0, 100.0], 2, 5))
 def test_least_cost_within_limits(case):
     areas, max_columns, max_rows = case
-    order, starts = _engine.partition_columns(np.array(areas), 1.0, max_columns, max_rows)
+    order, starts = engine.partition_columns(np.array(areas), 1.0, max_columns, max_rows)
     assert len(starts) - 1 <= max_columns
     assert np.diff(starts).max() <= max_rows
     assert np.diff(starts).min() >= 1
@@ -280,13 +280,13 @@ def test_least_cost_within_limits(case):
 def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
     """Where a later cut wins only because the earlier one has too many rows: a search by cost alone misses it."""
     assert float(column_cost(areas, max_columns, max_rows)) == pytest.approx(cost)
-    order, starts = _engine.partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
+    order, starts = engine.partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
 
 
 def test_limits_that_leave_no_structure():
     with pytest.raises(hs.InfeasibleError):
-        _engine.partition_columns(np.ones(7), 1.0, 2, 3)
+        engine.partition_columns(np.ones(7), 1.0, 2, 3)
 
 
 def test_shape_limits_the_columns():

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from oracles_ring import balanced, best_time, messages, milp_time, rings, shortest
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import ffi
+from hetsched._engine.ring import Ring
+from hetsched.planners import ring as planner
 from hetsched.planners.ring import METHODS
 
 INF, NAN = math.inf, math.nan
@@ -113,7 +115,7 @@ def test_greedy_on_strasbourg_depends_on_where_it_starts():
         off.append(hs.slice_ring(STRASBOURG, work=ratio, volume=1, method="greedy").makespan / best)
         assert hs.slice_ring(STRASBOURG, work=ratio, volume=1, method="multistart").makespan <= 1.0013 * best
     assert max(off) > 2.0
-    engine = _engine.Ring(STRASBOURG.cycle_times, STRASBOURG.links, 100.0, 1.0)
+    engine = Ring(STRASBOURG.cycle_times, STRASBOURG.links, 100.0, 1.0)
     assert engine.shares(engine.greedy(11))[1] < 1.01 * engine.shares(engine.exact())[1]
     assert engine.greedy(6).tolist() == hs.slice_ring(STRASBOURG, work=100, volume=1, method="greedy").ring.tolist()
 
@@ -450,7 +452,7 @@ def test_bad_input(change, error, message):
 
 
 def test_too_many_workers(monkeypatch):
-    monkeypatch.setattr(_engine, "RING_MOST", 3)
+    monkeypatch.setattr(planner, "RING_MOST", 3)
     with pytest.raises(hs.InfeasibleError, match="up to 3 workers with unequal links, got 4"):
         hs.slice_ring([1, 2, 3, 4], np.arange(16.0).reshape(4, 4), 1, 1, "greedy")
 
@@ -547,7 +549,7 @@ def test_cancelled():
         return 0
 
     with pytest.raises(KeyboardInterrupt):
-        _engine._cancellable(work, True)
+        ffi.cancellable(work, True)
     assert ended == [True]
 
 
@@ -567,7 +569,7 @@ def test_budget_without_end(monkeypatch):
             raise KeyboardInterrupt
         return ring, seed, 0.0
 
-    monkeypatch.setattr(_engine.Ring, "search", search)
+    monkeypatch.setattr(Ring, "search", search)
     with pytest.raises(KeyboardInterrupt):
         hs.slice_ring([1.0, 2.0], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0, "search", budget=1e308)
     assert max(asked) < 2**63
@@ -581,5 +583,5 @@ def test_errors_of_the_side_thread_pass(error):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        _engine._cancellable(fail, True)
+        ffi.cancellable(fail, True)
     assert caught.value is error

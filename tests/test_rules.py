@@ -13,7 +13,7 @@ from oracles import covers_exactly
 from oracles_rules import AROUND, RULES, half_perimeter, tree_of, workers_of, zones
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -38,7 +38,7 @@ aspects = st.one_of(st.sampled_from([1.0, 2.0, 0.5, 3.0]), st.floats(0.05, 20.0)
 
 
 def solved(rule: str, areas: list[float], aspect: float = 1.0) -> tuple[list[int], float]:
-    plan, cost = _engine.partition_rule(rule, np.array(areas), aspect)
+    plan, cost = engine.partition_rule(rule, np.array(areas), aspect)
     return plan.tolist(), cost
 
 
@@ -250,7 +250,7 @@ def test_100000_areas(rule, kind):
         "geometric": lambda: 0.999 ** np.arange(p) + 1e-300,
         "steep": lambda: np.maximum(0.2 ** np.arange(p), 1e-250),
     }[kind]()
-    plan, cost = _engine.partition_rule(rule, areas)
+    plan, cost = engine.partition_rule(rule, areas)
     assert len(plan) == 2 * p - 1
     assert np.array_equal(np.sort(plan[plan >= 0]), np.arange(p))
     heights = np.cumsum(np.where(plan >= 0, 1, -1))
@@ -294,7 +294,7 @@ def test_a_vanishing_area_costs_nothing_in_its_corner():
 
 
 def runs(m: int, n: int, areas: list[float]) -> list[tuple[int, list[int]]]:
-    workers, rects = _engine.partition_contiguous(m, n, np.array(areas))
+    workers, rects = engine.partition_contiguous(m, n, np.array(areas))
     return list(zip(workers.tolist(), rects.tolist(), strict=True))
 
 
@@ -378,7 +378,7 @@ def test_bad_aspect(aspect):
 
 
 def test_bad_rule():
-    assert tuple(RULES) == _engine.RULES
+    assert tuple(RULES) == engine.RULES
     with pytest.raises(ValueError, match="tuple.index"):
         solved("columns", [1.0, 2.0])
 
@@ -393,8 +393,8 @@ def test_inputs_are_untouched():
     areas = np.array(PAPER)
     areas.setflags(write=False)
     for rule in RULES:
-        first, again = (_engine.partition_rule(rule, areas) for _ in range(2))
+        first, again = (engine.partition_rule(rule, areas) for _ in range(2))
         assert first[0].tolist() == again[0].tolist()
         assert first[1] == again[1]
-    _engine.partition_contiguous(10, 10, areas)
+    engine.partition_contiguous(10, 10, areas)
     assert areas.tolist() == PAPER

@@ -16,7 +16,7 @@ import pytest
 from random_chunks import random_chunks
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine.star import STAR_CHUNK, Star
 from hetsched.planners.star import PAPER
 
 SCRIPT = Path(__file__).with_name("simgrid_star.py")
@@ -93,8 +93,8 @@ def test_whatever_is_held(simgrid):
         rng = random.Random(1000 + seed)
         costs, times, _ = platform(rng)
         shape = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)
-        chunks = np.array(random_chunks(rng, shape, len(costs))[0], _engine.STAR_CHUNK)
-        star = _engine.Star(shape, np.array(times, float), np.array(costs, float), np.full(len(costs), 10**6))
+        chunks = np.array(random_chunks(rng, shape, len(costs))[0], STAR_CHUNK)
+        star = Star(shape, np.array(times, float), np.array(costs, float), np.full(len(costs), 10**6))
         for order, eager in itertools.product((ROUND_ROBIN, DEMAND), (False, True)):
             makespan, messages = star.simulate(chunks, order, np.zeros(0, np.int32), eager)
             instances.append(instance(shape, costs, times, chunks, messages))

@@ -30,7 +30,9 @@ from oracles_star import (
 from random_chunks import random_chunks
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import ffi
+from hetsched._engine import star as engine
+from hetsched._engine.star import STAR_CHUNK, Star, star_side
 from hetsched.planners import star as star_module
 
 METHODS = star_module.PAPER
@@ -50,7 +52,7 @@ def plan_of(instance, method="best", **options):
 
 
 def chunks_of(rows):
-    return np.array(list(rows), _engine.STAR_CHUNK)
+    return np.array(list(rows), STAR_CHUNK)
 
 
 def drawn(seed, *, most=4):
@@ -128,14 +130,14 @@ class TestPaper:
         assert plan_of(instance, "het").makespan == value
 
     def test_sides(self):
-        sides = [[_engine.star_side(m, layout) for layout in (1, 0, 2)] for m in (21, 5242, 10485, 20971)]
+        sides = [[star_side(m, layout) for layout in (1, 0, 2)] for m in (21, 5242, 10485, 20971)]
         assert sides == [[4, 3, 2], [71, 70, 41], [101, 100, 59], [144, 142, 83]]
         for m in (*range(400), *range(2**20 - 50, 2**20 + 50)):
-            assert _engine.star_side(m, 2) == math.isqrt(m // 3)
-            assert _engine.star_side(m, 0) == max(math.isqrt(m + 4) - 2, 0)
+            assert star_side(m, 2) == math.isqrt(m // 3)
+            assert star_side(m, 0) == max(math.isqrt(m + 4) - 2, 0)
         for m in range(120):
-            assert [_engine.star_side(m, layout) for layout in (0, 1, 2)] == [side_of(m), side_of(m, True), toledo_side(m)]
-        assert _engine.star_side(2**53, 0) == math.isqrt(2**53 + 4) - 2
+            assert [star_side(m, layout) for layout in (0, 1, 2)] == [side_of(m), side_of(m, True), toledo_side(m)]
+        assert star_side(2**53, 0) == math.isqrt(2**53 + 4) - 2
 
 
 class TestRules:
@@ -214,7 +216,7 @@ class TestModel:
             instance = drawn(seed + 500)
             r, s, t, costs, times, memory = instance
             plan = plan_of(instance, method)
-            star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+            star = Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
             served = plan.messages["worker"].astype(np.int32)
             again, messages = star.simulate(plan.chunks, LISTED, served, False)
             assert again == plan.makespan
@@ -228,7 +230,7 @@ class TestModel:
 
     def test_given_chunks(self):
         """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""
-        star = _engine.Star((1, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
+        star = Star((1, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
         value, messages = star.simulate(chunks_of([(0, 0, 2, 0, 0, 1, 2, 1)]), DEMAND, np.zeros(0, np.int32), False)
         assert value == 15
         assert messages[["start", "end", "compute_start", "compute_end"]].tolist() == [
@@ -242,7 +244,7 @@ class TestModel:
         r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
         costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
         chunks, memory = random_chunks(rng, (r, s, t), p)
-        star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+        star = Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
         nobody = np.zeros(0, np.int32)
         for order in (ROUND_ROBIN, DEMAND):
             value, messages = star.simulate(chunks_of(chunks), order, nobody, False)
@@ -258,7 +260,7 @@ class TestModel:
             assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
         for i in {chunk[0] for chunk in chunks}:
             less = np.array(memory) - (np.arange(p) == i)
-            star = _engine.Star((r, s, t), np.array(times, float), np.array(costs, float), less)
+            star = Star((r, s, t), np.array(times, float), np.array(costs, float), less)
             with pytest.raises(ValueError, match="outside its documented range"):
                 star.simulate(chunks_of(chunks), DEMAND, nobody, False)
 
@@ -278,14 +280,14 @@ class TestModel:
         ],
     )
     def test_refused_chunks(self, chunk, order, served):
-        star = _engine.Star((2, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
+        star = Star((2, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
         with pytest.raises(ValueError, match="outside its documented range"):
             star.simulate(chunks_of([chunk]), order, np.array(served, np.int32), False)
 
     @pytest.mark.parametrize(("h", "v"), [(308761440, 29172033), (2**31 - 1, 2**31 - 1)])
     def test_one_buffer_too_few(self, h, v):
         """h v + h + v is 2^53 + 1, which no double is, or more than 2^62."""
-        star = _engine.Star((h, v, 1), np.ones(1), np.ones(1), np.array([2**53]))
+        star = Star((h, v, 1), np.ones(1), np.ones(1), np.array([2**53]))
         with pytest.raises(ValueError, match="outside its documented range"):
             star.simulate(chunks_of([(0, 0, 1, 0, 0, h, v, 1)]), DEMAND, np.zeros(0, np.int32), False)
         less = h - 1 - max(0, h * v + h + v - 2**53) // v
@@ -295,7 +297,7 @@ class TestModel:
     @pytest.mark.parametrize("held", range(3))
     def test_panels_of_any_depth(self, held):
         """A panel holds at most all layers; entries of the list beyond it are skipped."""
-        star = _engine.Star((2, 3, 4), np.ones(1), np.ones(1), np.array([100]))
+        star = Star((2, 3, 4), np.ones(1), np.ones(1), np.array([100]))
         ends = set()
         for depth in (4, 5, 2**62, 2**63 - 1):
             chunks = chunks_of([(0, held, 2, 0, 0, 2, 3, depth)])
@@ -341,7 +343,7 @@ class TestBounds:
         rng = random.Random(seed)
         costs, times, memory = ([rng.randint(1, 9) * f for _ in range(2)] for f in (1.0, 0.4, 5))
         updates = 30**3
-        star = _engine.Star((30, 30, 30), np.array(times), np.array(costs), np.array(memory, np.int64))
+        star = Star((30, 30, 30), np.array(times), np.array(costs), np.array(memory, np.int64))
         bound = star.bounds(0)[2]
         first = np.linspace(0, updates, 200001)
         shares = np.array([first, updates - first])
@@ -657,9 +659,7 @@ class TestPlan:
     def test_small_memory_beside_a_large_one(self, monkeypatch):
         """Many messages are possible, so Ctrl-C is looked for."""
         called = []
-        monkeypatch.setattr(
-            _engine, "_cancellable", lambda call, long: called.append(long) or _engine.check_status(call(_engine.ffi.NULL))
-        )
+        monkeypatch.setattr(engine, "cancellable", lambda call, long: called.append(long) or ffi.check_status(call(ffi.ffi.NULL)))
         hs.plan_product(1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local")
         assert called == [True, True, False]  # the last are the bounds, of two workers
 

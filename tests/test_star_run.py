@@ -17,7 +17,8 @@ from oracles_star import judge
 from random_chunks import random_chunks
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import kernels
+from hetsched._engine.star import STAR_CHUNK, Star
 from hetsched.planners.star import METHODS
 from hetsched.runners import star as star_run
 from hetsched.runners.operands import operands
@@ -53,8 +54,8 @@ def plan_of_chunks(shape, costs, times, memory, chunks):
     """A StarPlan of any chunks, demand driven."""
     platform = hs.Platform.star(times, link_costs=costs, memory=[max(m, 3) for m in memory])
     plan = hs.plan_product(*shape, platform, "bmm")
-    table = np.array(chunks, _engine.STAR_CHUNK)
-    star = _engine.Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+    table = np.array(chunks, STAR_CHUNK)
+    star = Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
     makespan, messages = star.simulate(table, DEMAND, np.zeros(0, np.int32), False)
     return platform, replace(plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64))
 
@@ -116,12 +117,12 @@ class TestResults:
         assert result is C
         assert near(C, A, B, alpha, beta, old if beta else None)
 
-    @pytest.mark.parametrize("kernel", _engine.KERNELS)
+    @pytest.mark.parametrize("kernel", kernels.KERNELS)
     def test_kernels(self, kernel):
         rng = np.random.default_rng(3)
-        before = _engine.kernel()["name"]
+        before = kernels.kernel()["name"]
         try:
-            _engine.use_kernel(kernel)
+            kernels.use_kernel(kernel)
         except ValueError:
             pytest.skip(f"no {kernel} here")
         try:
@@ -132,7 +133,7 @@ class TestResults:
                 with hs.Pool(2) as pool:
                     assert near(pool.run(plan, A, B), A, B)
         finally:
-            _engine.use_kernel(before)
+            kernels.use_kernel(before)
 
     def test_mixed_types_and_no_copy_of_alpha_zero(self):
         plan = hs.plan_product(*SHAPE, PLATFORM, "het")
@@ -196,7 +197,7 @@ class TestModel:
         other = hs.Platform.star([1e-4, 1e-4], link_costs=[1e-4, 1e-4], memory=[50, 50])
         with hs.Pool(other, emulate=True, time_scale=2.0) as pool:
             C, trace = pool.run(plan, np.ones((8, 6)), np.ones((6, 16)), trace=True)
-        star = _engine.Star(SHAPE, np.full(2, 1e-4), np.full(2, 1e-4), np.array([50, 50], np.int64))
+        star = Star(SHAPE, np.full(2, 1e-4), np.full(2, 1e-4), np.array([50, 50], np.int64))
         wanted, _ = star.simulate(plan.chunks, 3, plan.messages["worker"].copy(), False)
         assert trace.predicted == pytest.approx(2 * wanted)
         assert (C == 6).all()

@@ -14,7 +14,7 @@ from interrupted import interrupted
 from oracles_stencil import best_step, divisions, ends, iterated, step_time, validate
 
 import hetsched as hs
-from hetsched import _engine
+from hetsched._engine import allocate
 from hetsched.runners.stencil import update_rate
 
 LINKS = [[0, 2, 9], [4, 0, 3], [9, 1, 0]]
@@ -265,7 +265,7 @@ class TestDistributeAfter:
     @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6), st.integers(0, 200))
     def test_one_by_one(self, workers, n):
         times, starts = (np.array(x) for x in zip(*workers, strict=True))
-        counts = _engine.distribute_after(n, times, starts)
+        counts = allocate.distribute_after(n, times, starts)
         assert counts.sum() == n
         greedy = [0] * len(times)
         for _ in range(n):

@@ -190,7 +190,7 @@ def test_searches_and_bounds_of_many_slaves(T, times, sends, receives, equal):
     t, s, r = (np.array(x) for x in (times, sends, receives))
     assert best <= task_orders.upper_bound(T, t, s, r)
     assert best <= task_orders._fractional_bound(T, t, (s, r))
-    weights = task_orders._engine.task_positions(T, t, s, r, p)
+    weights = task_orders.engine.task_positions(T, t, s, r, p)
     bound, columns, tubes = task_orders.priced(weights, 0)
     assert best <= bound
     assert sorted(columns) == sorted(tubes) == list(range(p))
@@ -204,7 +204,7 @@ def test_prices():
     for largest in (3, 1000, 2**52):
         for p in (1, 2, 5):
             weights = rng.integers(0, largest, (p, p, p))
-            total = task_orders._engine.assign_axial(weights)[2]
+            total = task_orders.engine.assign_axial(weights)[2]
             bound, columns, tubes = task_orders.priced(weights, 0)
             assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
 

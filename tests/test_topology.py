@@ -302,12 +302,12 @@ class TestWorth:
         assert (t.worth, t.why, len(t.places)) == (worth, why, worth)
 
     def test_pool_takes_them(self, tree, monkeypatch):
-        from hetsched import _engine
+        from hetsched._engine import run
         from hetsched.runners import workers
 
         t = read(two_sockets(tree))
         monkeypatch.setattr(workers, "topology", lambda: t)
-        monkeypatch.setattr(_engine, "Threads", lambda size, cores: (size, cores))  # those cpus need not be here
+        monkeypatch.setattr(run, "Threads", lambda size, cores: (size, cores))  # those cpus need not be here
         for count, cpus in ((None, (0, 1, 2, 4, 5, 6, 7)), (9, (0, 1, 2, 4, 5, 6, 7, 8, 9)), (14, None)):
             with hs.Pool(count) as p:
                 assert p._own[1] == (count or 7, cpus)

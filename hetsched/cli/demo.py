@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base.replace import replace_file
+from .._engine import kernels
 from ..errors import EmulationWarning
 from ..machine.topology import topology
 from ..planners.partition import partition
@@ -53,7 +53,7 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     report = Report("Matrix products on unequal workers")
-    kernel, host = _engine.kernel(), topology()
+    kernel, host = kernels.kernel(), topology()
     report.text(
         f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
         f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."

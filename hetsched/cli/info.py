@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import _engine
 from .._base.table import table
 from .._base.version import __version__
+from .._engine import kernels
+from .._engine.kernels import version
 from ..machine.measure import describe, recent
 from ..machine.topology import topology
 from ..planners.worth import workers_worth
@@ -20,16 +21,18 @@ def add_parser(commands: Any) -> None:
 
 
 def _info(_: argparse.Namespace) -> None:
-    kernel, host = _engine.kernel(), topology()
+    kernel, host = kernels.kernel(), topology()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
-    kernels = ", ".join(f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items())
+    multipliers = ", ".join(
+        f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items()
+    )
     library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
     without = "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
     lines = [
-        ("hetsched", f"{__version__} (engine {_engine.version()})"),
+        ("hetsched", f"{__version__} (engine {version()})"),
         ("library", library + without),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
-        ("micro-kernels", kernels),
+        ("micro-kernels", multipliers),
         *host.describe(),
         ("speeds", describe(recent(host))),
         ("worth it", workers_worth(4000, 4000, 4000).describe()),

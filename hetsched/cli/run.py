@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._base.replace import replace_file
-from .._engine import DTYPES
+from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
 from ..files.matrices import npy_header, read_whole, split_name
 from ..files.product import matmul_files, plan_files

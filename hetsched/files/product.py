@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .. import _engine
 from .._base.progress import Progress, reporting, share_of
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.linux import memory_room
 from ..runners.operands import scalar
 from ..runners.pool import Pool, accumulate
@@ -26,7 +27,7 @@ from .matrices import STAGE, Array, Matrix, Raw, checksum, open_matrix
 from .output import Output, OutputFile, open_output
 from .plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 
-_SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
+_SUPPORTED = ", ".join(d.name for d in DTYPES)
 #: Seconds between two reports of progress where updates are too short to report it themselves.
 _BEAT = 0.1
 
@@ -329,7 +330,7 @@ class _Job:
         with run:
             for update, c in run.updates():
                 part = areas[update.tile] / self.plan.grid[2]
-                poll = _engine.Poll(share_of(progress, before / whole, part / whole))
+                poll = engine.Poll(share_of(progress, before / whole, part / whole))
                 accumulate(self.pool, update.a, update.b, c, alpha, update.chunk > 0, poll)
                 before += part
                 if progress is not None and (now := time.monotonic()) - told >= _BEAT:
@@ -341,7 +342,7 @@ class _Job:
         return FilesProduct(
             plan=self.plan,
             seconds=time.perf_counter() - start,
-            flops=_engine.flops_per_update(self.dtype) * k * left,
+            flops=flops_per_update(self.dtype) * k * left,
             bytes_read=self.a.bytes_read + self.b.bytes_read,
             bytes_written=int(left) * self.dtype.itemsize,
             tiles=self.plan.grid[0] * self.plan.grid[1],
@@ -356,7 +357,7 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
             dtype = np.dtype(given).newbyteorder("=")
         except TypeError:
             raise TypeError(f"dtype must be one of {_SUPPORTED}, got {given!r}") from None
-        if dtype not in _engine.DTYPES:
+        if dtype not in DTYPES:
             raise TypeError(f"dtype must be one of {_SUPPORTED}, got {dtype}")
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
@@ -367,7 +368,7 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
         dtype = np.dtype(np.float64)
     elif dtype == np.float16:
         dtype = np.dtype(np.float32)
-    if dtype not in _engine.DTYPES:
+    if dtype not in DTYPES:
         raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {_SUPPORTED}")
     return dtype
 

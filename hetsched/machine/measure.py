@@ -17,19 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.drawn import Drawn
 from .._base.replace import replace_file
 from .._base.table import table
 from .._base.version import __version__
+from .._engine import kernels, run
+from .._engine.dtypes import DTYPES, flops_per_update
+from .._engine.kernels import version
+from .._engine.run import seconds
 from ..platform import UNIT, Platform, Unit, Worker
 from .topology import Topology, topology
 
 if TYPE_CHECKING:
     pass
 
-KERNELS = _engine.MEASURED
+KERNELS = run.MEASURED
 #: Of gemm the side, of panel the rows, of trsm the columns.
 _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (64, 256, 1024)}
 _ROUNDS = 3  # a burst of noise hits one of them
@@ -196,7 +199,7 @@ class MeasuredPlatform(Platform, Drawn):
 
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
         """One of `profiles`; ValueError if it was not measured."""
-        name = check.dtype(dtype, _engine.DTYPES).name
+        name = check.dtype(dtype, DTYPES).name
         worker = check.integer("worker", worker, low=0, high=len(self) - 1)
         found = self.profiles.get((worker, check.choice("kernel", kernel, KERNELS), name))
         if found is None:
@@ -223,7 +226,7 @@ class MeasuredPlatform(Platform, Drawn):
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
         """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""
         m, n, block = (check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
-        half = _engine.flops_per_update(check.dtype(dtype, _engine.DTYPES)) / 2
+        half = flops_per_update(check.dtype(dtype, DTYPES)) / 2
         first = np.arange(0, min(m, n), block)
         width, rows = np.minimum(block, min(m, n) - first), m - first
         flops = half * width**2 * (rows - width / 3)
@@ -233,13 +236,13 @@ class MeasuredPlatform(Platform, Drawn):
 
     def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
         """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured."""
-        found = self.at_once.get(check.dtype(dtype, _engine.DTYPES).name)
+        found = self.at_once.get(check.dtype(dtype, DTYPES).name)
         if found is None or found.own.max() <= (1 + _EVEN) * found.own.min():
             return None
         return found.own
 
     def _large(self, dtype: DTypeLike) -> AtOnce:
-        name = check.dtype(dtype, _engine.DTYPES).name
+        name = check.dtype(dtype, DTYPES).name
         if name not in self.at_once:
             raise ValueError(f"dtype {name} was not measured, but {', '.join(self.at_once)}")
         return self.at_once[name]
@@ -421,10 +424,10 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
 
 def fingerprint(host: Topology) -> dict[str, Any]:
     """What a measurement is valid for."""
-    kernel = _engine.kernel()
+    kernel = kernels.kernel()
     return {
         "hetsched": __version__,
-        "engine": _engine.version(),
+        "engine": version(),
         "model": host.model,
         "system": f"{system.system()} {system.machine()}",
         "cpus": list(host.allowed),
@@ -437,7 +440,7 @@ def fingerprint(host: Topology) -> dict[str, Any]:
 
 def rate(dtype: np.dtype[Any]) -> float:
     """Flops per second of one core in a small product, in a few milliseconds: the third least time of eight."""
-    found = _engine.measure_kernel(_engine.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8)
+    found = run.measure_kernel(run.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8)
     return found.flops / float(np.sort(found.times[0])[2])
 
 
@@ -451,7 +454,7 @@ def _chosen(
     kernels, dtypes = (check.entries(name, x, "a sequence") for name, x in (("kernels", kernels), ("dtypes", dtypes)))
     names = []
     for given in dtypes:
-        names.append(check.dtype(given, _engine.DTYPES, "dtypes").name)
+        names.append(check.dtype(given, DTYPES, "dtypes").name)
     if sizes is not None and not isinstance(sizes, dict):
         raise TypeError(f"sizes must be a dict of kernels and their sizes, got {sizes!r}")
     for name, words in (("kernels", kernels), ("sizes", sizes or ())):
@@ -491,8 +494,8 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     begin = time.time()
     p = host.worth
     places = host.places[:p]
-    threads = _engine.Threads(p, places)
-    held = _engine.pinned(threads, p)
+    threads = run.Threads(p, places)
+    held = run.pinned(threads, p)
     twins = _twins(host, places, cores)
     samples = _one_by_one(threads, p, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE))
     profiles = [
@@ -558,7 +561,7 @@ def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
 
 
 def _one_by_one(
-    threads: _engine.Threads, p: int, workers: list[int], chosen: dict[tuple[str, str], list[int]], seconds: float
+    threads: run.Threads, p: int, workers: list[int], chosen: dict[tuple[str, str], list[int]], seconds: float
 ) -> dict[tuple[str, str, int, int], tuple[float, list[float]]]:
     """(kernel, dtype, size, worker) -> flops and the times of all repetitions."""
     count = sum(map(len, chosen.values())) * len(workers)
@@ -576,9 +579,7 @@ def _one_by_one(
                             break
                     if turn > 0 and (key not in found or min(found[key][1]) > 4 * share):
                         continue
-                    result = _engine.measure_kernel(
-                        threads, kernel, np.dtype(dtype), size, workers=p, worker=worker, seconds=share
-                    )
+                    result = run.measure_kernel(threads, kernel, np.dtype(dtype), size, workers=p, worker=worker, seconds=share)
                     times = result.times[worker].tolist()
                     found.setdefault(key, (result.flops, []))[1].extend(times)
                     before = size, min(times)
@@ -603,20 +604,20 @@ def typical(times: ArrayLike) -> tuple[float, float]:
     return float(median), float((high - low) / (2 * median))
 
 
-def _together(threads: _engine.Threads, p: int, dtype: str, size: int, seconds: float) -> dict[str, Any]:
+def _together(threads: run.Threads, p: int, dtype: str, size: int, seconds: float) -> dict[str, Any]:
     """Sustained speeds of all workers at once, and the shares of the cores that they had."""
-    result = _engine.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=p, seconds=seconds, least=3)
+    result = run.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=p, seconds=seconds, least=3)
     done = np.array([len(times) for times in result.times]) * result.batch * result.flops
     share = np.clip(result.busy / result.elapsed, 1e-3, 1.0)
     return {"size": size, "gflops": (done / result.elapsed / UNIT).tolist(), "share": share.tolist()}
 
 
-def _start_cost(threads: _engine.Threads, p: int) -> float:
+def _start_cost(threads: run.Threads, p: int) -> float:
     """What it takes to have all workers share a small product, beside its work divided by p."""
     a = np.ones((100, 100))  # smaller ones are left to the caller
-    c, one = np.empty_like(a), _engine.Threads(1, None)
+    c, one = np.empty_like(a), run.Threads(1, None)
     both, alone = (
-        _engine.seconds(lambda t=t: _engine.gemm(t, a, a, c, 1.0, 0.0, None, None))  # type: ignore[misc]
+        seconds(lambda t=t: run.gemm(t, a, a, c, 1.0, 0.0, None, None))  # type: ignore[misc]
         for t in (threads, one)
     )
     return max(0.0, both - alone / p)

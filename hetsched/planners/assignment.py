@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import assign as engine
 from ..errors import InfeasibleError
 
 _LARGEST_INTEGER, _LARGEST_REAL = 2**58, 2.0**990
@@ -87,7 +87,7 @@ def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
     if work.strides[1] != 8 or work.strides[0] % 8:
         work = np.ascontiguousarray(work)
     try:
-        partner, own, other = _engine.assign(work, maximize)
+        partner, own, other = engine.assign(work, maximize)
     except InfeasibleError:
         raise InfeasibleError("costs allow no assignment: too many pairs are infinite") from None
     used = np.flatnonzero(partner >= 0)

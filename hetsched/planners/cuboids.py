@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.later import Lazy, later
+from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
 from ..platform import names_later
@@ -173,33 +173,33 @@ def cuboids(
     sides = None if shape is None else _shape(shape, enrolled)
     if orders is not None:
         orders = check.integer("orders", orders, low=0)
-    if method == "guillotine" and enrolled > _engine.CUBOIDS_EXACT:
+    if method == "guillotine" and enrolled > engine.CUBOIDS_EXACT:
         raise ValueError(
-            f"method 'guillotine' takes at most {_engine.CUBOIDS_EXACT} positive volumes, got {enrolled}; 'best' takes more"
+            f"method 'guillotine' takes at most {engine.CUBOIDS_EXACT} positive volumes, got {enrolled}; 'best' takes more"
         )
 
     m, n, k = (float(side) for side in sides or (1, 1, 1))
     unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two: nothing overflows and nothing is rounded
     scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
     faces = np.array([scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n])
-    exact = method in ("best", "guillotine", "rectangles") and enrolled <= _engine.CUBOIDS_EXACT
+    exact = method in ("best", "guillotine", "rectangles") and enrolled <= engine.CUBOIDS_EXACT
     if exact:
-        tree, _ = _engine.partition_cuboids_exact(scaled, faces, _AXES[method])
+        tree, _ = engine.partition_cuboids_exact(scaled, faces, _AXES[method])
     elif method in ("best", "rectangles"):
         tree = _search(scaled, faces, _AXES[method], seed, orders)
     else:
         order = np.flatnonzero(scaled > 0).astype(np.int32) if method == "layers" else None
-        tree, _ = _engine.partition_cuboids(scaled, faces, _AXES[method], order, 0, 0)
+        tree, _ = engine.partition_cuboids(scaled, faces, _AXES[method], order, 0, 0)
 
     if sides is None:
-        boxes: NDArray[np.float64] | NDArray[np.int64] = _engine.cuboid_boxes(scaled, tree)
+        boxes: NDArray[np.float64] | NDArray[np.int64] = engine.cuboid_boxes(scaled, tree)
     else:
-        boxes = _engine.tile_cuboids(sides, scaled, tree)
+        boxes = engine.tile_cuboids(sides, scaled, tree)
     height, width, length = boxes[:, 3:].T.astype(np.float64)
     cost = unit * _faces(height, width, length, scaled_weights)
     bound = unit * _separate_cost(height * width * length, scaled_weights, (m, n, k))
     if sides is None and enrolled <= 4:  # these tilings are all guillotine
-        bound = max(bound, unit * _engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
+        bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
     bound = min(bound, cost)
     return Cuboids(
         method=method,
@@ -241,7 +241,7 @@ def _search(
     """The best tree of the ascending order and of `orders` changed ones, in chunks: Ctrl-C is seen between them."""
     size = int((volumes > 0).sum())
     # Fewer axes are part of more, but the DP does not see all: far apart weights ask for rectangles or slices.
-    found = [(*_engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
+    found = [(*engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
     best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
     left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
     if size > 64:
@@ -250,7 +250,7 @@ def _search(
     tree = best
     while left > 0:
         order = tree[tree >= 0]
-        tree, cost = _engine.partition_cuboids(volumes, faces, axes, order, min(chunk, left), seed)
+        tree, cost = engine.partition_cuboids(volumes, faces, axes, order, min(chunk, left), seed)
         if cost < least:
             best, least = tree, cost
         left -= chunk

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.later import Lazy, later
+from .._engine import allocate as engine
 from ..plan import Plan, Step
 from ..platform import names_later
 
@@ -189,7 +189,7 @@ def distribute(
             raise ValueError(f"counts are for cycle_times of one dimension, got shape {times.shape}")
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)
-    dealt, bound = _engine.distribute(chunks, times)
+    dealt, bound = engine.distribute(chunks, times)
     makespan = bound
     if counts is not None:
         dealt = _given(counts, chunks, times)
@@ -228,7 +228,7 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
     p = times.shape[-1]
     times = np.ascontiguousarray(np.broadcast_to(times, (*shape, p)))
     chunks = np.ascontiguousarray(np.broadcast_to(n, shape)).reshape(-1)
-    counts, makespans = _engine.distribute_batch(chunks, times.reshape(-1, p))
+    counts, makespans = engine.distribute_batch(chunks, times.reshape(-1, p))
     counts = counts.reshape(times.shape)
     return DistributionStack(
         method="distribute",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import assign as engine
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 
@@ -149,7 +149,7 @@ def divisible_load(
         alone = t + c + back
     if not (np.isfinite(alone).all() and math.isfinite(float(alone.min()) * size)):
         raise ValueError("the makespan overflows: give times or the load in a larger unit")
-    bound = _engine.divisible_bound(t, c, back)
+    bound = engine.divisible_bound(t, c, back)
     found = _found(t, c, back, bound, method)
     makespan = found.makespan * size
     shares = np.zeros(p)
@@ -198,12 +198,12 @@ def _found(
     starts = {"fifo": (first, first), "lifo": (cheapest, cheapest[::-1].copy())}
     best: _Orders | None = None
     for out, inward in starts.values() if method == "best" else [starts[method]]:
-        found = _Orders(*_engine.divisible_orders(times, costs, back, out, inward, 0, 0.0))
+        found = _Orders(*engine.divisible_orders(times, costs, back, out, inward, 0, 0.0))
         if best is None or found.makespan < best.makespan:
             best = found
     assert best is not None
     if method != "best" or proven(best.makespan, bound):
         return best
     programs = max(1, math.ceil(_WORK / (3 * len(times) ** 3)))
-    searched = _Orders(*_engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound))
+    searched = _Orders(*engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound))
     return searched if searched.optimal or searched.makespan <= best.makespan else best

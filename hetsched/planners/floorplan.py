@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base.later import Lazy, later
+from .._engine import partition as engine
 from ..errors import InfeasibleError
 
 BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
@@ -73,12 +73,12 @@ def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] 
     """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
     if request.sides is None:
         return of_pieces(plan, _in_square(plan, request), request, columns, scope)
-    workers, cells = _engine.floorplan_tile(*request.sides, request.areas, plan)
+    workers, cells = engine.floorplan_tile(*request.sides, request.areas, plan)
     return of_pieces(plan, _by_worker(workers, cells, len(request.areas)), request, columns)
 
 
 def _in_square(plan: Plan, request: Request) -> Pieces:
-    workers, rects, _ = _engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
+    workers, rects, _ = engine.floorplan_rects(request.areas, request.weights, 1.0, plan)
     return _by_worker(workers, rects, len(request.areas))
 
 
@@ -190,10 +190,10 @@ def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
 def _columns(request: Request) -> Floorplan:
     p = len(request.areas)
     m, n = request.sides or (p, p)
-    order, starts = _engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
+    order, starts = engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
     if request.sides is not None:
         return laid_out(of_columns(order, starts), request, _members(order, starts))
-    sides = _engine.column_sides(request.areas, order, starts)
+    sides = engine.column_sides(request.areas, order, starts)
     return Floorplan(
         plan=later(lambda: of_columns(order, starts)),
         pieces=later(lambda: _in_square(of_columns(order, starts), request)),
@@ -206,7 +206,7 @@ def _columns(request: Request) -> Floorplan:
 
 def _rule(name: str) -> Callable[[Request], Floorplan]:
     def follow(request: Request) -> Floorplan:
-        plan, _ = _engine.partition_rule(name, request.areas, request.aspect)
+        plan, _ = engine.partition_rule(name, request.areas, request.aspect)
         return laid_out(plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
 
     return follow
@@ -217,7 +217,7 @@ def _contiguous(request: Request) -> Floorplan:
         raise ValueError('method "contiguous" deals cells: give shape')
     if request.sides[0] * request.sides[1] > 2**53:
         raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
-    workers, cells = _engine.partition_contiguous(*request.sides, request.areas)
+    workers, cells = engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
     return of_pieces(np.empty(0, np.int32), pieces, request)
 
@@ -243,11 +243,11 @@ def _interval(request: Request) -> Floorplan:
     _at_most(256 if request.objective == "max" else 1024, "interval", request)
     if request.objective == "max":
         return laid_out(
-            _engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
+            engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
         )
     group_cost = request.group_cost if request.groups is not None else 0.0
     with _told_apart("interval"):
-        plan, _ = _engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
+        plan, _ = engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
     within = "" if request.groups is None else " of each group and of the groups"
     return laid_out(plan, request, scope=f"guillotine partitions of the list{within} sorted by area")
 
@@ -256,10 +256,10 @@ def _guillotine(request: Request) -> Floorplan:
     size = request.size
     _at_most(7 if request.objective == "max" else 16, "guillotine", request)
     if request.objective == "max":
-        plan, _ = _engine.partition_narrow(request.areas, request.weights, request.aspect)
+        plan, _ = engine.partition_narrow(request.areas, request.weights, request.aspect)
         return laid_out(plan, request, scope="guillotine partitions")
     with _told_apart("guillotine"):
-        plan, _ = _engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
+        plan, _ = engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
     scope = "guillotine partitions"
     if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
         scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
@@ -272,10 +272,10 @@ def _nonrectangular(request: Request) -> Floorplan:
 
 
 def _around_plans(request: Request) -> Iterator[Plan]:
-    yield _engine.partition_around(request.areas, request.weights, request.aspect)[0]
+    yield engine.partition_around(request.areas, request.weights, request.aspect)[0]
     if 2 < request.size <= _ALL_ORDERS:
         for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
-            yield _engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
+            yield engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
 
 
 def _best(request: Request) -> Floorplan:
@@ -289,7 +289,7 @@ def _best(request: Request) -> Floorplan:
     with contextlib.suppress(InfeasibleError):
         if size <= _INTERVAL:
             found.append(_interval(request))
-    found += [_columns(request), *(_rule(name)(request) for name in _engine.RULES)]
+    found += [_columns(request), *(_rule(name)(request) for name in engine.RULES)]
     if request.objective == "max":
         found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
         if 1 < size <= _AROUND:
@@ -309,7 +309,7 @@ def _around_the_largest(request: Request) -> Plan:
     owner = int(np.argmax(request.areas))
     others = np.array(request.areas)
     others[owner] = 0.0
-    plan = of_columns(*_engine.partition_columns(others, 1.0, request.size, request.size))
+    plan = of_columns(*engine.partition_columns(others, 1.0, request.size, request.size))
     return np.concatenate((plan, np.array([owner, AROUND], np.int32)))
 
 
@@ -322,7 +322,7 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
     end = None if request.budget is None else time.monotonic() + request.budget
     while True:
         start = time.monotonic()
-        plan, seed, _ = _engine.partition_search(
+        plan, seed, _ = engine.partition_search(
             request.areas, request.weights, request.aspect, plan, seed, evaluations, 0.5 / size**2
         )
         yield plan
@@ -359,7 +359,7 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
     "guillotine": _guillotine,
     "nonrectangular": _nonrectangular,
     "contiguous": _contiguous,
-    **{name: _rule(name) for name in _engine.RULES},
+    **{name: _rule(name) for name in engine.RULES},
 }
 
 

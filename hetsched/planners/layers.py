@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine.layers import Layers
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 from .distribute import displs_of
@@ -163,7 +163,7 @@ def layers_star(
     work = _scaled("cycle_times", times, factor**2, "n^2")
     message = _scaled("link_costs", costs, 2 * factor, "2 n")
 
-    engine = _engine.Layers(MODES.index(mode), side, work, message)
+    engine = Layers(MODES.index(mode), side, work, message)
     order = np.arange(p, dtype=np.int32)
     exact = False
     if method == "paper":

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.table import table
+from .._engine import allocate, run
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, proven
 from ..platform import UNIT, Platform, Unit, names_of
 from .lu_pattern import METHODS, LuPattern, lu_pattern
@@ -26,7 +27,7 @@ Times = NDArray[np.float64]
 
 _HIGH = 2**31 - 1
 _FIELDS = ("worker", "panel", "block", "start", "end")  # of hs_lu_task
-_TASK = np.dtype([(name, _engine.LU_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
+_TASK = np.dtype([(name, allocate.LU_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -80,7 +81,7 @@ class LuPlan(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
-    _records: ClassVar = {"tasks": _TASK, "messages": _engine.LU_MESSAGE}
+    _records: ClassVar = {"tasks": _TASK, "messages": allocate.LU_MESSAGE}
 
     @cached_property
     def step_times(self) -> NDArray[np.float64]:
@@ -233,7 +234,7 @@ def plan_lu(
     if isinstance(cycle_times, Platform):
         cycle_times = cycle_times.per(Unit.gigaflop(), "plan_lu")
     times = check.cycle_times(cycle_times, speeds)
-    kind = check.dtype(dtype, _engine.DTYPES)
+    kind = check.dtype(dtype, DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
@@ -242,8 +243,8 @@ def plan_lu(
     slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
     if slow.any():
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
-    flops = _engine.flops_per_update(kind)
-    makespan, _, raw, messages = _engine.lu_simulate(
+    flops = flops_per_update(kind)
+    makespan, _, raw, messages = allocate.lu_simulate(
         m, n, block, owners, _per_update("cycle_times", times, flops),
         None if panel_times is None else _per_update("panel_times", panels, flops),
         None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
@@ -363,7 +364,7 @@ def _deal(
         if owner not in METHODS:
             raise ValueError(f"owner must be one of {', '.join(METHODS)}, a LuPattern or the workers, got {owner!r}")
         if block is None:
-            block = _engine.lu_block(m, n, dtype, len(times))
+            block = run.lu_block(m, n, dtype, len(times))
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
@@ -385,6 +386,6 @@ def _deal(
 
 def _blocks(m: int, n: int, block: int) -> int:
     try:
-        return _engine.lu_blocks(m, n, block)
+        return allocate.lu_blocks(m, n, block)
     except ValueError:
         raise ValueError(f"block={block} cuts {m} x {n} elements into too many blocks") from None

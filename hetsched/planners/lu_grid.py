@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.replace import replace_file
+from .._engine import allocate, partition
 from ..plan import Plan, Step, proven
 from ..platform import names_of, relative_speeds
 from .floorplan import of_columns
@@ -196,7 +196,7 @@ def _evaluated(
 ) -> LuGrid:
     """The plan of a map, with its certificate."""
     n, p = len(owner), len(times)
-    loads, traffic, received = _engine.lu_grid_evaluate(owner, times)
+    loads, traffic, received = allocate.lu_grid_evaluate(owner, times)
     fastest = float(times.min())
     with np.errstate(over="ignore"):
         makespan, bound, sent = float(np.cumsum(loads)[-1]), float(np.cumsum(bounds)[-1]), int(traffic.sum())
@@ -229,7 +229,7 @@ def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArra
     owns. Within a limit on the load the sum of the roots, which is concave, is least where the fastest q have all that they can
     do in it; between two such limits the cost is concave in the limit, so that one of them is best.
     """
-    least = _engine.lu_grid_bound(n, times)
+    least = allocate.lu_grid_bound(n, times)
     if link_cost == 0.0:
         return least
     m = np.arange(n - 1, -1, -1.0)
@@ -254,24 +254,24 @@ def _shares(times: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _one_by_one(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
     p = len(times)
-    yield _engine.lu_grid_deal(n, times, of_columns(*_engine.partition_columns(_shares(times), 1.0, p, p)))
+    yield allocate.lu_grid_deal(n, times, of_columns(*partition.partition_columns(_shares(times), 1.0, p, p)))
 
 
 def _nested(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
     shares, p = _shares(times), int(np.isfinite(times).sum())
     if p <= _ALL_CUTS:
-        plan, _ = _engine.partition_guillotine(shares, None, 1.0, False)
+        plan, _ = partition.partition_guillotine(shares, None, 1.0, False)
     elif p <= _INTERVAL:
-        plan, _ = _engine.partition_interval(shares, None, 1.0)
+        plan, _ = partition.partition_interval(shares, None, 1.0)
     else:
-        plan, _ = _engine.partition_rule("nagamochi-abe", shares)
-    yield _engine.lu_grid_deal(n, times, plan)
+        plan, _ = partition.partition_rule("nagamochi-abe", shares)
+    yield allocate.lu_grid_deal(n, times, plan)
 
 
 def _columns(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
     workers = np.flatnonzero(np.isfinite(times)).astype(np.int32)
     plan = of_columns(workers, np.arange(len(workers) + 1, dtype=np.int32))
-    yield _engine.lu_grid_deal(n, times, plan)
+    yield allocate.lu_grid_deal(n, times, plan)
 
 
 def _cyclic(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:

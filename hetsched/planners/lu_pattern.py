@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import allocate as engine
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 
@@ -132,7 +132,7 @@ def lu_pattern(
         period = check.integer("period", period, low=1)
     if owner is not None and (method != "pattern" or period is not None):
         raise ValueError("owner stands alone: without method and period")
-    dealt, makespans = _engine.distribute_prefix(n, times)
+    dealt, makespans = engine.distribute_prefix(n, times)
     if owner is not None:
         method, mine = "given", check.owners("owner", owner, (n,), times)
     elif method == "cyclic":

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .. import _engine
 from .._base import check
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..platform import Platform, Unit
 from .product import ProductPlan
 from .product_methods import METHODS as BOXES
@@ -72,7 +72,7 @@ def plan_matmul(
     if not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
     check.choice("method", method, dict.fromkeys(("best", *BOXES, *CHUNKS)))
-    kind = check.dtype(dtype, _engine.DTYPES)
+    kind = check.dtype(dtype, DTYPES)
     limited = any(memory is not None for memory in platform.memory)
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
@@ -82,7 +82,7 @@ def plan_matmul(
         return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
     return plan_boxes(
         m, n, k, platform, method="auto" if method == "best" else method, block=1 if block is None else block,
-        communication=communication, itemsize=kind.itemsize, flops_per_update=_engine.flops_per_update(kind),
+        communication=communication, itemsize=kind.itemsize, flops_per_update=flops_per_update(kind),
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine.layers import Layers
 from ..errors import InfeasibleError
 from ..platform import Platform, Unit
 from .cuboids import Cuboids, cuboids
@@ -130,7 +130,7 @@ def _layers(task: Task) -> ProductPlan:
         time = np.full(p, np.inf)
         time[speed[:enrolled]] = compute[speed[:enrolled]]
         counts = np.zeros(p, np.int64)
-        counts[port] = block * _engine.Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
+        counts[port] = block * Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
         boxes = np.zeros((p, 7), np.int64)
         boxes[:, 0], boxes[:, 3], boxes[:, 4:] = port, np.cumsum(counts[port]) - counts[port], (m, n, 0)
         boxes[:, 6] = counts[port]

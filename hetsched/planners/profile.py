@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import allocate as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step
 from ..platform import names_of
@@ -132,7 +132,7 @@ def distribute_profile(
         table[i, 1 : len(times) + 1] = times
         table[i, 1 : min(int(least[i]), n + 1)] = np.inf
     try:
-        counts, makespan = _engine.distribute_profile(n, table)
+        counts, makespan = engine.distribute_profile(n, table)
     except InfeasibleError:
         finite = np.isfinite(table[:, 1:])
         room = int(np.where(finite.any(1), n - np.argmax(finite[:, ::-1], axis=1), 0).sum())

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
 from .._base.drawn import Drawn
+from .._engine.ring import RING_EXACT, RING_MOST, Ring
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
 from ..platform import Platform, link_matrix, names_of
@@ -174,7 +174,7 @@ def slice_ring(
         ring, shares[able], makespan = _homogeneous(own, common, amount, boundary)
         method, bound, optimal, scope = "exact", makespan, True, "all rings"
     else:
-        engine = _engine.Ring(own, _inner(matrix, able), amount, boundary, bool(relays))
+        engine = Ring(own, _inner(matrix, able), amount, boundary, bool(relays))
         if method in ("exact", "best"):
             method, found = _exact(engine, method, own, start, seconds)
         else:
@@ -203,7 +203,7 @@ def slice_ring(
 
 
 def _exact(
-    engine: _engine.Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
+    engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
 ) -> tuple[str, NDArray[np.int32]]:
     try:
         return "exact", engine.exact()
@@ -211,14 +211,12 @@ def _exact(
         if method == "best":
             return "search", _heuristic(engine, "search", times, seed, budget)
         raise InfeasibleError(
-            f'method "exact" is for up to {_engine.RING_EXACT} workers that could be in the best ring, more of the {engine.p} '
+            f'method "exact" is for up to {RING_EXACT} workers that could be in the best ring, more of the {engine.p} '
             'could: use method "search" or "best"'
         ) from None
 
 
-def _heuristic(
-    engine: _engine.Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
-) -> NDArray[np.int32]:
+def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None) -> NDArray[np.int32]:
     fastest = int(np.argmin(times))
     if method == "greedy":
         return engine.greedy(fastest)
@@ -226,12 +224,12 @@ def _heuristic(
         return engine.greedy(-1)
     if method == "search":
         return _searched(engine, engine.greedy(-1 if engine.p <= 64 else fastest), seed, budget)
-    if engine.p > _engine.RING_EXACT:
-        raise InfeasibleError(f'method "all" is for up to {_engine.RING_EXACT} workers, cycle_times has {engine.p}')
+    if engine.p > RING_EXACT:
+        raise InfeasibleError(f'method "all" is for up to {RING_EXACT} workers, cycle_times has {engine.p}')
     return engine.shortest()
 
 
-def _searched(engine: _engine.Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
+def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
     """A search of a fixed length, or as long as the budget allows."""
     p = engine.p
     rounds = min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
@@ -247,7 +245,7 @@ def _searched(engine: _engine.Ring, ring: NDArray[np.int32], seed: int, budget: 
         rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
 
 
-def _shares(engine: _engine.Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
+def _shares(engine: Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
     try:
         return engine.shares(ring)
     except InfeasibleError:
@@ -359,10 +357,10 @@ def ring_profile(
     times = check.cycle_times(cycle_times, speeds)
     matrix = _links(cycle_times, links, len(times))
     able = _able(times, matrix)
-    if len(able) > _engine.RING_EXACT:
-        raise InfeasibleError(f"a profile is for up to {_engine.RING_EXACT} workers, cycle_times has {len(able)}")
+    if len(able) > RING_EXACT:
+        raise InfeasibleError(f"a profile is for up to {RING_EXACT} workers, cycle_times has {len(able)}")
     own, inner = times[able], _inner(matrix, able)
-    lengths = _engine.Ring(own, inner, 1.0, 1.0).lengths()
+    lengths = Ring(own, inner, 1.0, 1.0).lengths()
     rates = 1.0 / own
     speed, sizes = np.zeros(1), np.zeros(1, np.int8)
     for rate in rates:
@@ -371,7 +369,7 @@ def ring_profile(
     rings, flags = [], []
     for ratio, subset in pieces:
         members = np.flatnonzero(subset >> np.arange(len(own)) & 1)
-        ring = members[_engine.Ring(own[members], _inner(inner, members), 1.0, 1.0).shortest()]
+        ring = members[Ring(own[members], _inner(inner, members), 1.0, 1.0).shortest()]
         paid = _link_sums(inner, ring).max()
         flags.append(bool((ratio + lengths[subset]) / speed[subset] >= paid * (1 - 1e-12)))
         rings.append(check.frozen(able[ring]))
@@ -462,8 +460,8 @@ def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.
 
 
 def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np.float64]:
-    if len(members) > _engine.RING_MOST:
-        raise InfeasibleError(f"rings are for up to {_engine.RING_MOST} workers with unequal links, got {len(members)}")
+    if len(members) > RING_MOST:
+        raise InfeasibleError(f"rings are for up to {RING_MOST} workers with unequal links, got {len(members)}")
     inner = np.empty((len(members), len(members)))
     for first, rows in check.row_blocks(inner):
         rows[:] = links[np.ix_(members[first : first + len(rows)], members)]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import star as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
 from ..platform import Platform, Unit
@@ -108,7 +108,7 @@ class StarPlan(Plan):
     planning_time: float = field(compare=False)
 
     _value: ClassVar[str] = "makespan"
-    _records: ClassVar = {"chunks": _engine.STAR_CHUNK, "messages": _engine.STAR_MESSAGE}
+    _records: ClassVar = {"chunks": engine.STAR_CHUNK, "messages": engine.STAR_MESSAGE}
 
     @property
     def binding(self) -> str:
@@ -230,7 +230,7 @@ def plan_product(
         )
     if (product := math.prod(shape)) >= 2**63:
         raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
-    star = _engine.Star(shape, times, costs, memory)
+    star = engine.Star(shape, times, costs, memory)
     layout = _TOLEDO if method == "bmm" else _DOUBLE
     messages = _messages(shape, int(memory.max()), layout)
     if messages > _MOST_MESSAGES:
@@ -293,7 +293,7 @@ def plan_product(
 
 
 def _exact(
-    star: _engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, effort: int
+    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, effort: int
 ) -> tuple[float, NDArray[Any], NDArray[Any]]:
     """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
     r, s, t = shape
@@ -322,7 +322,7 @@ def _exact(
 
 
 def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
-    return np.array([_engine.star_side(int(m), layout) for m in memory], np.int64)
+    return np.array([engine.star_side(int(m), layout) for m in memory], np.int64)
 
 
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
@@ -380,5 +380,5 @@ def _log_length(chunks: NDArray[Any], t: int) -> int:
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
     """Of a plan of squares for workers with so much memory."""
     r, s, t = shape
-    side = max(_engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
+    side = max(engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
     return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import allocate as engine
 from ..plan import MOST_STEPS, Plan, Step, proven
 from ..platform import UNIT
 from .ring import SliceRing, slice_ring
@@ -215,8 +215,8 @@ def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDA
     while True:
         column, paid = _times(inner, members, itemsize, ring)
         if len(ring) <= cols:
-            yield ring, _engine.distribute_after(cols - len(ring), column, paid + column) + 1
-        stay = _engine.distribute_after(cols, column, paid) > 0
+            yield ring, engine.distribute_after(cols - len(ring), column, paid + column) + 1
+        stay = engine.distribute_after(cols, column, paid) > 0
         if stay.all():
             return
         ring = ring[stay]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
+from .._engine import assign as engine
 
 _SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)  # of the time, between the two matchings that the alternation starts from
 #: Slaves up to which orders are proven optimal: equal links with answers; links of their own without and with answers.
@@ -125,16 +125,16 @@ def _slots(bound: float, send: float, receive: float, p: int) -> int:
 def _without_return(bound: float, times: NDArray[np.float64], send: float, slots: int) -> Found:
     p = len(times)
     ones = np.ones(p, np.int32)
-    most = np.maximum(_engine.task_counts(bound, times, send, 0.0, 1, None)[:, 0], 0)
+    most = np.maximum(engine.task_counts(bound, times, send, 0.0, 1, None)[:, 0], 0)
     if not send:
         return Found("floor", most, ones, ones, int(most.sum()))
     if Fraction(float(times.min())) >= (p - 1) * Fraction(send):
-        sends = _earliest_deadline_first(np.where(most > 0, _engine.task_deadlines(bound, times, send, p, most), p), most)
+        sends = _earliest_deadline_first(np.where(most > 0, engine.task_deadlines(bound, times, send, p, most), p), most)
         counts = np.where(sends > 0, most, np.maximum(most - 1, 0))
         late = np.flatnonzero(sends == 0)
         sends[late] = sends.max(initial=0) + 1 + np.arange(len(late))
         return Found("deadlines", counts, sends, ones, int(counts.sum()))
-    weights = np.maximum(_engine.task_counts(bound, times, send, 0.0, slots, None), 0)
+    weights = np.maximum(engine.task_counts(bound, times, send, 0.0, slots, None), 0)
     chosen = _match(weights)
     counts = np.where(chosen >= 0, weights[np.arange(p), chosen], 0)
     return Found("matching", counts, np.where(chosen >= 0, chosen + 1, p).astype(np.int32), ones, int(counts.sum()))
@@ -168,14 +168,14 @@ def _evaluated(
 def _masked(
     bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, receives: Slots | None
 ) -> NDArray[np.int64]:
-    weights = np.maximum(_engine.task_counts(bound, times, send, receive, slots, receives), 0)
+    weights = np.maximum(engine.task_counts(bound, times, send, receive, slots, receives), 0)
     if receives is not None:
         weights[receives > slots] = 0
     return weights
 
 
 def _match(weights: NDArray[np.int64]) -> Slots:
-    return _engine.assign(weights, True)[0]
+    return engine.assign(weights, True)[0]
 
 
 def _matched(weights: NDArray[np.int64]) -> int:
@@ -190,7 +190,7 @@ def _with_return(bound: float, times: NDArray[np.float64], send: float, receive:
     best: Found | None = None
     for share in _SPLITS[: 1 if method == "paper" else None]:
         slot = [
-            (_match(_engine.task_counts(time, times, message, 0.0, p, None)) + 1).astype(np.int32)
+            (_match(engine.task_counts(time, times, message, 0.0, p, None)) + 1).astype(np.int32)
             if time >= message > 0
             else np.arange(1, p + 1, dtype=np.int32)
             for time, message in ((share * bound, send), (bound - share * bound, receive))
@@ -233,7 +233,7 @@ def _by_slots(
         found = found._replace(bound=min(found.bound, top))
         if p > _AXIAL or found.tasks == found.bound or _decided(found, wanted):
             return found
-    columns, tubes, total = _engine.assign_axial(weights)
+    columns, tubes, total = engine.assign_axial(weights)
     return Found("exact", weights[np.arange(p), columns, tubes], columns + 1, tubes + 1, total)
 
 
@@ -294,15 +294,15 @@ def _linked(
     proven = False
     if method == "fastest":
         out = back = _affordable(np.argsort(times, kind="stable"), bound, sends, receives)
-        counts = _engine.task_orders(bound, times, sends, receives, out, back)
+        counts = engine.task_orders(bound, times, sends, receives, out, back)
     else:
         work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # for min_time, which asks a hundred times
-        out, back, proven = _engine.task_links(bound, times, sends, receives, work)
-        counts = _engine.task_orders(bound, times, sends, receives, out, back)
+        out, back, proven = engine.task_links(bound, times, sends, receives, work)
+        counts = engine.task_orders(bound, times, sends, receives, out, back)
         if wanted is not None and counts.sum() < wanted and not proven:  # all of them, by the rule for tasks in fractions
             with np.errstate(over="ignore"):
                 rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
-            if (others := _engine.task_orders(bound, times, sends, receives, rule, rule)).sum() > counts.sum():
+            if (others := engine.task_orders(bound, times, sends, receives, rule, rule)).sum() > counts.sum():
                 out, back, counts = rule, rule, others
     slots = []
     for order in (out, back[::-1]):
@@ -314,7 +314,7 @@ def _linked(
         return Found("exact", counts, slots[0], slots[1], tasks)
     top = upper_bound(bound, times, sends, 0.0 if receives is None else receives)
     if receives is not None and p <= _CUBE and top > tasks and not (wanted is not None and (tasks >= wanted or top < wanted)):
-        top = min(top, priced(_engine.task_positions(bound, times, sends, receives, p), tasks, wanted)[0])
+        top = min(top, priced(engine.task_positions(bound, times, sends, receives, p), tasks, wanted)[0])
     return Found("search" if method == "best" else method, counts, slots[0], slots[1], max(top, tasks))
 
 
@@ -335,7 +335,7 @@ def _linked_bound(bound: float, times: NDArray[np.float64], send: Message, recei
     p = len(times)
     out, back = (np.broadcast_to(message, p).astype(np.float64) for message in (send, receive))
     ways = ((out, back), (back, out)) if back.any() else ((out, None),)
-    first = min(_matched(_engine.task_positions(bound, times, a, b, 1)[:, :, 0]) for a, b in ways)
+    first = min(_matched(engine.task_positions(bound, times, a, b, 1)[:, :, 0]) for a, b in ways)
     return min(first, _fractional_bound(bound, times, (out, back)))
 
 

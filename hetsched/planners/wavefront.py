@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import allocate as engine
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 
@@ -81,7 +81,7 @@ class Wavefront(Plan):
     @cached_property
     def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         length = self.shape[1 - self.axis]
-        start, end = _engine.wavefront_times(length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order))
+        start, end = engine.wavefront_times(length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order))
         start, end = check.frozen(start), check.frozen(end)
         return (start, end) if self.axis == 1 else (check.frozen(start.T), check.frozen(end.T))
 
@@ -93,8 +93,8 @@ class Wavefront(Plan):
     def _on(self, platform: Platform) -> Plan:
         times, (rows, cols) = platform.cycle_times, self.shape
         length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
-        makespan = _engine.wavefront_makespan(length, self.owner, times, self.reach, ORDERS.index(self.order))
-        bound = _engine.wavefront_bound(length, lines, times, self.reach)
+        makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, ORDERS.index(self.order))
+        bound = engine.wavefront_bound(length, lines, times, self.reach)
         return replace(
             self, method="given", bound=min(bound, makespan), optimal=proven(makespan, bound), scope="", makespan=makespan,
             cycle_times=check.frozen(times), names=platform.names,
@@ -189,9 +189,7 @@ def wavefront(
     reach, redistributed = _reach(neighbours), False
     if method == "panels":
         chosen = 0 if period is None else min(check.integer("period", period, low=1), lines)
-        owner, chosen, redistributed, makespan = _engine.wavefront_panels(
-            length, lines, times, chosen, reach, ORDERS.index(order)
-        )
+        owner, chosen, redistributed, makespan = engine.wavefront_panels(length, lines, times, chosen, reach, ORDERS.index(order))
     else:
         if period is not None:
             raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
@@ -199,8 +197,8 @@ def wavefront(
             raise ValueError("cycle_times has an infinite one: method='cyclic' gives columns to every worker")
         chosen = len(times)
         owner = np.resize(np.arange(chosen, dtype=np.int32), lines)
-        makespan = _engine.wavefront_makespan(length, owner, times, reach, ORDERS.index(order))
-    bound = _engine.wavefront_bound(length, lines, times, reach)
+        makespan = engine.wavefront_makespan(length, owner, times, reach, ORDERS.index(order))
+    bound = engine.wavefront_bound(length, lines, times, reach)
     return Wavefront(
         method=method,
         bound=min(bound, makespan),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
 from ..machine.topology import topology
 from ..plan import Plan, Step, proven
@@ -114,7 +114,7 @@ def workers_worth(
     [1, 1, 2, 4]
     """
     m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
-    kind = check.dtype(dtype, _engine.DTYPES)
+    kind = check.dtype(dtype, DTYPES)
     if quota is not None:
         quota = check.number("quota", quota, above=0.0)
     start = 0.0
@@ -131,7 +131,7 @@ def workers_worth(
     if isinstance(platform, MeasuredPlatform):
         start = platform.start
         quota = platform.quota if quota is None else quota
-    flops = _engine.flops_per_update(kind)
+    flops = flops_per_update(kind)
     work = flops * m * n * k / UNIT
     alone, crowded = _speeds(platform, kind)
     p = len(alone)
@@ -189,7 +189,7 @@ def _linked(
     m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Order of enrolment, times and bounds by plans for the first 1, 2, ... workers."""
-    options = {"itemsize": dtype.itemsize, "flops_per_update": _engine.flops_per_update(dtype)}
+    options = {"itemsize": dtype.itemsize, "flops_per_update": flops_per_update(dtype)}
 
     def plan(chosen: list[int]) -> tuple[float, float]:
         part = Platform(platform.workers[i] for i in chosen)

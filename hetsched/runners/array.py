@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .. import _engine
 from .._engine import fast
+from .._engine.dtypes import DTYPES
 from . import product as product_run
 from . import shared
 from .lu import Factors, determinant, sign_and_log, solution
@@ -170,7 +170,7 @@ def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any
 
 
 def _takes(*arrays: Any) -> bool:
-    return all(type(x) is np.ndarray and x.dtype in _engine.DTYPES for x in arrays)
+    return all(type(x) is np.ndarray and x.dtype in DTYPES for x in arrays)
 
 
 def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:

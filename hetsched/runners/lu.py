@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import LinAlgWarning
 from ..plan import simulate
 from ..planners.lu import LuPlan, plan_lu
@@ -30,12 +31,12 @@ def plan_for(
     """What `Pool.plan_lu` returns."""
     if link_costs is None and not workers.emulated:
         link_costs = 0.0
-    platform = workers.platform_for(dtype if dtype in _engine.DTYPES else np.dtype(np.float64))
+    platform = workers.platform_for(dtype if dtype in DTYPES else np.dtype(np.float64))
     return plan_lu(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
 
 
 def run(
-    threads: _engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
+    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
     owner: Owner | LuPlan | None = None, block: int | None = None, trace: bool = False, progress: Progress | None = None,
 ) -> Any:  # fmt: skip
     """What `Pool.lu_factor` returns."""
@@ -102,23 +103,23 @@ class Factors:
 
     def run(
         self,
-        threads: _engine.Threads,
+        threads: engine.Threads,
         workers: Workers,
         plan: LuPlan | None = None,
         progress: Progress | None = None,
         events: int = 0,
-    ) -> tuple[int, _engine.RunResult]:
+    ) -> tuple[int, engine.RunResult]:
         """The first zero of the diagonal or -1, and what was recorded."""
         pace = panel_pace = links = None
         if plan is not None and workers.emulated:
-            scale, flops = workers.time_scale, _engine.flops_per_update(self.lu.dtype)
+            scale, flops = workers.time_scale, flops_per_update(self.lu.dtype)
             finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
             pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
             links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
         block, owner, late = (0, None, False) if plan is None else (plan.block, plan.owner, not plan.look_ahead)
-        return _engine.run_lu(
+        return engine.run_lu(
             threads, self.a, self.lu, self.piv, workers=len(workers), block=block, owner=owner, cooperative=pace is None,
-            pace=pace, panel_pace=panel_pace, links=links, late_panel=late, poll=_engine.Poll(progress), event_capacity=events,
+            pace=pace, panel_pace=panel_pace, links=links, late_panel=late, poll=engine.Poll(progress), event_capacity=events,
         )  # fmt: skip
 
 
@@ -172,7 +173,7 @@ def _warn_singular(column: int) -> None:
 
 
 def solution(
-    threads: _engine.Threads,
+    threads: engine.Threads,
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
     trans: Literal[0, 1, 2],
@@ -207,7 +208,7 @@ def solution(
     conjugate = trans == 2 and dtype.kind == "c"
     if conjugate:
         np.conjugate(x, out=x)
-    _engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, _engine.Poll())
+    engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, engine.Poll())
     if conjugate:
         np.conjugate(x, out=x)
     return x

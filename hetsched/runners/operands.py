@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._base.progress import Progress, share_of
-from .._engine import DTYPES
+from .._engine.dtypes import DTYPES
 
 _SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
 from .._base.progress import reporting
 from .._engine import fast
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES
 from ..planners.layers import LayersPlan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
@@ -80,7 +81,7 @@ class Pool:
     def __init__(self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0) -> None:
         self._workers = Workers(workers, emulate, time_scale)
         # The process and its threads, replaced as one: other threads see both or neither.
-        self._own: tuple[int, _engine.Threads] | None = (os.getpid(), self._started())
+        self._own: tuple[int, engine.Threads] | None = (os.getpid(), self._started())
 
     # ---- life ----
 
@@ -106,10 +107,10 @@ class Pool:
         kind = f"emulated, time_scale {self.time_scale:g}" if self._workers.emulated else "real"
         return f"<Pool: {len(self)} workers, {kind}{', closed' if self._own is None else ''}>"
 
-    def _started(self) -> _engine.Threads:
-        return _engine.Threads(len(self._workers), self._workers.cores)
+    def _started(self) -> engine.Threads:
+        return engine.Threads(len(self._workers), self._workers.cores)
 
-    def _live(self) -> _engine.Threads:
+    def _live(self) -> engine.Threads:
         own = self._own
         if own is not None and own[0] != os.getpid():  # a forked child has none of its parent's threads
             with _lock:
@@ -207,7 +208,7 @@ class Pool:
         of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
         """
         m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
-        kind = check.dtype(dtype, _engine.DTYPES)
+        kind = check.dtype(dtype, DTYPES)
         return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
     # ---- running ----
@@ -297,7 +298,7 @@ class Pool:
                 plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
                 for (a, b, c), told in x.products(tell):
                     record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), told)
-            elif x.c.dtype in _engine.DTYPES:
+            elif x.c.dtype in DTYPES:
                 product_run.multiply(threads, workers, x, tell)
             else:
                 x.by_numpy()
@@ -542,7 +543,7 @@ class Pool:
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
         return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=check.dtype(dtype, _engine.DTYPES),
+            self._workers, m, n, owner=owner, block=block, dtype=check.dtype(dtype, DTYPES),
             panel_times=panel_times, link_costs=link_costs,
             look_ahead=look_ahead,
         )  # fmt: skip
@@ -636,9 +637,9 @@ class Pool:
         return map_tasks(function, tasks, workers.given if cycle_times is None and workers.given else len(workers), **options)
 
 
-def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: _engine.Poll) -> None:
+def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: engine.Poll) -> None:
     """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
-    _engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
+    engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
 
 
 _lock = threading.Lock()  # for what a forked child replaces

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
 from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
@@ -40,7 +41,7 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
         return False
     dtype = A.dtype
-    if dtype is not B.dtype or dtype not in _engine.DTYPES or A.shape[1] != B.shape[0]:
+    if dtype is not B.dtype or dtype not in DTYPES or A.shape[1] != B.shape[0]:
         return False
     a, b = A.flags, B.flags
     if not (a.forc and a.aligned and b.forc and b.aligned):
@@ -57,7 +58,7 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
 
 
-def multiply_plain(threads: _engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None) -> Array:
+def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None) -> Array:
     (m, k), n = a.shape, b.shape[1]
     work = m * n * k
     if work <= SMALL or m < THIN or n < THIN:
@@ -65,19 +66,19 @@ def multiply_plain(threads: _engine.Threads, workers: Workers, a: Any, b: Any, o
         return product
     c: Array = np.empty((m, n), a.dtype) if out is None else out
     watched = work > _LONG and threading.current_thread() is threading.main_thread()
-    _engine.gemm(threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], _engine.Poll() if watched else None)
+    engine.gemm(threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], engine.Poll() if watched else None)
     return c
 
 
-def multiply(threads: _engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
+def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
     m, n, k = x.sizes
     if m * n * k <= SMALL or min(m, n) < THIN:
         _by_numpy(x)
         return
     watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
     for (a, b, c), told in x.products(progress):
-        poll = _engine.Poll(told) if watched else None
-        _engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
+        poll = engine.Poll(told) if watched else None
+        engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
 
 
 def _by_numpy(x: Operands) -> None:
@@ -111,9 +112,9 @@ def plan_for(
     check.choice("communication", communication, COMMUNICATION)
     platform = workers.platform_for(dtype)
     shared = not workers.emulated and method == "auto" and communication == "once"
-    flops = _engine.flops_per_update(dtype)
+    flops = flops_per_update(dtype)
     if shared:
-        if layers := _engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype]):
+        if layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype]):
             return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True))
         method = "columns" if n >= m else "rows"
     return plan_boxes(
@@ -126,7 +127,7 @@ def checked(
     workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan, x: Operands, communication: str
 ) -> ProductPlan:
     """The plan, made of a partition, boxes or layers if it is one of those, if it is for these workers and this product."""
-    flops = _engine.flops_per_update(x.c.dtype)
+    flops = flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
         plan = plan_of_partition(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
     elif isinstance(plan, Cuboids | LayersPlan):
@@ -140,7 +141,7 @@ def checked(
 
 
 def run(
-    threads: _engine.Threads,
+    threads: engine.Threads,
     workers: Workers,
     plan: ProductPlan,
     product: tuple[Array, Array, Array, complex, complex],
@@ -158,13 +159,13 @@ def run(
             sum_receive = None if layers is None else layers.receive * workers.time_scale
     m, n, k = plan.shape
     tiles = plan.shared and layers is None
-    result = _engine.run_product(
+    result = engine.run_product(
         threads, *product,
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
         overlap=COMMUNICATION[plan.communication][2],
-        poll=_engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
+        poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
     labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._base import check
+from .._engine import run as engine
+from .._engine.dtypes import flops_per_update
+from .._engine.run import seconds
+from .._engine.star import Star
 from ..planners.star import StarPlan, forms
 from ..platform import UNIT, Unit
 from ..trace import Trace
@@ -28,7 +31,7 @@ _MOST = 1e200  # HS_STAR_MOST
 
 
 def run(
-    threads: _engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
+    threads: engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
 ) -> Trace | None:
     """C = alpha A B + beta C, of the operands."""
     workers.require_as_many(plan.names)
@@ -62,20 +65,20 @@ class StarRun:
     operands: Operands
     block: int
     order: str
-    star: _engine.Star
+    star: Star
     times: NDArray[np.float64] | None
     costs: NDArray[np.float64] | None
     simulated: NDArray[Any]
 
-    def run(self, threads: _engine.Threads, progress: Progress | None) -> _engine.StarRunResult:
+    def run(self, threads: engine.Threads, progress: Progress | None) -> engine.StarRunResult:
         x = self.operands
         served = np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
-        return _engine.run_star(
+        return engine.run_star(
             threads, x.a, x.b, x.c, x.alpha, x.beta, star=self.star, chunks=self.plan.chunks, served=served, block=self.block,
-            pace=self.times, message_count=len(self.plan.messages), poll=_engine.Poll(progress),
+            pace=self.times, message_count=len(self.plan.messages), poll=engine.Poll(progress),
         )  # fmt: skip
 
-    def trace(self, result: _engine.StarRunResult, kind: str) -> Trace:
+    def trace(self, result: engine.StarRunResult, kind: str) -> Trace:
         """What was measured, beside what the model says of the same order."""
         plan, p = self.plan, len(self.plan.names)
         predicted = ideal = finish = None
@@ -104,7 +107,7 @@ class StarRun:
         assert self.costs is not None
         dtype, plan, q = self.operands.c.dtype, self.plan, self.block
         used = np.bincount(plan.chunks["worker"], minlength=len(plan.names)) > 0
-        flops = np.where(used, _engine.flops_per_update(dtype) * float(q) ** 3 / self.times, 0.0)
+        flops = np.where(used, flops_per_update(dtype) * float(q) ** 3 / self.times, 0.0)
         with np.errstate(divide="ignore"):
             carried = np.where(used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0)
         x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
@@ -137,7 +140,7 @@ def checked(
                 f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product"
             )
     model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
-    star = _engine.Star(plan.shape, *model, limits)
+    star = Star(plan.shape, *model, limits)
     served = np.ascontiguousarray(plan.messages["worker"])
     _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
@@ -204,13 +207,13 @@ def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
 def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> float:
     """Flops per second of one core that adds products of panels to a chunk, measured in a few milliseconds."""
     a, b, c = np.ones((height, depth), dtype), np.ones((depth, width), dtype), np.zeros((height, width), dtype)
-    one = _engine.Threads(1, None)
-    flops = _engine.flops_per_update(dtype) * height * width * depth
-    return flops / _engine.seconds(lambda: _engine.gemm(one, a, b, c, 1.0, 1.0, None, None))
+    one = engine.Threads(1, None)
+    flops = flops_per_update(dtype) * height * width * depth
+    return flops / seconds(lambda: engine.gemm(one, a, b, c, 1.0, 1.0, None, None))
 
 
 @cache
 def copy_rate() -> float:
     """Bytes per second that one core copies, measured once per process in a few milliseconds."""
     source, target = np.ones(_COPIED // 8), np.zeros(_COPIED // 8)
-    return _COPIED / _engine.seconds(lambda: np.copyto(target, source))
+    return _COPIED / seconds(lambda: np.copyto(target, source))

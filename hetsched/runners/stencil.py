@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
+from .._engine import run as engine
 from ..planners.ring import SliceRing
 from ..planners.stencil import FLOPS, Members, StencilPlan, plan_stencil, timed_for
 from ..platform import UNIT
@@ -36,7 +36,7 @@ def plan_for(
 
 
 def run(
-    threads: _engine.Threads, workers: Workers, U: ArrayLike, steps: int, weight: float, plan: StencilPlan | SliceRing | None,
+    threads: engine.Threads, workers: Workers, U: ArrayLike, steps: int, weight: float, plan: StencilPlan | SliceRing | None,
     out: Array | None, trace: bool, progress: Progress | None,
 ) -> Any:  # fmt: skip
     """What `Pool.stencil` returns."""
@@ -61,9 +61,9 @@ def run(
         pace = own.cycle_times * (workers.time_scale * FLOPS / UNIT)
         if own.exchange_times.any():
             exchange = np.ascontiguousarray(own.exchange_times * workers.time_scale)
-    result = _engine.run_slices(
+    result = engine.run_slices(
         threads, matrix, target, factor, own.iterations, workers=len(workers), ring=own.ring.astype(np.int32),
-        widths=own.counts[own.ring], exchange=exchange, pace=pace, poll=_engine.Poll(progress), event_capacity=events,
+        widths=own.counts[own.ring], exchange=exchange, pace=pace, poll=engine.Poll(progress), event_capacity=events,
     )  # fmt: skip
     workers.warn_if_late(result.late, own.names, own.makespan * workers.time_scale)
     if not trace:
@@ -130,11 +130,11 @@ def _power(size: int) -> int:
 
 @cache
 def _rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
-    matrix, one = np.ones((rows, cols), dtype), _engine.Threads(1, None)
+    matrix, one = np.ones((rows, cols), dtype), engine.Threads(1, None)
     steps = max(2, _SAMPLE // matrix.size)
     ring, widths = np.zeros(1, np.int32), np.array([cols], np.int64)
     finish = min(
-        _engine.run_slices(
+        engine.run_slices(
             one, matrix, matrix, 0.25, steps, workers=1, ring=ring, widths=widths, exchange=None, pace=None, poll=None,
             event_capacity=0,
         ).finish[0]

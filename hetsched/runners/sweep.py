@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
+from .._engine import allocate
+from .._engine import run as engine
+from .._engine.run import seconds
 from ..planners.wavefront import ORDERS, Wavefront, tile_label
 from ..platform import UNIT, relative_speeds
 from ..trace import Trace
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    threads: _engine.Threads, workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, out: Array | None,
+    threads: engine.Threads, workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, out: Array | None,
     flops: float | None, trace: bool, progress: Progress | None,
 ) -> Any:  # fmt: skip
     """What `Pool.sweep` returns."""
@@ -41,9 +43,9 @@ def run(
         times = 1.0 / (rate * relative_speeds(workers.in_gigaflops.cycle_times))
     array = _target(x, out)
     rows, cols = plan.shape
-    result = _engine.run_wavefront(
+    result = engine.run_wavefront(
         threads, array, how, workers=len(workers), shape=plan.shape, axis=plan.axis, owner=plan.owner, reach=plan.reach,
-        order=ORDERS.index(plan.order), pace=pace, poll=_engine.Poll(progress), event_capacity=rows * cols if trace else 0,
+        order=ORDERS.index(plan.order), pace=pace, poll=engine.Poll(progress), event_capacity=rows * cols if trace else 0,
     )  # fmt: skip
     workers.warn_if_late(result.late, plan.names, max(result.finish))
     if not trace:
@@ -76,7 +78,7 @@ def _target(image: Array, out: Array | None) -> Array:
 
 def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float64]:
     """(p,) when each worker should end."""
-    _, end = _engine.wavefront_times(plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order))
+    _, end = allocate.wavefront_times(plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order))
     finish = np.zeros(len(per_tile))
     np.maximum.at(finish, plan.owner, end[-1])
     return finish
@@ -138,4 +140,4 @@ def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
     taps = np.frombuffer(used, bool).reshape(3, 3)
     stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)
     image = np.ones((n, n), dtype)
-    return stencil.flops * n * n / _engine.seconds(lambda: _engine.sweep_once(image, stencil.weights, RULES.index(rule)))
+    return stencil.flops * n * n / seconds(lambda: engine.sweep_once(image, stencil.weights, RULES.index(rule)))

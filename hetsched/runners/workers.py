@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _engine
 from .._base import check
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
 from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
@@ -73,7 +74,7 @@ class Workers:
                 self.require_products(np.dtype(np.float32))
         self.cores = None if self.emulated or self._size > len(host.places) else host.places[: self._size]
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
-        for kind in _engine.DTYPES:
+        for kind in DTYPES:
             if self.given is not None:
                 self.shares[kind] = self.given.speeds if np.ptp(self.given.speeds) > 0 else None
             else:
@@ -165,7 +166,7 @@ class Workers:
     def trace(
         self,
         plan: ProductPlan | LuPlan | StencilPlan,
-        result: _engine.RunResult,
+        result: engine.RunResult,
         label: Callable[[int, str, int], str],
         ideal: float,
         finish: Iterable[float],

@@ -1,0 +1,166 @@
+"""csrc/allocate: counts of one dimension, and the columns and blocks of LU and wavefronts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+
+
+def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Counts and makespan of hs_distribute."""
+    counts = np.empty(len(cycle_times), np.int64)
+    makespan = ffi.new("double *")
+    given, found = (n, len(counts), doubles(cycle_times)), (int64s(counts), makespan)
+    cancellable(lambda cancel: lib.hs_distribute(*given, cancel, *found), len(counts) > LONG)
+    return counts, makespan[0]
+
+
+def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(rows, p) counts and (rows,) makespans of hs_distribute_batch."""
+    rows, p = cycle_times.shape
+    counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
+    times = doubles(cycle_times.reshape(-1))
+    given, found = (rows, int64s(n), p, times), (int64s(counts.reshape(-1)), doubles(makespans))
+    cancellable(lambda cancel: lib.hs_distribute_batch(*given, cancel, *found), rows * p > LONG)
+    return counts, makespans
+
+
+def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """hs_distribute_after; the vectors are contiguous."""
+    counts = np.zeros(len(cycle_times), np.int64)
+    given, found = (n, len(counts), doubles(cycle_times), doubles(starts)), (int64s(counts), ffi.NULL)
+    cancellable(lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10)
+    return counts
+
+
+def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
+    counts = np.empty(len(times), np.int64)
+    makespan = ffi.new("double *")
+    given, found = (n, len(times), doubles(times.reshape(-1))), (int64s(counts), makespan)
+    cancellable(lambda cancel: lib.hs_distribute_profile(*given, cancel, *found), times.size > LONG)
+    return counts, makespan[0]
+
+
+def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """owner and makespans of hs_distribute_prefix."""
+    owner, makespans = np.empty(n, np.int32), np.empty(n)
+    given, found = (n, len(cycle_times), doubles(cycle_times)), (int32s(owner), doubles(makespans))
+    cancellable(lambda cancel: lib.hs_distribute_prefix(*given, cancel, *found), n > LONG)
+    return owner, makespans
+
+
+def wavefront_makespan(length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int) -> float:
+    """Makespan of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
+    cancellable(
+        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL), length * len(owner) > LONG
+    )
+    return makespan[0]  # type: ignore[no-any-return]
+
+
+def wavefront_times(
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(length, lines) starts and ends of hs_wavefront_makespan."""
+    makespan = ffi.new("double *")
+    start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
+    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
+    found = makespan, doubles(start), doubles(end)
+    cancellable(lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > LONG)
+    return start, end
+
+
+def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: int) -> float:
+    """Lower bound of hs_wavefront_bound."""
+    bound = ffi.new("double *")
+    given = length, lines, len(times), doubles(times), reach
+    cancellable(lambda cancel: lib.hs_wavefront_bound(*given, cancel, bound), len(times) > LONG)
+    return bound[0]  # type: ignore[no-any-return]
+
+
+def wavefront_panels(
+    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: int
+) -> tuple[NDArray[np.int32], int, bool, float]:
+    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0 searches."""
+    owner = np.empty(lines, np.int32)
+    chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
+    problem = (length, lines, len(times), doubles(times), period, reach, order)
+    found = int32s(owner), chosen, redistributed, makespan
+    cancellable(lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found), lines * (length + lines) > LONG)
+    return owner, chosen[0], bool(redistributed[0]), makespan[0]
+
+
+def lu_blocks(m: int, n: int, block: int) -> int:
+    """Number of blocks of hs_lu_blocks."""
+    count = ffi.new("int32_t *")
+    check_status(lib.hs_lu_blocks(m, n, block, count))
+    return count[0]  # type: ignore[no-any-return]
+
+
+def lu_simulate(
+    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
+    panel_times: NDArray[np.float64] | None = None, links: NDArray[np.float64] | None = None, late_panel: bool = False,
+) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
+    """Makespan, multiply-adds, tasks and messages of hs_lu_simulate; times are per multiply-add, links per element."""
+    makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
+    costs, alive = lu_costs(panel_times, links, late_panel)
+    given = m, n, block, len(times), doubles(times), int32s(owner), costs
+
+    def call(tasks: Any, messages: Any) -> None:
+        found = makespan, work, tasks, counts, messages, counts + 1
+        cancellable(lambda cancel: lib.hs_lu_simulate(*given, cancel, *found), len(owner) ** 2 > LONG)
+
+    call(ffi.NULL, ffi.NULL)
+    tasks, messages = np.empty(counts[0], LU_TASK), np.empty(counts[1], LU_MESSAGE)
+    call(ffi.from_buffer("hs_lu_task[]", tasks), ffi.from_buffer("hs_lu_message[]", messages))
+    del alive
+    return makespan[0], work[0], tasks, messages
+
+
+def lu_costs(
+    panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_lu_costs and what must stay alive with it."""
+    views = or_null(panel_times, doubles), or_null(None if links is None else links.reshape(-1), doubles)
+    return ffi.new("hs_lu_costs *", (*views, late_panel)), views
+
+
+_LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
+LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
+LU_MESSAGE = np.dtype(
+    [(name, "i4") for name in ("panel", "sender", "receiver")] + [(name, "f8") for name in ("start", "end")], align=True
+)  # hs_lu_message
+
+
+def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(n, n) owners of hs_lu_grid_deal."""
+    owner = np.empty((n, n), np.int32)
+    given = n, len(times), doubles(times), int32s(plan), len(plan)
+    cancellable(lambda cancel: lib.hs_lu_grid_deal(*given, cancel, int32s(owner.reshape(-1))), owner.size > LONG)
+    return owner
+
+
+def lu_grid_evaluate(
+    owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Loads, traffic and what each worker receives, of hs_lu_grid_evaluate."""
+    n, p = len(owner), len(times)
+    loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
+    given = n, p, doubles(times), int32s(owner.reshape(-1))
+    found = doubles(loads), int64s(traffic), int64s(received)
+    cancellable(lambda cancel: lib.hs_lu_grid_evaluate(*given, cancel, *found), owner.size > LONG)
+    return loads, traffic, received
+
+
+def lu_grid_bound(n: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) bounds of hs_lu_grid_bound."""
+    bounds = np.empty(n)
+    given = n, len(times), doubles(times)
+    cancellable(lambda cancel: lib.hs_lu_grid_bound(*given, cancel, doubles(bounds)), n * len(times) > LONG // 10)
+    return bounds

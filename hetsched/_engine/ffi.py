@@ -1,0 +1,84 @@
+"""What the modules of this folder share: the library, its errors, arrays as it takes them, calls that Ctrl-C ends."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InfeasibleError
+from ._hetsched import ffi as ffi
+from ._hetsched import lib as lib
+
+_EXCEPTIONS = {
+    lib.HS_ERROR_VALUE: ValueError,
+    lib.HS_ERROR_MEMORY: MemoryError,
+    lib.HS_ERROR_INFEASIBLE: InfeasibleError,
+    lib.HS_ERROR_THREAD: RuntimeError,
+    lib.HS_ERROR_UNSUPPORTED: NotImplementedError,
+}
+
+
+def check_status(status: int) -> None:
+    """Raise what a status other than HS_OK means."""
+    if status != lib.HS_OK:
+        raise _EXCEPTIONS.get(status, RuntimeError)(ffi.string(lib.hs_status_string(status)).decode())
+
+
+def doubles(array: NDArray[np.float64]) -> Any:
+    return ffi.from_buffer("double[]", array)
+
+
+def int32s(array: NDArray[np.int32]) -> Any:
+    return ffi.from_buffer("int32_t[]", array)
+
+
+def int64s(array: NDArray[np.int64]) -> Any:
+    return ffi.from_buffer("int64_t[]", array)
+
+
+def or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) -> Any:
+    return ffi.NULL if array is None else view(array)
+
+
+#: Calls on more entries are made beside the main thread: the longest of the others take some ten milliseconds.
+LONG = 100_000
+
+
+def cancellable(call: Callable[[Any], int], long: bool) -> None:
+    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once. What it raises passes."""
+    if not long or threading.current_thread() is not threading.main_thread():
+        check_status(call(ffi.NULL))
+        return
+    cancel = ffi.new("int *")
+    outcome: list[int | BaseException] = []
+    running = threading.Lock()
+    running.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append(call(cancel))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            running.release()
+
+    try:  # not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11)
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:  # the system refuses
+            running.release()
+            raise
+        running.acquire()
+    except BaseException:
+        cancel[0] = 1
+        running.acquire()
+        raise
+    (found,) = outcome
+    if isinstance(found, BaseException):
+        raise found
+    check_status(found)

@@ -1,0 +1,94 @@
+"""csrc/kernel: which micro-kernels multiply."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+from .ffi import check_status, ffi, lib
+
+KERNELS = ("blis", "openblas", "c")
+
+
+def version() -> str:
+    """Version of the C library."""
+    return ffi.string(lib.hs_version()).decode()  # type: ignore[no-any-return]
+
+
+def kernel() -> dict[str, Any]:
+    """What multiplies: name, version, set, reason, why not BLIS; per real type whose micro-kernel and its register tile."""
+    info = ffi.new("hs_kernel_info *")
+    check_status(lib.hs_kernel_describe(info))
+    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason", "refused")}
+    kernels = {
+        name: (ffi.string(info.source[i]).decode(), info.tile_rows[i], info.tile_cols[i])
+        for i, name in enumerate(("float32", "float64"))
+    }
+    return {**texts, "kernels": kernels}
+
+
+def use_kernel(name: str) -> None:
+    """Select "blis", "openblas" or "c" for all later products of this process."""
+    if name not in KERNELS:
+        raise ValueError(f"name must be one of {', '.join(KERNELS)}, got {name!r}")
+    if name == "openblas":
+        _hand_in_openblas()  # whether its threads can be limited or not: it was asked for
+    try:
+        check_status(lib.hs_kernel_select(name.encode()))
+    except NotImplementedError:
+        raise ValueError(f"kernel {name!r} is not available in this build") from None
+
+
+def _hand_in_openblas() -> bool:
+    """SciPy's own gemm, found through the capsules that it exports to Cython. Returns whether its threads can be held at one."""
+    import ctypes
+    import re
+
+    from scipy.linalg import cython_blas
+
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    pointers = []
+    for name in ("sgemm", "dgemm"):
+        capsule = cython_blas.__pyx_capi__[name]
+        signature = api.PyCapsule_GetName(capsule)
+        pointers.append(api.PyCapsule_GetPointer(capsule, signature))
+    wide = re.search(rb"\b(int64_t|long long|npy_int64|blas_int64)\b", signature) is not None
+    set_threads, get_threads = _openblas_threads(ctypes.CDLL(cython_blas.__file__))
+    gemm = [ffi.cast("void *", pointer) for pointer in pointers]
+    threads = ffi.cast("void (*)(int)", set_threads), ffi.cast("int (*)(void)", get_threads)
+    check_status(lib.hs_kernel_use_fortran(*gemm, 8 if wide else 4, *threads))
+    return set_threads != 0
+
+
+def _openblas_threads(library: Any) -> tuple[int, int]:
+    """Addresses of what sets and what gets the number of threads of the OpenBLAS behind a library; 0 where it is another BLAS."""
+    import ctypes
+
+    for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+        for suffix in ("", "64_", "_64", "_64_"):
+            found = (getattr(library, name.format(verb) + suffix, None) for verb in ("set", "get"))
+            functions = [function for function in found if function is not None]
+            if len(functions) == 2:
+                first, second = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+                return first or 0, second or 0
+    return 0, 0
+
+
+def _choose_kernel() -> None:
+    """BLIS if the build has it; else our own where they are tuned for the processor; else SciPy's OpenBLAS, if it is there.
+
+    All workers call it at once, so its own threads must be held at one; not so macOS' Accelerate, which has no such function."""
+    from importlib.util import find_spec
+
+    chosen = kernel()
+    if chosen["name"] == "c" and chosen["set"] == "plain" and find_spec("scipy") is not None:
+        with contextlib.suppress(Exception):  # another SciPy, another BLAS: our own kernels do
+            if _hand_in_openblas() or sys.platform == "darwin":
+                use_kernel("openblas")
+
+
+_choose_kernel()

@@ -1,0 +1,55 @@
+"""csrc/layers: layers of the inner dimension on a star."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+
+
+class Layers:
+    """An hs_layers and the arrays that it points to; orders are int32 arrays of all workers."""
+
+    def __init__(self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64]) -> None:
+        self.n, self.p = n, len(compute)
+        self._views = doubles(compute), doubles(send)
+        self.handle = ffi.new("hs_layers *", (mode, self.p, n, *self._views))
+
+    def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """(3, p) start of the message, its end and that of the work, and the makespan, of hs_layers_schedule."""
+        times, makespan = np.empty((3, self.p)), ffi.new("double *")
+        check_status(lib.hs_layers_schedule(self.handle, int32s(order), int64s(counts), *map(doubles, times), makespan))
+        return times, makespan[0]
+
+    def relaxed(self, order: NDArray[np.int32] | None = None) -> tuple[NDArray[np.float64], float]:
+        """Shares and makespan of hs_layers_relaxed."""
+        shares, makespan = np.empty(self.p), ffi.new("double *")
+        check_status(lib.hs_layers_relaxed(self.handle, or_null(order, int32s), doubles(shares), makespan))
+        return shares, makespan[0]
+
+    def bound(self) -> float:
+        """hs_layers_bound."""
+        bound = ffi.new("double *")
+        cancellable(lambda cancel: lib.hs_layers_bound(self.handle, cancel, bound), self.p > LONG)
+        return bound[0]  # type: ignore[no-any-return]
+
+    def paper(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Shares and counts of hs_layers_paper, by index."""
+        shares, counts = np.empty(self.p), np.empty(self.p, np.int64)
+        check_status(lib.hs_layers_paper(self.handle, ffi.NULL, doubles(shares), int64s(counts)))
+        return shares, counts
+
+    def exact(self) -> tuple[NDArray[np.int64], bool]:
+        """Counts of hs_layers_exact by index, and whether they are proven optimal."""
+        counts, optimal = np.empty(self.p, np.int64), ffi.new("int *")
+        outputs = int64s(counts), optimal
+        cancellable(lambda cancel: lib.hs_layers_exact(self.handle, ffi.NULL, cancel, *outputs), self.p > 50)
+        return counts, bool(optimal[0])
+
+    def best(self, work: int) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+        """Order and counts of hs_layers_best, and whether they are proven optimal."""
+        order, counts, optimal = np.empty(self.p, np.int32), np.empty(self.p, np.int64), ffi.new("int *")
+        outputs = int32s(order), int64s(counts), optimal
+        cancellable(lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6)
+        return order, counts, bool(optimal[0])

@@ -1,0 +1,187 @@
+"""csrc/partition: rectangles and cuboids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+
+
+def partition_columns(
+    areas: NDArray[np.float64], aspect: float, max_columns: int, max_rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """order and column_start of hs_partition_columns."""
+    p = len(areas)
+    order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
+    columns, cost = ffi.new("int32_t *"), ffi.new("double *")
+    given, found = (p, doubles(areas), aspect, max_columns, max_rows), (int32s(order), int32s(starts), columns, cost)
+    cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
+    starts = starts[: columns[0] + 1].copy()
+    return order[: starts[-1]].copy(), starts
+
+
+def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(p, 2) heights and widths of hs_column_sides."""
+    sides = np.empty((len(areas), 2))
+    columns = len(starts) - 1
+    check_status(
+        lib.hs_column_sides(len(areas), doubles(areas), int32s(order), int32s(starts), columns, doubles(sides.reshape(-1)))
+    )
+    return sides
+
+
+def floorplan_rects(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, plan: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:
+    """Workers, rectangles (q, 4) and cost of hs_floorplan_rects."""
+    p = len(areas)
+    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4))
+    pieces, cost = ffi.new("int32_t *"), ffi.new("double *")
+    check_status(
+        lib.hs_floorplan_rects(
+            p, doubles(areas), or_null(weights, doubles), aspect, int32s(plan), len(plan),
+            int32s(workers), doubles(rects.reshape(-1)), pieces, cost,
+        )
+    )  # fmt: skip
+    return workers[: pieces[0]], rects[: pieces[0]], cost[0]
+
+
+def floorplan_tile(
+    m: int, n: int, areas: NDArray[np.float64], plan: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Workers and integer rectangles (q, 4) of hs_floorplan_tile."""
+    p = len(areas)
+    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4), np.int64)
+    pieces = ffi.new("int32_t *")
+    given = m, n, p, doubles(areas), int32s(plan), len(plan)
+    found = int32s(workers), int64s(rects.reshape(-1)), pieces
+    cancellable(lambda cancel: lib.hs_floorplan_tile(*given, cancel, *found), p > 1000)
+    return workers[: pieces[0]], rects[: pieces[0]]
+
+
+def _floorplan(
+    function: Any, areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, *rest: Any, long: bool
+) -> tuple[NDArray[np.int32], float]:
+    p = len(areas)
+    plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given = p, doubles(areas), or_null(weights, doubles), aspect, *rest
+    cancellable(lambda cancel: function(*given, cancel, int32s(plan), length, cost), long)
+    return plan[: length[0]].copy(), cost[0]
+
+
+def partition_interval(
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    order: NDArray[np.int32] | None = None,
+    groups: NDArray[np.int32] | None = None,
+    group_weight: float = 0.0,
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_interval."""
+    rest = or_null(order, int32s), or_null(groups, int32s), group_weight
+    return _floorplan(lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60)
+
+
+def partition_guillotine(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, wheels: bool
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_guillotine."""
+    return _floorplan(lib.hs_partition_guillotine, areas, weights, aspect, wheels, long=len(areas) > (7 if wheels else 11))
+
+
+def partition_around(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_nonrectangular."""
+    rest = or_null(order, int32s)
+    return _floorplan(lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40)
+
+
+def partition_narrow(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and largest half perimeter of hs_partition_largest."""
+    rest = or_null(order, int32s)
+    return _floorplan(lib.hs_partition_largest, areas, weights, aspect, rest, long=len(areas) > 9)
+
+
+def partition_search(
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    plan: NDArray[np.int32],
+    seed: int,
+    evaluations: int,
+    temperature: float,
+) -> tuple[NDArray[np.int32], int, float]:
+    """Floorplan, state of the random numbers and cost that hs_partition_search found from a guillotine plan."""
+    plan, state, cost = plan.copy(), ffi.new("uint64_t *", seed), ffi.new("double *")
+    given = len(areas), doubles(areas), or_null(weights, doubles), aspect, evaluations, temperature
+    cancellable(lambda cancel: lib.hs_partition_search(*given, cancel, int32s(plan), len(plan), state, cost), True)
+    return plan, state[0], cost[0]
+
+
+# The numbers of hs_rule, by the names that `partition` gives them.
+RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp")
+
+
+def partition_rule(rule: str, areas: NDArray[np.float64], aspect: float = 1.0) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
+    plan = np.empty(2 * len(areas), np.int32)
+    length, cost = ffi.new("int32_t *"), ffi.new("double *")
+    given, found = (RULES.index(rule), len(areas), doubles(areas), aspect), (int32s(plan), length, cost)
+    cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
+    return plan[: length[0]].copy(), cost[0]
+
+
+def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The worker and the (row, col, height, width) of each piece of hs_partition_contiguous."""
+    p = len(areas)
+    workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
+    pieces = ffi.new("int32_t *")
+    given, found = (m, n, p, doubles(areas)), (int32s(workers), int64s(rects.reshape(-1)), pieces)
+    cancellable(lambda cancel: lib.hs_partition_contiguous(*given, cancel, *found), p > LONG)
+    return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
+
+
+CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
+
+
+def partition_cuboids(
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, order: NDArray[np.int32] | None, tries: int, seed: int
+) -> tuple[NDArray[np.int32], float]:
+    """tree and cost of hs_partition_cuboids."""
+    p = len(volumes)
+    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given = p, doubles(volumes), doubles(faces), axes, or_null(order, int32s), tries, seed
+    cancellable(lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16)
+    return tree[: length[0]].copy(), cost[0]
+
+
+def partition_cuboids_exact(
+    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int
+) -> tuple[NDArray[np.int32], float]:
+    """tree and cost of hs_partition_cuboids_exact."""
+    p = len(volumes)
+    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given, found = (p, doubles(volumes), doubles(faces), axes), (int32s(tree), length, cost)
+    cancellable(lambda cancel: lib.hs_partition_cuboids_exact(*given, cancel, *found), p > 8)
+    return tree[: length[0]].copy(), cost[0]
+
+
+def cuboid_boxes(volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(p, 6) boxes of hs_cuboid_boxes."""
+    boxes = np.empty((len(volumes), 6))
+    check_status(lib.hs_cuboid_boxes(len(volumes), doubles(volumes), int32s(tree), len(tree), doubles(boxes.reshape(-1))))
+    return boxes
+
+
+def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(p, 6) boxes of hs_tile_cuboids."""
+    boxes = np.empty((len(volumes), 6), np.int64)
+    given = *shape, len(volumes), doubles(volumes), int32s(tree), len(tree)
+    cancellable(lambda cancel: lib.hs_tile_cuboids(*given, cancel, int64s(boxes.reshape(-1))), len(volumes) > LONG // 50)
+    return boxes

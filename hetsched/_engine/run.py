@@ -1,0 +1,450 @@
+"""csrc/run and csrc/threads: pools of threads, and all that runs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernels as kernels  # which chooses one
+from .allocate import lu_costs
+from .dtypes import CODES, DTYPES
+from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .star import STAR_MESSAGE, Star
+
+if TYPE_CHECKING:
+    from .._base.progress import Progress
+
+Box = tuple[int, int, int, int, int, int, int]
+
+
+class Poll:
+    """Called back while a run lasts; keeps what it raises, to be raised again when the engine has returned."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.progress = progress
+        self.error: BaseException | None = None
+
+    def __call__(self, fraction: float) -> int:
+        try:
+            if self.progress is not None and self.error is None:
+                self.progress(fraction)
+        except BaseException as error:
+            self.error = error
+        return int(self.error is not None)
+
+
+def _poll_failed(kind: type[BaseException], error: BaseException, traceback: TracebackType) -> None:
+    """A KeyboardInterrupt that arrives before Poll's own try block."""
+    frame = traceback.tb_frame if traceback is not None else None
+    context = frame.f_locals.get("context") if frame is not None else None
+    if context is not None:
+        ffi.from_handle(context).error = error
+
+
+@ffi.def_extern(error=1, onerror=_poll_failed)  # type: ignore[untyped-decorator]
+def hs_python_poll(context: Any, fraction: float) -> int:
+    return ffi.from_handle(context)(fraction)  # type: ignore[no-any-return]
+
+
+class Tile:
+    """A tile function in Python; what it raises ends the run and is kept by the poll."""
+
+    def __init__(self, function: Callable[[NDArray[Any], int, int, int, int], object], array: NDArray[Any], poll: Poll) -> None:
+        self.function, self.array, self.poll = function, array, poll
+
+    @property
+    def error(self) -> BaseException | None:
+        return self.poll.error
+
+    @error.setter
+    def error(self, error: BaseException) -> None:
+        if self.poll.error is None:
+            self.poll.error = error
+
+    def __call__(self, row: int, col: int, height: int, width: int) -> None:
+        try:
+            if self.error is None:
+                self.function(self.array, row, col, height, width)
+        except BaseException as error:
+            self.error = error
+
+
+@ffi.def_extern(onerror=_poll_failed)  # type: ignore[untyped-decorator]
+def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) -> None:
+    ffi.from_handle(context)(row, col, height, width)
+
+
+class Threads:
+    """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
+
+    def __init__(self, workers: int, cores: Sequence[int] | None) -> None:
+        handle = ffi.new("hs_pool **")
+        check_status(lib.hs_pool_create(workers, ffi.NULL if cores is None else list(cores), handle))
+        self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
+        self._size = workers
+
+    def trim(self) -> None:
+        """hs_pool_trim."""
+        check_status(lib.hs_pool_trim(self.handle))
+
+    def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """hs_pool_availability: (p,)."""
+        found = np.empty(self._size)
+        lib.hs_pool_availability(self.handle, or_null(speeds, doubles), doubles(found))
+        return found
+
+
+def _address(array: NDArray[Any]) -> Any:
+    if array.flags.c_contiguous:
+        return ffi.from_buffer(array)
+    return ffi.cast("void *", array.ctypes.data)
+
+
+def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    e = c.itemsize
+    (m, n), k = c.shape, a.shape[1]
+    (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
+    pa, pb, pc = _address(a), _address(b), _address(c)
+    fields = (
+        CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
+        (alpha.real, alpha.imag), (beta.real, beta.imag),
+    )  # fmt: skip
+    return ffi.new("hs_product *", fields), (pa, pb, pc)
+
+
+def gemm(
+    threads: Threads,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    speeds: NDArray[np.float64] | None,
+    poll: Poll | None,
+) -> None:
+    """C <- alpha A B + beta C, shared by all workers of the pool."""
+    product, alive = _product(a, b, c, alpha, beta)
+    shares = ffi.NULL if speeds is None else doubles(speeds)
+    if poll is None:
+        status = lib.hs_gemm(threads.handle, product, shares, ffi.NULL, ffi.NULL)
+    else:
+        handle = ffi.new_handle(poll)
+        status = lib.hs_gemm(threads.handle, product, shares, lib.hs_python_poll, handle)
+    del alive
+    if status:
+        _raise(status, poll)
+
+
+def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> list[tuple[int, int, int]]:
+    """(worker, depth, length) of hs_gemm_boxes: none where hs_gemm is not layered."""
+    shares = or_null(speeds, doubles)
+    count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
+    boxes = ffi.new("hs_box[]", count)
+    lib.hs_gemm_boxes(*sizes, workers, shares, boxes, count)
+    return [(box.worker, box.depth, box.length) for box in boxes]
+
+
+def run_product(
+    threads: Threads,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    *,
+    workers: int,
+    boxes: Sequence[Box],
+    cooperative: bool,
+    speeds: NDArray[np.float64] | None,
+    pace: NDArray[np.float64] | None,
+    receive: NDArray[np.float64] | None,
+    layered: bool,
+    sum_rows: NDArray[np.int64] | None,
+    sum_receive: NDArray[np.float64] | None,
+    overlap: bool,
+    poll: Poll,
+    event_capacity: int,
+) -> RunResult:
+    """hs_run_product with everything recorded."""
+    product, alive = _product(a, b, c, alpha, beta)
+    box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
+    rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
+    transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
+    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
+    del alive
+    return recorder.result(status)
+
+
+class StarRunResult(NamedTuple):
+    """The port's log with measured seconds, most blocks that each worker held, the lateness and CPU time of each worker, and the
+    lateness of the port."""
+
+    messages: NDArray[Any]
+    peak: list[int]
+    late: list[float]
+    busy: list[float]
+    port_late: float
+
+
+def run_star(
+    threads: Threads,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    *,
+    star: Star,
+    chunks: NDArray[Any],
+    served: NDArray[np.int32] | None,
+    block: int,
+    pace: NDArray[np.float64] | None,
+    message_count: int,
+    poll: Poll,
+) -> StarRunResult:
+    """hs_run_star, demand driven without a list of those served."""
+    product, alive = _product(a, b, c, alpha, beta)
+    recorder = _Recorder(star.p, pace, poll, 0)
+    messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
+    views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), int64s(peak)
+    order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), int32s(served))
+    task = ffi.new("hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], 0, views[2], 0.0))
+    times = ffi.addressof(recorder.trace, "times")
+    result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.options, times))
+    del alive
+    return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
+
+
+class _Recorder:
+    """The hs_options of a run, an hs_trace of all of it, and what must stay alive with them."""
+
+    def __init__(self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int) -> None:
+        self.poll = poll
+        self.events = ffi.new("hs_event[]", event_capacity)
+        self.times = [ffi.new("double[]", workers) for _ in range(3)]
+        self.alive = or_null(pace, doubles), ffi.new_handle(poll)
+        self.options = ffi.new("hs_options *", (self.alive[0], lib.hs_python_poll, self.alive[1]))
+        self.trace = ffi.new("hs_trace *", (self.events, event_capacity, 0, self.times))
+
+    def result(self, status: int) -> RunResult:
+        if status:
+            _raise(status, self.poll)
+        if self.poll.error is not None:  # in the last tiles, after the last poll
+            raise self.poll.error
+        recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.trace.event_count]]
+        return RunResult(recorded, *(list(times) for times in self.times))
+
+
+def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> Any:
+    steps = [stride // array.itemsize for stride in array.strides]
+    data = ffi.cast("void *", array.ctypes.data)
+    return ffi.new("hs_stencil *", (CODES[array.dtype.num], rule, *array.shape, data, *steps, weights.ravel().tolist()))
+
+
+def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> None:
+    """hs_stencil_tile on the whole array."""
+    lib.hs_stencil_tile(_stencil(array, weights, rule), 0, 0, *array.shape)
+
+
+def run_wavefront(
+    threads: Threads,
+    array: NDArray[Any],
+    kernel: tuple[NDArray[np.float64], int] | tuple[int, int] | Callable[[NDArray[Any], int, int, int, int], object],
+    *,
+    workers: int,
+    shape: tuple[int, int],
+    axis: int,
+    owner: NDArray[np.int32],
+    reach: int,
+    order: int,
+    pace: NDArray[np.float64] | None,
+    poll: Poll,
+    event_capacity: int,
+) -> RunResult:
+    """hs_run_wavefront; the kernel is a stencil's weights and rule, addresses of a C function and its context, or Python."""
+    if callable(kernel):
+        function, alive = lib.hs_python_tile, ffi.new_handle(Tile(kernel, array, poll))
+    elif isinstance(kernel[0], int):
+        function, alive = ffi.cast("hs_tile_function", kernel[0]), ffi.cast("void *", kernel[1])
+    else:
+        function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
+    problem = (*array.shape, *shape, axis, int32s(owner), reach, order, function, alive)
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    task = ffi.new("hs_wavefront *", problem)
+    return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
+
+
+def run_slices(
+    threads: Threads,
+    source: NDArray[Any],
+    target: NDArray[Any],
+    weight: float,
+    steps: int,
+    *,
+    workers: int,
+    ring: NDArray[np.int32],
+    widths: NDArray[np.int64],
+    exchange: NDArray[np.float64] | None,
+    pace: NDArray[np.float64] | None,
+    poll: Poll | None,
+    event_capacity: int,
+) -> RunResult:
+    """hs_run_slices; source and target are 2-D, of one supported dtype, aligned; exchange is (size, 2)."""
+    e = target.itemsize
+    source_at, target_at = (ffi.cast("void *", array.ctypes.data) for array in (source, target))
+    times = or_null(exchange, lambda x: doubles(x.reshape(-1)))
+    strides = [[stride // e for stride in array.strides] for array in (source, target)]
+    problem = (
+        CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
+        int32s(ring), int64s(widths), times,
+    )  # fmt: skip
+    recorder = _Recorder(workers, pace, poll or Poll(), event_capacity)
+    return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace))
+
+
+def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
+    """The block that hs_run_lu chooses."""
+    return lib.hs_lu_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
+
+
+def run_lu(
+    threads: Threads,
+    a: NDArray[Any] | None,
+    lu: NDArray[Any],
+    pivots: NDArray[np.int32],
+    *,
+    workers: int,
+    block: int,
+    owner: NDArray[np.int32] | None,
+    cooperative: bool,
+    pace: NDArray[np.float64] | None,
+    panel_pace: NDArray[np.float64] | None,
+    links: NDArray[np.float64] | None,
+    late_panel: bool,
+    poll: Poll,
+    event_capacity: int,
+) -> tuple[int, RunResult]:
+    """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
+    problem, alive = _lu(a, lu, pivots, block, owner)
+    costs, views = lu_costs(panel_pace, links, late_panel)
+    problem.costs, problem.cooperative = costs, cooperative
+    recorder = _Recorder(workers, pace, poll, event_capacity)
+    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.options, recorder.trace))
+    del alive, costs, views
+    return problem.singular, result
+
+
+def lu_solve(
+    threads: Threads, lu: NDArray[Any], pivots: NDArray[np.int32], transposed: bool, b: NDArray[Any], poll: Poll
+) -> None:
+    """hs_lu_solve; b is a matrix and becomes the solution."""
+    problem, alive = _lu(None, lu, pivots, 0, None)
+    steps = [stride // b.itemsize for stride in b.strides]
+    data, handle = ffi.cast("void *", b.ctypes.data), ffi.new_handle(poll)
+    status = lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], data, *steps, lib.hs_python_poll, handle)
+    del alive
+    if status:
+        _raise(status, poll)
+
+
+def _lu(
+    a: NDArray[Any] | None, lu: NDArray[Any], pivots: NDArray[np.int32], block: int, owner: NDArray[np.int32] | None
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_lu and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    e = lu.itemsize
+    alive = ffi.NULL if a is None else _address(a), or_null(owner, int32s), int32s(pivots)
+    source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
+    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
+    fields = (CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], 0, ffi.NULL, alive[2], -1)
+    return ffi.new("hs_lu *", fields), alive
+
+
+MEASURED = ("gemm", "panel", "trsm")
+
+
+class Measurement(NamedTuple):
+    """Seconds of the repetitions of each worker, none of one that rested; of how many each is the mean; seconds of the wall clock
+    and of the core for all of them; columns of a panel; flops of one repetition."""
+
+    times: list[NDArray[np.float64]]
+    batch: NDArray[np.int32]
+    elapsed: NDArray[np.float64]
+    busy: NDArray[np.float64]
+    width: int
+    flops: float
+
+
+def measure_kernel(
+    threads: Threads,
+    kernel: str,
+    dtype: np.dtype[Any],
+    size: int,
+    *,
+    workers: int,
+    worker: int = -1,
+    seconds: float = 0.0,
+    least: int = 1,
+    capacity: int = 1000,
+) -> Measurement:
+    """hs_measure_kernel on the `workers` of a pool, one of them or, with -1, all at once; without the GIL."""
+    times = np.empty((workers, capacity))
+    count, batch = np.empty(workers, np.int32), np.empty(workers, np.int32)
+    elapsed, busy = np.empty(workers), np.empty(workers)
+    views = (doubles(times), int32s(count), int32s(batch), doubles(elapsed), doubles(busy))
+    fields = (MEASURED.index(kernel), DTYPES[dtype], size, worker, seconds, capacity, least, *views, 0, 0.0)
+    what, poll = ffi.new("hs_measurement *", fields), Poll()
+    handle = ffi.new_handle(poll)
+    status = lib.hs_measure_kernel(threads.handle, what, lib.hs_python_poll, handle)
+    if status:
+        _raise(status, poll)
+    return Measurement(
+        [row[:k].copy() for row, k in zip(times, count.tolist(), strict=True)], batch, elapsed, busy, what.width, what.flops
+    )
+
+
+def clock() -> float:
+    """The engine's monotonic clock, in seconds."""
+    return lib.hs_clock()  # type: ignore[no-any-return]
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Of a short call: the third least time of eight."""
+    times = []
+    for _ in range(8):
+        start = clock()
+        call()
+        times.append(clock() - start)
+    return sorted(times)[2]
+
+
+def pinned(threads: Threads, workers: int) -> list[bool]:
+    """Which workers are held on a core of their own."""
+    flags = np.empty(workers, np.int32)
+    lib.hs_pool_pinned(threads.handle, int32s(flags))
+    return [bool(flag) for flag in flags]
+
+
+_EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}
+
+
+class RunResult(NamedTuple):
+    """events (worker, kind, start, end, box), and per worker its end, its lateness and its CPU time, in seconds."""
+
+    events: list[tuple[int, str, float, float, int]]
+    finish: list[float]
+    late: list[float]
+    busy: list[float]
+
+
+def _raise(status: int, poll: Poll | None) -> NoReturn:
+    if status == lib.HS_ERROR_CANCELLED:
+        raise (poll and poll.error) or KeyboardInterrupt()
+    check_status(status)
+    raise AssertionError("unreachable")
