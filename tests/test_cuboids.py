@@ -16,7 +16,7 @@ from oracles_cuboids import covers_exactly, guillotine_cost, half_perimeters, le
 
 import hetsched as hs
 from hetsched._engine import partition as engine
-from hetsched.planners.cuboids import METHODS, _separate_cost
+from hetsched.planners.cuboids import METHODS
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -287,17 +287,25 @@ def test_no_method_beats_best(volumes, faces):
 @example(0.1, (1e9, 1.0, 1e-9))
 @example(0.01, (1.0, 20.0, 1.0))
 def test_a_box_by_itself(volume, faces):
-    bound = _separate_cost(np.array([volume]), faces, (1.0, 1.0, 1.0))
-    least = least_separate_cost(volume, faces, 300)
+    volumes = [volume, 1.0 - volume]
+    bound = engine.cuboids_bound(np.array(volumes), np.array(faces))
+    least = sum(least_separate_cost(v, faces, 300) for v in volumes if v > 0)
     assert bound <= least * (1 + 1e-9)
     assert bound >= least * (1 - 1e-2)
 
 
 def test_a_box_by_itself_in_a_shape():
-    assert _separate_cost(np.array([8.0]), (1, 1, 1), (9, 9, 9)) == pytest.approx(12)
-    assert _separate_cost(np.array([8.0, 0.0]), (1, 1, 1), (1, 9, 9)) == pytest.approx(8 + 2 * math.sqrt(8))
-    assert _separate_cost(np.array([8.0]), (1, 1, 0), (2, 3, 9)) == pytest.approx(8 / 2 + 8 / 3)
-    assert _separate_cost(np.array([8.0]), (0, 0, 2), (2, 3, 9)) == pytest.approx(2 * 8 / 9)
+    """The rest of the matrices is one more box: it spans the longer sides."""
+    for weights, shape, small, rest in [
+        ((1, 1, 1), (9, 9, 9), 12, 3 * 721 ** (2 / 3)),
+        ((1, 1, 1), (1, 9, 9), 8 + 2 * math.sqrt(8), 73 + 2 * math.sqrt(73)),
+        ((1, 1, 0), (2, 3, 9), 8 / 2 + 8 / 3, 46 / 2 + 46 / 3),
+        ((0, 0, 2), (2, 3, 9), 2 * 8 / 9, 2 * 46 / 9),
+    ]:
+        m, n, k = shape
+        faces = np.array([weights[0] * m * k, weights[1] * k * n, weights[2] * m * n], float)
+        bound = engine.cuboids_bound(np.array([8.0, 0.0, m * n * k - 8.0]), faces)
+        assert bound == pytest.approx(small + rest, rel=1e-12)
 
 
 @pytest.mark.parametrize("p", [15, 18])

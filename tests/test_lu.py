@@ -18,7 +18,7 @@ from interrupted import interrupted
 from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division, schedule
 
 import hetsched as hs
-from hetsched._engine import kernels
+from hetsched._engine import allocate, kernels
 from hetsched.runners.lu import require_finite
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -638,6 +638,24 @@ class TestPlan:
         with pytest.raises(ValueError, match=r"owner\[0\] is a worker with an infinite panel time"):
             hs.plan_lu(1000, 1000, usual, panel_times=[np.inf, 10.0], owner=[0] * 10)
         assert hs.plan_lu(2, 8, usual, panel_times=[np.inf, 1.0], owner=[1, 0, 0], block=4).makespan > 0
+
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.lists(st.tuples(st.floats(0.1, 99.0), st.floats(0.1, 99.0) | st.just(np.inf)), min_size=1, max_size=6),
+        st.integers(0, 60), st.integers(0, 60), st.integers(1, 70),
+    )  # fmt: skip
+    def test_bound_task_by_task(self, pairs, m, n, block):
+        """Panels one after another, each with the update of the next one by whoever is fastest at both together."""
+        times, panel_times = (list(given) for given in zip(*pairs, strict=True))
+        able = int(np.argmin(panel_times))
+        if np.isinf(panel_times[able]):
+            return
+        plan = hs.plan_lu(m, n, times, panel_times=panel_times, owner=[able] * allocate.lu_blocks(m, n, block), block=block)
+        work = {(t["panel"], t["block"]): 1e-9 * t["flops"] for t in plan.tasks}
+        chain = work.get((0, 0), 0.0) * panel_times[able]
+        for k in range(1, sum(panel == own for panel, own in work)):
+            chain += min(work[k - 1, k] * time + work[k, k] * panel for time, panel in pairs)
+        assert plan.lower_bound == pytest.approx(min(max(plan.ideal, chain), plan.makespan), rel=1e-9)
 
     def test_chain(self):
         """With very many fast workers the panels one after another are what is left: the bound is attained."""

@@ -62,14 +62,14 @@ static int by_ratio(const void *a, const void *b)
 }
 
 /* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality it is the largest, over all r, of
- * (updates + r panels) / sum max(rate, r panel rate), and only the workers' own ratios matter for r, and 0 and infinity. */
-static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates, double panels, double *least)
+ * (updates + r panels) / sum max(rate, r panel rate), and only the workers' own ratios matter for r, and 0 and infinity.
+ * unit: the time of the fastest, so that no sum of rates overflows. */
+static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates, double panels, double unit, double *least)
 {
     speed *x = malloc((size_t)p * sizeof *x);
     if (!x) return HS_ERROR_MEMORY;
-    double unit = INFINITY, rest = 0.0, all_panels = 0.0, before = 0.0;
+    double rest = 0.0, all_panels = 0.0, before = 0.0;
     int32_t q = 0;
-    for (int32_t i = 0; i < p; i++) unit = fmin(unit, times[i]); /* of the fastest: no sum of rates overflows */
     for (int32_t i = 0; i < p; i++)
         if (isfinite(times[i])) x[q++] = (speed){panel_times[i] / times[i], unit / times[i], unit / panel_times[i]};
     qsort(x, (size_t)q, sizeof *x, by_ratio);
@@ -103,24 +103,36 @@ static double chain(const hs__lu_blocks *b, int32_t p, const double *times, cons
     return sum;
 }
 
-hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                            const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate)
+hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, const int *cancel,
+                      double *ideal, double *bound)
 {
     hs__lu_blocks b;
-    double value, bound, panels = 0.0, updates = 0.0;
-    if (!certificate) return HS_ERROR_VALUE;
-    hs_status status = hs_lu_simulate(m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
-    if (status) return status;
-    hs__lu_blocks_init(&b, m, n, block); /* the simulation has checked it */
+    double panels = 0.0, updates = 0.0, least, unit = INFINITY;
+    if (p < 1 || !cycle_times || !bound || !hs__lu_blocks_init(&b, m, n, block)) return HS_ERROR_VALUE;
+    if (!panel_times) panel_times = cycle_times;
+    for (int32_t i = 0; i < p; i++) {
+        if (!(cycle_times[i] > 0.0 && panel_times[i] > 0.0)) return HS_ERROR_VALUE;
+        unit = fmin(unit, cycle_times[i]);
+    }
+    if (b.count && !isfinite(unit)) return HS_ERROR_VALUE;
     for (int32_t k = 0; k < b.panels; k++) {
         const double rows = (double)(m - hs__lu_first(&b, k)), width = (double)hs__lu_width(&b, k);
         const int64_t behind = hs__lu_first(&b, k) + hs__lu_width(&b, k);
         panels += hs__lu_panel_work(&b, k), updates += width * (rows - width / 2.0) * (double)(n - behind);
     }
-    const double *panel_times = costs && costs->panels ? costs->panels : cycle_times;
-    status = divided(p, cycle_times, panel_times, updates, panels, &bound);
+    hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least) : (least = 0.0, HS_OK);
     if (status) return status;
-    bound = fmax(bound, chain(&b, p, cycle_times, panel_times, cancel));
-    if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    *bound = fmax(least, chain(&b, p, cycle_times, panel_times, cancel));
+    if (ideal) *ideal = least;
+    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+}
+
+hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                            const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate)
+{
+    double value, bound;
+    if (!certificate) return HS_ERROR_VALUE;
+    hs_status status = hs_lu_simulate(m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
+    if (!status) status = hs_lu_bound(m, n, block, p, cycle_times, costs ? costs->panels : NULL, cancel, NULL, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -8,6 +8,7 @@
 
 int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
 {
+    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block, count = panels + (n - rank + block - 1) / block;
     if (count > 46340) return 0;
     *b = (hs__lu_blocks){m, n, block, (int32_t)panels, (int32_t)count};
@@ -17,8 +18,7 @@ int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
 hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
 {
     hs__lu_blocks b;
-    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX || !count) return HS_ERROR_VALUE;
-    if (!hs__lu_blocks_init(&b, m, n, block)) return HS_ERROR_VALUE;
+    if (!count || !hs__lu_blocks_init(&b, m, n, block)) return HS_ERROR_VALUE;
     *count = b.count;
     return HS_OK;
 }
@@ -123,8 +123,7 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
                          hs_lu_message *messages, int64_t *message_count)
 {
     hs__lu_blocks b;
-    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX || p < 1) return HS_ERROR_VALUE;
-    if (!hs__lu_blocks_init(&b, m, n, block) || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
+    if (p < 1 || !hs__lu_blocks_init(&b, m, n, block) || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
     for (int32_t j = 0; j < b.count; j++)

@@ -51,6 +51,7 @@ static hs_status lu_simulate(void)
 }
 
 static hs_status lu_certificate(void) { return hs_lu_certificate(9, 9, 3, P, AT(0, times), AT(1, owner), NULL, stop, AT(2, &certificate)); }
+static hs_status lu_bound(void) { return hs_lu_bound(9, 9, 3, P, AT(0, times), AT(2, times), stop, AT(3, &one), AT(1, &another)); }
 static hs_status lu_grid_deal(void) { return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints)); }
 static hs_status lu_grid_evaluate(void)
 {
@@ -110,6 +111,7 @@ static hs_status floorplan_rects(void)
 static hs_status floorplan_tile(void) { return hs_floorplan_tile(8, 8, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints), AT(3, longs), AT(4, &one_int)); }
 static hs_status floorplan_certificate(void) { return hs_floorplan_certificate(P, AT(0, times), AT(3, ones), 1, AT(1, plan3), 5, AT(2, &certificate)); }
 static hs_status zones_certificate(void) { return hs_zones_certificate(4, 4, P, AT(3, ones), P, AT(0, order3), AT(1, rects3), AT(2, &certificate)); }
+static hs_status zones_bound(void) { return hs_zones_bound(P, AT(0, times), AT(2, ones), 1, 7, 0, AT(1, &one)); }
 static hs_status column_sides(void)
 {
     static const int32_t starts[] = {0, P};
@@ -152,6 +154,7 @@ static hs_status partition_cuboids_exact(void)
 }
 static hs_status cuboid_boxes(void) { return hs_cuboid_boxes(P, AT(0, times), AT(1, tree3), 5, AT(2, reals)); }
 static hs_status tile_cuboids(void) { return hs_tile_cuboids(8, 8, 8, P, AT(0, times), AT(1, tree3), 5, stop, AT(2, longs)); }
+static hs_status cuboids_bound(void) { return hs_cuboids_bound(P, AT(0, times), AT(1, ones), AT(2, &one)); }
 static hs_status cuboids_certificate(void) { return hs_cuboids_certificate(P, AT(0, times), AT(1, ones), AT(2, tree3), 5, AT(3, &certificate)); }
 
 /* ---- ring, layers, star ---- */
@@ -387,6 +390,7 @@ static const struct {
     {"hs_lu_blocks", lu_blocks, 1, 0, 0},
     {"hs_lu_simulate", lu_simulate, 3, 8, 1},
     {"hs_lu_certificate", lu_certificate, 3, 0, 1},
+    {"hs_lu_bound", lu_bound, 2, 2, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},
     {"hs_lu_grid_bound", lu_grid_bound, 2, 0, 1},
@@ -411,6 +415,7 @@ static const struct {
     {"hs_floorplan_tile", floorplan_tile, 5, 0, 1},
     {"hs_floorplan_certificate", floorplan_certificate, 3, 1, 0},
     {"hs_zones_certificate", zones_certificate, 3, 1, 0},
+    {"hs_zones_bound", zones_bound, 2, 1, 0},
     {"hs_partition_columns", partition_columns, 5, 0, 1},
     {"hs_column_sides", column_sides, 4, 0, 0},
     {"hs_partition_rule", partition_rule, 4, 0, 1},
@@ -425,6 +430,7 @@ static const struct {
     {"hs_cuboid_boxes", cuboid_boxes, 3, 0, 0},
     {"hs_tile_cuboids", tile_cuboids, 3, 0, 1},
     {"hs_cuboids_certificate", cuboids_certificate, 4, 0, 0},
+    {"hs_cuboids_bound", cuboids_bound, 3, 0, 0},
     {"hs_ring_shares", ring_shares, 6, 0, 1},
     {"hs_ring_greedy", ring_greedy, 6, 0, 1},
     {"hs_ring_search", ring_search, 7, 0, 1},

@@ -123,6 +123,16 @@ def lu_simulate(
     return makespan[0], work[0], tasks, messages
 
 
+def lu_bound(
+    m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None
+) -> tuple[float, float]:
+    """The work divided perfectly, and the bound, of hs_lu_bound."""
+    ideal, bound = ffi.new("double *"), ffi.new("double *")
+    given, found = (m, n, block, len(times), doubles(times), or_null(panel_times, doubles)), (ideal, bound)
+    cancellable(lambda cancel: lib.hs_lu_bound(*given, cancel, *found), len(times) > LONG // 100)
+    return ideal[0], bound[0]
+
+
 def lu_costs(
     panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
 ) -> tuple[Any, tuple[Any, ...]]:

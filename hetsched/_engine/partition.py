@@ -147,6 +147,15 @@ def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[ND
     return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
 
 
+def zones_bound(
+    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, height: float, width: float, largest: bool
+) -> float:
+    """hs_zones_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_zones_bound(len(areas), doubles(areas), or_null(weights, doubles), height, width, largest, bound))
+    return bound[0]  # type: ignore[no-any-return]
+
+
 CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
 
 
@@ -185,3 +194,10 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
     given = *shape, len(volumes), doubles(volumes), int32s(tree), len(tree)
     cancellable(lambda cancel: lib.hs_tile_cuboids(*given, cancel, int64s(boxes.reshape(-1))), len(volumes) > LONG // 50)
     return boxes
+
+
+def cuboids_bound(volumes: NDArray[np.float64], faces: NDArray[np.float64]) -> float:
+    """hs_cuboids_bound."""
+    bound = ffi.new("double *")
+    check_status(lib.hs_cuboids_bound(len(volumes), doubles(volumes), doubles(faces), bound))
+    return bound[0]  # type: ignore[no-any-return]

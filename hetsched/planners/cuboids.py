@@ -197,7 +197,7 @@ def cuboids(
         boxes = engine.tile_cuboids(sides, scaled, tree)
     height, width, length = boxes[:, 3:].T.astype(np.float64)
     cost = unit * _faces(height, width, length, scaled_weights)
-    bound = unit * _separate_cost(height * width * length, scaled_weights, (m, n, k))
+    bound = unit * engine.cuboids_bound(height * width * length, faces)
     if sides is None and enrolled <= 4:  # these tilings are all guillotine
         bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
     bound = min(bound, cost)
@@ -262,28 +262,3 @@ def _faces(
     height: NDArray[np.float64], width: NDArray[np.float64], length: NDArray[np.float64], weights: tuple[float, float, float]
 ) -> float:
     return math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
-
-
-def _separate_cost(volumes: NDArray[np.float64], weights: tuple[float, float, float], sides: tuple[float, float, float]) -> float:
-    """The least sum of weighted faces if every box had the cube for itself: no tiling is below.
-
-    A box of volume v costs alpha v / width + beta v / height + gamma v / length. By Lagrange the sides are in the proportion
-    beta : alpha : gamma, but for those that reach the cube's, the first the one with the least cube side / weight.
-    """
-    across = np.array([weights[1], weights[0], weights[2]]) / max(weights)  # of the face across each axis
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weight, longest = np.log(across), np.log(sides)
-        first = np.argsort(longest - weight, kind="stable")
-        rest = np.log(volumes[volumes > 0])
-        box = np.empty((3, len(rest)))
-        free = np.ones(len(rest), bool)
-        for j, q in enumerate(first):
-            left = first[j:]
-            scale = (rest - weight[left].sum()) / len(left)
-            fits = free & (scale + weight[q] <= longest[q])  # False where a weight of 0 makes any length good
-            box[left] = np.where(fits, scale + weight[left, None], box[left])
-            free &= ~fits
-            box[q, free] = rest[free] if j == 2 else longest[q]
-            rest = np.where(free, rest - longest[q], rest)
-    height, width, length = np.exp(box)
-    return _faces(height, width, length, weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -244,19 +243,15 @@ def plan_lu(
     if slow.any():
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
     flops = flops_per_update(kind)
-    makespan, _, raw, messages = allocate.lu_simulate(
-        m, n, block, owners, _per_update("cycle_times", times, flops),
-        None if panel_times is None else _per_update("panel_times", panels, flops),
-        None if links is None else links * (kind.itemsize / UNIT), not look_ahead,
-    )  # fmt: skip
+    updates = _per_update("cycle_times", times, flops)
+    factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
+    waits = None if links is None else links * (kind.itemsize / UNIT)
+    makespan, _, raw, messages = allocate.lu_simulate(m, n, block, owners, updates, factoring, waits, not look_ahead)
+    ideal, bound = allocate.lu_bound(m, n, block, updates, factoring)
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
         tasks[name] = raw[name]
     tasks["flops"] = raw["work"] * flops
-    factors = tasks["panel"] == tasks["block"]
-    updates, factoring = (float(tasks["flops"][which].sum()) / UNIT for which in (~factors, factors))
-    ideal = _divided(updates, factoring, times, panels)
-    bound = max(ideal, _chain(tasks, times, panels) / UNIT)
     return LuPlan(
         method=method,
         bound=min(bound, makespan),
@@ -316,42 +311,6 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
     if not np.isfinite(links).all():
         raise ValueError("link_costs of two workers have a sum that overflows")
     return links if links.any() else None
-
-
-def _divided(updates: float, panels: float, times: Times, panel_times: Times) -> float:
-    """The least time in which the workers can divide gigaflops of both kinds, perfectly. It is the largest, over all r, of
-    (updates + r panels) / sum of max(1 / time, r / panel time); only the workers' own ratios of the two times matter."""
-    works = np.isfinite(times)
-    unit = times.min()
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        t, q = times[works] / unit, panel_times[works] / unit  # of the fastest: no sum of rates overflows
-        ratio = q / t
-        order = np.argsort(ratio, kind="stable")  # from the best in panels to the best in updates
-        ratio, rate, panel_rate = ratio[order], 1.0 / t[order], 1.0 / q[order]
-        bounds = [updates / rate.sum()]
-        if panels > 0:
-            bounds.append(panels / panel_rate.sum())
-        rest = rate.sum() - np.cumsum(rate)
-        together = ratio * np.cumsum(panel_rate) + np.maximum(rest, 0.0)
-        usual = np.isfinite(ratio) & np.isfinite(together)
-        bounds += ((updates + ratio * panels)[usual] / together[usual]).tolist()
-    return float(max(bounds)) * float(unit)
-
-
-def _chain(tasks: NDArray[Any], times: Times, panel_times: Times) -> float:
-    """The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the
-    workers that is fastest at both together: they are the same worker's."""
-    ahead = tasks["block"] - tasks["panel"]
-    factors = tasks["flops"][ahead == 0]
-    updates = tasks["flops"][(ahead == 1) & (tasks["block"] < len(factors))]
-    if not len(factors):
-        return 0.0
-    least = np.full(len(updates), np.inf)
-    for time, panel_time in set(zip(times.tolist(), panel_times.tolist(), strict=True)):
-        if time < np.inf and panel_time < np.inf:
-            with np.errstate(over="ignore"):  # then another is faster, or the makespan overflows too
-                np.minimum(least, updates * time + factors[1:] * panel_time, out=least)
-    return math.fsum((float(factors[0]) * float(panel_times.min()), *least.tolist())) if np.isfinite(least).all() else math.inf
 
 
 def _deal(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._base.later import Lazy, later
+from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, plain, proven
 from ..platform import names_later, names_of
@@ -299,7 +300,7 @@ def finish(
     m, n = (1, 1) if request.sides is None else request.sides
     actual = found.areas
     with np.errstate(over="ignore"):  # then the cost does too
-        bound = lower_bound(actual, weights, m, n, request.objective)
+        bound = engine.zones_bound(actual, weights, m, n, request.objective == "max")
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
         bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
@@ -329,40 +330,6 @@ def finish(
         groups=None if request.groups is None else check.frozen(request.groups),
         group_cost=request.group_cost,
     )
-
-
-def lower_bound(areas: NDArray[np.float64], weights: NDArray[np.float64] | None, m: float, n: float, objective: str) -> float:
-    """A bound on the cost of zones of these areas, of any form, in an m x n box; proofs in docs/theory.md."""
-    s = areas if areas.min() > 0 else areas[areas > 0]
-    short, whole = min(m, n), m + n
-    least = np.sqrt(s)
-    wide = least.max() > short
-    least *= 2.0
-    if weights is None and not wide and len(s) > 3:
-        return float(least.max() if objective == "max" else least.sum())
-    c = np.ones(len(s)) if weights is None else weights[areas > 0]
-    slices = short + s / short  # of a zone that spans the shorter side
-    least = np.where(least <= 2.0 * short, least, slices)
-    if objective == "max":
-        return float((c * least).max())
-    total = float((c * least).sum())
-    if len(s) == 2:  # one zone spans everything, or both span the same side
-        around = (c * whole + (c * least)[::-1]).min()
-        return max(total, float(min(around, *((c * (side + s / side)).sum() for side in (m, n)))))
-    if len(s) == 3:  # some zone spans a side, or every row and every column meets two zones
-        nobody = float(np.sort(c)[:2].sum()) * whole
-        bound = max(total, min(total + float((c * (slices - least)).min()), nobody))
-        return max(bound, float(c[0]) * _bound_of_three(np.sort(least), m, n)) if (c == c[0]).all() else bound
-    return total
-
-
-def _bound_of_three(least: NDArray[np.float64], m: float, n: float) -> float:
-    """For three zones that cost at least so much each: by what the one that spans a side leaves to the other two."""
-    two = float(least[0] + least[1])
-    cases = [2.0 * (m + n)]
-    for h, w in ((m, n), (n, m)):
-        cases += [h + w + two - max(0.0, (two - h) / 2.0), 2.0 * h + w + float(least[0]), 3.0 * h + w]
-    return min(cases)
 
 
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:

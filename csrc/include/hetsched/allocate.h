@@ -109,9 +109,15 @@ HS_API hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, 
                          const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
                                 hs_lu_message *messages, int64_t *message_count);
 
-/* What any owners are worth: the makespan of hs_lu_simulate, and the larger of two bounds that hold for every owner: the work divided
- * perfectly over the workers; and the panels, each with the update of the next one, by the fastest worker one after another.
- * Time O(blocks^2 + p (panels + log p)), memory O(blocks + p). */
+/* What no owners can beat.
+ *   panel_times  [p] time per multiply-add of a panel, > 0; infinite where a worker cannot factor one; NULL: as cycle_times
+ *   ideal        out, or NULL: the work divided perfectly over the workers
+ *   bound        out: the larger of that and of the panels, each with the update of the next one, by the fastest worker at both
+ * Time O(p (panels + log p)), memory O(p). */
+HS_API hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times,
+                             const int *cancel, double *ideal, double *bound);
+
+/* What any owners are worth: the makespan of hs_lu_simulate, and hs_lu_bound. Time and memory as both. */
 HS_API hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
                                    const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate);
 

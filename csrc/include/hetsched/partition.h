@@ -46,8 +46,16 @@ HS_API hs_status hs_floorplan_rects(int32_t p, const double *areas, const double
 HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
                                    const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces);
 
-/* What any floorplan is worth: its cost, and what no zones of these areas in the box are below: every zone spans at best a square, and
- * for two and three workers what the zones then leave to each other (docs/theory.md). Time and memory O(p). */
+/* What no zones of these areas, of any form, in a box are below: every zone spans at best a square or the whole shorter side; and for two
+ * and three zones what they then leave to each other (docs/theory.md).
+ *   areas          [p] >= 0, finite
+ *   height, width  > 0 of the box; the areas fill it
+ *   largest        0: of the weighted sum of half perimeters; 1: of the largest
+ * Time O(p), no memory. */
+HS_API hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, double height, double width, int32_t largest,
+                                double *bound);
+
+/* What any floorplan is worth: its cost, and hs_zones_bound. Time and memory O(p). */
 HS_API hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
                                           int32_t length, hs_certificate *certificate);
 
@@ -210,8 +218,12 @@ HS_API hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t
 HS_API hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
                                  int32_t length, const int *cancel, int64_t *boxes);
 
-/* What any tree is worth: its cost in the unit cube, and every box alone in the cube with its best sides; for up to four boxes, whose
- * tilings are all guillotine, the optimum. Time and memory O(p). */
+/* What no tiling is below: every box alone in the unit cube, with its best sides. For sides m, n, k in units of their own: faces as for
+ * that cube. Time and memory O(p). */
+HS_API hs_status hs_cuboids_bound(int32_t p, const double *volumes, const double *faces, double *bound);
+
+/* What any tree is worth: its cost in the unit cube, and hs_cuboids_bound; for up to four boxes, whose tilings are all guillotine, the
+ * optimum. Time and memory O(p). */
 HS_API hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
                                         hs_certificate *certificate);
 
