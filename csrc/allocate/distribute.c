@@ -58,10 +58,10 @@ static double relative_speeds(int32_t p, const double *cycle_times, double faste
     return total + carry;
 }
 
-/* One distribution; room for p loads and p speeds. Any start below the optimum leads the greedy phase to the same, optimal, counts: of
+/* One distribution; heap [p] and speeds [p] are work space. Any start below the optimum leads the greedy phase to the same, optimal, counts: of
  * the chunks that end first, n in all. Those that end by the earlier of two times that enclose the last are dealt at once, and only
  * workers with a chunk between the two may get one more. */
-static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, load *heap, double *speeds,
+static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, hs__timed *heap, double *speeds,
                             int64_t *counts)
 {
     const double fastest = fastest_of(p, cycle_times), total = relative_speeds(p, cycle_times, fastest, speeds);
@@ -73,10 +73,9 @@ static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, con
     for (int32_t i = 0; i < p; i++) {
         counts[i] = (int64_t)surely(early * speeds[i]);
         left -= counts[i];
-        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1))
-            heap[size++] = exact_load(counts[i] + 1, ldexp(cycle_times[i], -unit), i);
+        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1)) heap[size++] = end_of(counts[i] + 1, cycle_times[i], unit, i);
     }
-    order_heap(heap, size);
+    hs__heap_order(heap, size);
     for (; left > 0; left--) {
         if (left % BRIEF == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         deal_one(heap, size, cycle_times, unit, counts);
@@ -106,13 +105,12 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
         if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
         if (isnan(fastest_of(p, cycle_times + row * p))) return HS_ERROR_VALUE;
     }
-    load *heap = malloc((size_t)p * (sizeof *heap + sizeof(double)));
+    hs__timed *heap = malloc((size_t)p * (sizeof *heap + sizeof(double)));
     if (!heap) return HS_ERROR_MEMORY;
     double *speeds = (double *)(heap + p);
     hs_status status = HS_OK;
     for (int64_t row = 0; row < rows && !status; row++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, speeds,
-                                                                       counts + row * p);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, speeds, counts + row * p);
         if (makespans && !status) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }
     free(heap);

@@ -12,12 +12,13 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
     double fastest = fastest_of(p, cycle_times);
     if (isnan(fastest)) return HS_ERROR_VALUE;
-    load *heap = malloc((size_t)p * sizeof *heap);
+    hs__timed *heap = malloc((size_t)p * sizeof *heap);
     int64_t *counts = calloc((size_t)p, sizeof *counts);
     hs_status status = heap && counts ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         int unit = unit_of(fastest);
-        start_heap(heap, p, cycle_times, unit, counts);
+        for (int32_t i = 0; i < p; i++) heap[i] = end_of(1, cycle_times[i], unit, i);
+        hs__heap_order(heap, p);
         for (int64_t k = 0; k < n; k++) {
             if (k % BRIEF == 0 && hs__cancelled(cancel)) {
                 status = HS_ERROR_CANCELLED;

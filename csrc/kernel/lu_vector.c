@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "kernel/kernel.h"
 
 /* For strips and slices that no vector divides. */
@@ -34,7 +35,7 @@
 
 hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes)
 {
-    const int32_t real = dtype & 1 ? 8 : 4, bytes = strip * real | slice * real; /* a power of two divides it if it divides both */
+    const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real; /* a power of two divides it if it divides both */
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
     if (cpu.avx512 && bytes % 64 == 0) return *vector_bytes = 64, avx512_functions[dtype];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "layers/layers.h"
 
 enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
@@ -174,7 +175,7 @@ static hs_status within(solver *s, int32_t q, const hs__layer_worker *workers, d
     double rate = 0.0;
     s->tables[q] = (table){0, 0, NULL};
     for (int32_t d = q; d-- > 0;) {
-        if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         rate = fmax(rate, workers[d].rate + workers[d].keep * rate);
         if (d > 0) s->tables[d] = window(s->n, time, d, workers, rate);
     }
@@ -192,7 +193,7 @@ static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, dou
     if (status) return status;
     double *room = s->room;
     for (int32_t d = q; d >= 0; d--) {
-        if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         table *now = &s->tables[d];
         now->least = room, room += size_of(now);
         start_table(now);
@@ -316,7 +317,7 @@ static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker
     int64_t sets = 0, states = 2;
     tables[0] = (table){0, 0, NULL}, tables[all] = (table){s->n, s->n, NULL};
     for (int32_t set = 1; set < all; set++) {
-        if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         tables[set] = (table){0, -1, NULL};
         bool twin = false; /* of two workers that are alike the first comes first */
         for (int32_t d = 0; d + 1 < q && !twin; d++) twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
@@ -338,7 +339,7 @@ static hs_status fill_sets(solver *s, int32_t q, table *tables)
     if (status) return status;
     double *room = s->room;
     for (int32_t set = 0; set <= all; set++) {
-        if (hs__layers_cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         table *now = &tables[set];
         if (is_empty(now)) continue;
         now->least = room, room += size_of(now);

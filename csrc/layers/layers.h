@@ -34,6 +34,4 @@ double hs__layers_rate(int32_t q, const hs__layer_worker *workers, bool skip, do
 /* When the last one ends. */
 double hs__layers_end(int32_t q, const hs__layer_worker *workers, const int64_t *counts);
 
-static inline bool hs__layers_cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
-
 #endif

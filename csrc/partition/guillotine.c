@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
@@ -68,7 +69,7 @@ static hs_status lower_by_wheels(subsets *t, uint32_t all, const int *cancel)
 {
     const uint32_t lowest = all & -all;
     for (uint32_t top = (all - 1) & all; top; top = (top - 1) & all) {
-        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         const uint32_t left4 = all ^ top;
         for (uint32_t right = (left4 - 1) & left4; right; right = (right - 1) & left4) {
             const uint32_t left3 = left4 ^ right, free3 = left3 & ~lowest;
@@ -88,7 +89,7 @@ static hs_status lower_by_wheels(subsets *t, uint32_t all, const int *cancel)
 static hs_status fill(subsets *t, bool wheels, const int *cancel)
 {
     for (uint32_t all = 1; all < UINT32_C(1) << t->size; all++) {
-        if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((all & (all - 1)) == 0) continue; /* the leaves are in */
         const uint32_t lowest = all & -all, rest = all ^ lowest;
         hs_status status = HS_OK;

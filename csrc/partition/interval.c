@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
@@ -67,7 +68,7 @@ static hs_status fill_intervals(intervals *t, const int *cancel)
 {
     for (int32_t j = 2; j <= t->size; j++)
         for (int32_t i = j - 2; i >= 0; i--) {
-            if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
             t->best.count = 0;
             hs_status status = HS_OK;
             for (int32_t cut = i + 1; cut < j && !status; cut++) status = lower_by_cut(t, i, cut, j);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
@@ -131,7 +132,7 @@ static hs_status fill(table *t, double limit)
     hs_status status = HS_OK;
     if (t->subsets) {
         for (int64_t set = 1; set < t->sets && !status; set++) {
-            if (t->cancel && __atomic_load_n(t->cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+            if (hs__cancelled(t->cancel)) return HS_ERROR_CANCELLED;
             if ((set & (set - 1)) == 0) {
                 fit_leaf(t, set, __builtin_ctzll((unsigned long long)set), limit);
                 continue;
@@ -143,7 +144,7 @@ static hs_status fill(table *t, double limit)
         return status;
     }
     for (int32_t j = 1; j <= t->size; j++) {
-        if (t->cancel && __atomic_load_n(t->cancel, __ATOMIC_RELAXED)) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(t->cancel)) return HS_ERROR_CANCELLED;
         fit_leaf(t, hs__interval(j - 1, j), j - 1, limit);
         for (int32_t i = j - 2; i >= 0 && !status; i--) {
             t->found.count = 0;

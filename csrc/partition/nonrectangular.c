@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
@@ -183,7 +184,7 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     }
     for (int32_t j = 2; j <= size && !status; j++)
         for (int32_t i = j - 2; i >= 0 && !status; i--) {
-            if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) status = HS_ERROR_CANCELLED;
+            if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
             else solve(&t, i, j);
         }
     if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/random.h"
 #include "partition/floorplan.h"
 
@@ -132,7 +133,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
         double current = now.nodes[now.root].across * width + now.nodes[now.root].down * height, least = current;
         const double first = current;
         for (int64_t k = 0; k < evaluations && size > 1; k++) {
-            if (cancel && k % 256 == 0 && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
+            if (k % 256 == 0 && hs__cancelled(cancel)) {
                 status = HS_ERROR_CANCELLED;
                 break;
             }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "core/element.h"
 #include "kernel/kernel.h"
 #include "kernel/pack.h"
 
@@ -23,9 +24,6 @@ typedef struct hs__panel_product {
     double alpha[2], beta[2];
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
-
-/* Of one element of an hs_dtype. */
-static inline size_t hs__element_bytes(int32_t dtype) { return (size_t)4 << (dtype & 1) << (dtype >> 1); }
 
 /* Whether alpha, rounded to the type, is zero: then A and B are not read. */
 static inline int hs__no_product(const hs_product *p)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/element.h"
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -26,7 +28,7 @@ void hs__lu_type_init(hs__lu_type *t, const hs__kernel *kernel, int32_t dtype)
 {
     const int32_t real_type = dtype & 1, parts = 1 + (dtype >> 1);
     const hs__blocking *blocking = &kernel->real[real_type];
-    *t = (hs__lu_type){.kernel = blocking, .parts = parts, .real = real_type ? 8 : 4};
+    *t = (hs__lu_type){.kernel = blocking, .parts = parts, .real = hs__real_bytes(dtype)};
     t->panel = form(blocking, real_type, parts, 0), t->slice = form(blocking, real_type, parts, 1);
     t->element = t->real * (size_t)parts;
     int32_t vector_bytes;

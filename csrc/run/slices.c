@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "kernel/jacobi.h"
 #include "run/member.h"
 #include "threads/arena.h"
@@ -220,7 +221,7 @@ static hs_status open(void *context)
     const hs_slices *x = j->x;
     const int32_t p = j->run.workers;
     j->rows = x->m > 2 ? x->m - 2 : 0;
-    j->element = x->dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double);
+    j->element = hs__element_bytes(x->dtype);
     j->update = hs__jacobi_row_of(x->dtype);
     j->run.total = x->steps * x->size;
     void *slices = NULL;

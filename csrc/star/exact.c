@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
@@ -407,7 +408,7 @@ static hs_status sweep(search *x, int64_t width)
         for (int64_t k = 0; k < x->front.count && !status; k++) {
             status = expand(x, k, base + (int32_t)k);
             if (!status && x->nodes < 0) status = HS_ERROR_UNSUPPORTED;
-            if (!status && (k & 255) == 0 && x->cancel && *(const volatile int *)x->cancel) status = HS_ERROR_CANCELLED;
+            if (!status && (k & 255) == 0 && hs__cancelled(x->cancel)) status = HS_ERROR_CANCELLED;
         }
         if (!status) status = turn(x, width);
     }

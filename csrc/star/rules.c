@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "star/star.h"
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
@@ -131,7 +132,7 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                 if (improved) slow_c = most_c, slow_w = most_w;
                 const int32_t count = enough(fit, side, slow_c, slow_w);
                 if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9)) continue;
-                if (cancel && *(const volatile int *)cancel) return HS_ERROR_CANCELLED;
+                if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const hs_status status = estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
                 if (status) return status;
                 if (makespan >= best) continue;
@@ -236,7 +237,7 @@ static hs_status select_workers(selection *x, const int *cancel)
             x->owner[x->owned++] = i;
             credited += x->sides[i];
         }
-        if (cancel && (x->length & 1023) == 0 && *(const volatile int *)cancel) return HS_ERROR_CANCELLED;
+        if ((x->length & 1023) == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
     }
     return HS_OK;
 }

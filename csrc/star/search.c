@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/random.h"
 #include "star/star.h"
 
@@ -392,7 +393,7 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
     const int32_t p = x->star->p;
     const int64_t start = x->effort;
     while (start - x->effort < effort && best->makespan > x->bound) {
-        if (x->port.cancel && *(const volatile int *)x->port.cancel) return HS_ERROR_CANCELLED;
+        if (hs__cancelled(x->port.cancel)) return HS_ERROR_CANCELLED;
         const double hot = temperature * (1.0 - (double)(start - x->effort) / (double)effort);
         const double limit = now->makespan * (1.0 - hot * log(1.0 - hs__random_unit(&x->random)));
         copy(p, trial, now);
@@ -506,7 +507,7 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
             make_draft(&x, held, &d);
             for (int32_t i = 0; i < star->p; i++)
                 if (d.columns[i] > 0.0 && !chosen[i]) chosen[i] = 1, wanted++;
-            if (cancel && *(const volatile int *)cancel) status = HS_ERROR_CANCELLED;
+            if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }
     }
     int32_t extra = wanted > 2 * MANY - wanted ? wanted : 2 * MANY - wanted;

@@ -1,68 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/cancel.h"
 #include "star/star.h"
-
-/* ---- heap ----------------------------------------------------------------------------------------------------- */
-
-static int heap_open(hs__heap *heap, int32_t p)
-{
-    heap->size = 0;
-    heap->worker = malloc((size_t)p * sizeof *heap->worker);
-    heap->place = malloc((size_t)p * sizeof *heap->place);
-    heap->key = malloc((size_t)p * sizeof *heap->key);
-    if (!heap->worker || !heap->place || !heap->key) return 0;
-    for (int32_t i = 0; i < p; i++) heap->place[i] = -1;
-    return 1;
-}
-
-static void heap_clear(hs__heap *heap)
-{
-    while (heap->size) heap->place[heap->worker[--heap->size]] = -1;
-}
-
-static void heap_close(hs__heap *heap) { free(heap->worker), free(heap->place), free(heap->key); }
-
-static int sooner(const hs__heap *heap, int32_t x, int32_t y)
-{
-    return heap->key[x] < heap->key[y] || (heap->key[x] == heap->key[y] && x < y);
-}
-
-static void put(hs__heap *heap, int32_t at, int32_t i)
-{
-    heap->worker[at] = i;
-    heap->place[i] = at;
-}
-
-/* The worker at a place whose key has changed goes where it belongs. */
-static void settle(hs__heap *heap, int32_t at)
-{
-    const int32_t i = heap->worker[at];
-    for (; at && sooner(heap, i, heap->worker[(at - 1) / 2]); at = (at - 1) / 2) put(heap, at, heap->worker[(at - 1) / 2]);
-    for (int32_t child; (child = 2 * at + 1) < heap->size; at = child) {
-        if (child + 1 < heap->size && sooner(heap, heap->worker[child + 1], heap->worker[child])) child++;
-        if (!sooner(heap, heap->worker[child], i)) break;
-        put(heap, at, heap->worker[child]);
-    }
-    put(heap, at, i);
-}
-
-static void heap_set(hs__heap *heap, int32_t i, double key)
-{
-    heap->key[i] = key;
-    if (heap->place[i] < 0) put(heap, heap->size++, i);
-    settle(heap, heap->place[i]);
-}
-
-static void heap_remove(hs__heap *heap, int32_t i)
-{
-    const int32_t at = heap->place[i];
-    if (at < 0) return;
-    heap->place[i] = -1;
-    if (at == --heap->size) return;
-    put(heap, at, heap->worker[heap->size]);
-    settle(heap, at);
-}
 
 /* ---- port ----------------------------------------------------------------------------------------------------- */
 
@@ -79,24 +19,26 @@ int hs__star_valid(const hs_star *star)
     return 1;
 }
 
+static void idle(hs__port *port, int32_t i, double link_cost, double cycle_time)
+{
+    port->desk[i] = (hs__desk){.link_cost = link_cost, .cycle_time = cycle_time, .chunk = -1};
+    port->results.place[i] = port->demand.place[i] = -1;
+}
+
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel)
 {
     *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .limit = INFINITY, .cancel = cancel};
-    port->desk = calloc((size_t)p, sizeof *port->desk);
-    const int opened = heap_open(&port->results, p) & heap_open(&port->demand, p);
-    if (port->desk && opened) {
-        for (int32_t i = 0; i < p; i++)
-            port->desk[i] = (hs__desk){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .chunk = -1};
-        return HS_OK;
-    }
-    hs__port_close(port);
-    return HS_ERROR_MEMORY;
+    port->desk = malloc((size_t)p * (sizeof *port->desk + 2 * (sizeof *port->results.at + sizeof *port->results.place)));
+    if (!port->desk) return HS_ERROR_MEMORY;
+    port->results.at = (hs__timed *)(port->desk + p), port->demand.at = port->results.at + p;
+    port->results.place = (int32_t *)(port->demand.at + p), port->demand.place = port->results.place + p;
+    for (int32_t i = 0; i < p; i++) idle(port, i, star->link_costs[i], star->cycle_times[i]);
+    return HS_OK;
 }
 
 void hs__port_close(hs__port *port)
 {
     free(port->desk), free(port->next);
-    heap_close(&port->results), heap_close(&port->demand);
 }
 
 static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
@@ -116,9 +58,8 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         port->next = malloc((size_t)port->next_room * sizeof *port->next);
         if (!port->next) return HS_ERROR_MEMORY;
     }
-    for (int32_t i = 0; i < port->p; i++)
-        port->desk[i] = (hs__desk){.link_cost = port->desk[i].link_cost, .cycle_time = port->desk[i].cycle_time, .chunk = -1};
-    heap_clear(&port->results), heap_clear(&port->demand);
+    for (int32_t i = 0; i < port->p; i++) idle(port, i, port->desk[i].link_cost, port->desk[i].cycle_time);
+    port->results.size = port->demand.size = 0;
     port->list = chunks;
     port->chunk_count = count;
     port->message_count = 0;
@@ -184,9 +125,9 @@ static void follow(hs__port *port, int32_t i)
     }
     desk->ready = earliest(desk);
     if (desk->kind == HS_STAR_RESULT)
-        heap_set(&port->results, i, desk->ready);
+        hs__heap_set(&port->results, i, desk->ready);
     else
-        heap_remove(&port->results, i);
+        hs__heap_remove(&port->results, i);
 }
 
 /* The worker's next message goes through the port; 0: it has none. */
@@ -231,19 +172,19 @@ static int serve(hs__port *port, int32_t i)
     port->now = message.end;
     if (port->messages) port->messages[port->message_count] = message;
     port->message_count++;
-    if (port->demand.place[i] >= 0) heap_set(&port->demand, i, desk->ready);
+    if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
     return 1;
 }
 
 static int cancelled(const hs__port *port)
 {
-    return port->cancel && (port->message_count & 1023) == 1 && *(const volatile int *)port->cancel;
+    return (port->message_count & 1023) == 1 && hs__cancelled(port->cancel);
 }
 
 /* Eager: the results that are ready now. */
 static void return_ready(hs__port *port)
 {
-    while (port->eager && port->results.size && port->results.key[port->results.worker[0]] <= port->now) serve(port, port->results.worker[0]);
+    while (port->eager && port->results.size && port->results.at[0].time <= port->now) serve(port, port->results.at[0].worker);
 }
 
 static hs_status serve_in_turn(hs__port *port)
@@ -269,11 +210,11 @@ static hs_status serve_in_turn(hs__port *port)
 
 static hs_status serve_demand(hs__port *port)
 {
-    for (int32_t i = 0; i < port->p; i++) heap_set(&port->demand, i, 0.0);
+    for (int32_t i = 0; i < port->p; i++) hs__heap_set(&port->demand, i, 0.0);
     while (port->demand.size && port->now + port->ahead < port->limit) {
         return_ready(port);
-        const int32_t i = port->demand.worker[0];
-        if (!serve(port, i)) heap_remove(&port->demand, i);
+        const int32_t i = port->demand.at[0].worker;
+        if (!serve(port, i)) hs__heap_remove(&port->demand, i);
         if (cancelled(port)) return HS_ERROR_CANCELLED;
     }
     return HS_OK;
@@ -291,7 +232,7 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
         }
         if (cancelled(port)) return HS_ERROR_CANCELLED;
     }
-    while (port->results.size) serve(port, port->results.worker[0]);
+    while (port->results.size) serve(port, port->results.at[0].worker);
     return HS_OK;
 }
 

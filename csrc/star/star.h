@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "core/heap.h"
 #include "hetsched.h"
 
 /* A worker. Its messages have one order: C of a chunk, its panels, the result, C of the next. */
@@ -25,13 +26,6 @@ typedef struct hs__desk {
     double ready;             /* the earliest start of the next message, for the worker */
     double last, before;      /* ends of the last two panels; before there were so many, when the load had come */
 } hs__desk;
-
-/* Workers by ascending key, ties by index. */
-typedef struct hs__heap {
-    int32_t size;
-    int32_t *worker, *place; /* place[i] in worker[], -1: not there */
-    double *key;             /* [p] by worker */
-} hs__heap;
 
 typedef struct hs__port {
     int64_t r, s, t;
