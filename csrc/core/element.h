@@ -1,6 +1,6 @@
 /* Elements of matrices. */
-#ifndef HETSCHED_CORE_ELEMENT_H
-#define HETSCHED_CORE_ELEMENT_H
+#ifndef HS_CORE_ELEMENT_H
+#define HS_CORE_ELEMENT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/* The hs__micro_kernel on a foreign gemm of one real type, included once for each: NAME(x) names things, REAL is the type, TYPE is 0 for
- * float and 1 for double. All of them end with the file. */
+/* The hs__micro_kernel on a foreign gemm of one real type; each_real.h tells what it takes. */
 
 /* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a tile on the stack. */
 static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta_,
@@ -7,7 +6,7 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
 {
     (void)a_next, (void)b_next;
     if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {
-        gemm(TYPE, m, n, k, alpha, a, b, beta_, c_, col_stride);
+        gemm(sizeof(REAL) == 8, m, n, k, alpha, a, b, beta_, c_, col_stride);
         return;
     }
     enum { ROWS = 96, COLS = 16 }; /* of a tile: 12 KiB */
@@ -16,7 +15,7 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
     for (int64_t part = 0; part < down * along; part++) {
         const int64_t i0 = part % down * ROWS, j0 = part / down * COLS;
         const int64_t height = m - i0 < ROWS ? m - i0 : ROWS, width = n - j0 < COLS ? n - j0 : COLS;
-        gemm(TYPE, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0, &zero, tile, ROWS);
+        gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0, &zero, tile, ROWS);
         for (int64_t j = 0; j < width; j++)
             for (int64_t i = 0; i < height; i++) {
                 REAL *to = (REAL *)c_ + (i0 + i) * row_stride + (j0 + j) * col_stride;
@@ -24,7 +23,3 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
             }
     }
 }
-
-#undef NAME
-#undef REAL
-#undef TYPE

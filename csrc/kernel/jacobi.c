@@ -3,39 +3,20 @@
 #include "kernel/kernel.h"
 
 /* Compiled without contraction (CMakeLists.txt): a fused multiply-add in vectors and none in what is left would give two results. */
-#define NAME plain_float
-#define TARGET
-#define REAL float
-#include "kernel/jacobi_template.h"
+#define TEMPLATE "kernel/jacobi_template.h"
 
-#define NAME plain_double
+#define SET(x) plain_##x
 #define TARGET
-#define REAL double
-#include "kernel/jacobi_template.h"
+#include "kernel/each_real.h"
 
 #if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define SET(x) avx2_##x
+#define TARGET __attribute__((target("avx2")))
+#include "kernel/each_real.h"
 
-#define NAME avx2_float
-#define TARGET AVX2
-#define REAL float
-#include "kernel/jacobi_template.h"
-
-#define NAME avx2_double
-#define TARGET AVX2
-#define REAL double
-#include "kernel/jacobi_template.h"
-
-#define NAME avx512_float
-#define TARGET AVX512
-#define REAL float
-#include "kernel/jacobi_template.h"
-
-#define NAME avx512_double
-#define TARGET AVX512
-#define REAL double
-#include "kernel/jacobi_template.h"
+#define SET(x) avx512_##x
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#include "kernel/each_real.h"
 #endif
 
 hs__jacobi_row *hs__jacobi_row_of(int32_t dtype)
@@ -43,8 +24,8 @@ hs__jacobi_row *hs__jacobi_row_of(int32_t dtype)
     const int single = dtype == HS_FLOAT32;
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) return single ? avx512_float : avx512_double;
-    if (cpu.avx2_fma) return single ? avx2_float : avx2_double;
+    if (cpu.avx512) return single ? avx512_float_row : avx512_double_row;
+    if (cpu.avx2_fma) return single ? avx2_float_row : avx2_double_row;
 #endif
-    return single ? plain_float : plain_double;
+    return single ? plain_float_row : plain_double_row;
 }

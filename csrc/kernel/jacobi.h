@@ -1,6 +1,6 @@
 /* A row of a Jacobi step. */
-#ifndef HS_EXEC_JACOBI_H
-#define HS_EXEC_JACOBI_H
+#ifndef HS_KERNEL_JACOBI_H
+#define HS_KERNEL_JACOBI_H
 
 #include "hetsched.h"
 

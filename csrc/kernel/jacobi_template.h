@@ -1,8 +1,7 @@
-/* The hs__jacobi_row of one instruction set and type, included once for each: NAME is its name, TARGET the attribute of the instruction
- * set, REAL the type. All of them end with the file. */
+/* The hs__jacobi_row of one instruction set and type; each_real.h tells what it takes. */
 
-TARGET static void NAME(int64_t n, void *io_, void *row_, const void *other_, double weight_, const void *left, const void *right,
-                        void *first, void *last)
+TARGET static void NAME(row)(int64_t n, void *io_, void *row_, const void *other_, double weight_, const void *left, const void *right,
+                             void *first, void *last)
 {
     REAL *restrict io = io_, *restrict row = row_;
     const REAL *restrict other = other_, weight = (REAL)weight_;
@@ -11,7 +10,3 @@ TARGET static void NAME(int64_t n, void *io_, void *row_, const void *other_, do
         io[c] = row[c] + weight * ((((io[c] + other[c]) + row[c - 1]) + row[c + 1]) - 4 * row[c]);
     *(REAL *)first = io[0], *(REAL *)last = io[n - 1];
 }
-
-#undef NAME
-#undef TARGET
-#undef REAL

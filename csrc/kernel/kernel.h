@@ -1,8 +1,8 @@
 /* The one interface behind which everything that multiplies stands: a micro-kernel per real type. The executor packs A into
  * panels of tile_rows and B into panels of tile_cols and calls the micro-kernel on pairs of them; complex products are real
  * ones on differently packed panels. A library with a whole gemm joins with a large tile, a device with a larger one. */
-#ifndef HS_EXEC_KERNEL_H
-#define HS_EXEC_KERNEL_H
+#ifndef HS_KERNEL_KERNEL_H
+#define HS_KERNEL_KERNEL_H
 
 #include "hetsched.h"
 

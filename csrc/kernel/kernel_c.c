@@ -5,71 +5,33 @@
 
 #include "kernel/kernel.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 /* The sums stay in registers from the first to the last instruction only where every loop over them is unrolled early; without
  * that gcc keeps them on the stack before and after the loop over k. */
 #define UNROLLED _Pragma("GCC unroll 16")
 
-#define NAME(x) plain_float_##x
-#define TARGET
-#define REAL float
-#define BYTES 16
-#define VECTORS 2
-#define COLS 4
-#define BROADCAST(x) ((plain_float_vector){0} + (x))
-#include "kernel/kernel_c_template.h"
+#define TEMPLATE "kernel/kernel_c_template.h"
 
-#define NAME(x) plain_double_##x
+#define SET(x) plain_##x
 #define TARGET
-#define REAL double
 #define BYTES 16
 #define VECTORS 2
 #define COLS 4
-#define BROADCAST(x) ((plain_double_vector){0} + (x))
-#include "kernel/kernel_c_template.h"
+#include "kernel/each_real.h"
 
 #if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-
-#define NAME(x) avx2_float_##x
-#define TARGET AVX2
-#define REAL float
+#define SET(x) avx2_##x
+#define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
 #define VECTORS 3
 #define COLS 4
-#define BROADCAST(x) ((avx2_float_vector)_mm256_set1_ps(x))
-#include "kernel/kernel_c_template.h"
+#include "kernel/each_real.h"
 
-#define NAME(x) avx2_double_##x
-#define TARGET AVX2
-#define REAL double
-#define BYTES 32
-#define VECTORS 3
-#define COLS 4
-#define BROADCAST(x) ((avx2_double_vector)_mm256_set1_pd(x))
-#include "kernel/kernel_c_template.h"
-
-#define NAME(x) avx512_float_##x
-#define TARGET AVX512
-#define REAL float
+#define SET(x) avx512_##x
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 #define BYTES 64
 #define VECTORS 3
 #define COLS 8
-#define BROADCAST(x) ((avx512_float_vector)_mm512_set1_ps(x))
-#include "kernel/kernel_c_template.h"
-
-#define NAME(x) avx512_double_##x
-#define TARGET AVX512
-#define REAL double
-#define BYTES 64
-#define VECTORS 3
-#define COLS 8
-#define BROADCAST(x) ((avx512_double_vector)_mm512_set1_pd(x))
-#include "kernel/kernel_c_template.h"
+#include "kernel/each_real.h"
 #endif
 
 /* The best first; a processor that has one has those after it. */

@@ -1,6 +1,5 @@
-/* A micro-kernel in C, included once for each instruction set and type: tile_rows = VECTORS vectors of BYTES bytes, kept in registers
- * with tile_cols = COLS columns. NAME(x) names things, TARGET is the attribute of the instruction set, REAL the type, BROADCAST(x) a
- * vector of x everywhere. All of them end with the file. */
+/* A micro-kernel in C of one instruction set and type: tile_rows = VECTORS vectors of BYTES bytes, kept in registers with tile_cols =
+ * COLS columns; each_real.h tells what else it takes. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES)));
 typedef REAL NAME(unaligned) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
@@ -26,7 +25,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(body)(
         NAME(vector) x[VECTORS];
         UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];
         UNROLLED for (int j = 0; j < COLS; j++) {
-            const NAME(vector) y = BROADCAST(b[j]);
+            const NAME(vector) y = b[j] - (NAME(vector)){0}; /* everywhere b[j], and no subtraction */
             UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
         }
     }
@@ -65,11 +64,3 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
         NAME(body)(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
     else NAME(body)(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
 }
-
-#undef NAME
-#undef TARGET
-#undef REAL
-#undef BYTES
-#undef VECTORS
-#undef COLS
-#undef BROADCAST

@@ -64,22 +64,16 @@ static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, c
     leave();
 }
 
-#define NAME(x) x##_float
-#define REAL float
-#define TYPE 0
-#include "kernel/fortran_template.h"
-
-#define NAME(x) x##_double
-#define REAL double
-#define TYPE 1
-#include "kernel/fortran_template.h"
+#define TEMPLATE "kernel/fortran_template.h"
+#define SET(x) x
+#include "kernel/each_real.h"
 
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
     if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY; /* it allocates */
     library = *handed_in;
-    *kernel = (hs__kernel){.real = {{multiply_float, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0},
-                                    {multiply_double, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0}}};
+    *kernel = (hs__kernel){.real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0},
+                                    {double_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0}}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");
     snprintf(kernel->info.set, sizeof kernel->info.set, "its own choice");
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "gemm of the BLAS that SciPy ships");

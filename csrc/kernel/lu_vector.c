@@ -9,27 +9,23 @@
 /* For strips and slices that no vector divides. */
 #define SET(x) one_##x
 #define TARGET
-#define DOUBLE_BYTES 8
-#define FLOAT_BYTES 4
+#define BYTES sizeof(REAL)
 #include "kernel/lu_vector_set.h"
 
 #define SET(x) plain_##x
 #define TARGET
-#define DOUBLE_BYTES 16
-#define FLOAT_BYTES 16
+#define BYTES 16
 #include "kernel/lu_vector_set.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
 #define TARGET __attribute__((target("avx2,fma")))
-#define DOUBLE_BYTES 32
-#define FLOAT_BYTES 32
+#define BYTES 32
 #include "kernel/lu_vector_set.h"
 
 #define SET(x) avx512_##x
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-#define DOUBLE_BYTES 64
-#define FLOAT_BYTES 64
+#define BYTES 64
 #include "kernel/lu_vector_set.h"
 #endif
 

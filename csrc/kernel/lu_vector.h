@@ -1,6 +1,6 @@
 /* The loops of an LU factorisation that are no matrix products, for each type and instruction set. */
-#ifndef HS_EXEC_LU_VECTOR_H
-#define HS_EXEC_LU_VECTOR_H
+#ifndef HS_KERNEL_LU_VECTOR_H
+#define HS_KERNEL_LU_VECTOR_H
 
 #include <stddef.h>
 #include <stdint.h>

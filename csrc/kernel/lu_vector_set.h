@@ -1,31 +1,27 @@
-/* The loops of lu_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute,
- * FLOAT_BYTES and DOUBLE_BYTES are the sizes of vectors of either type. All of them end with the file. */
+/* The loops of lu_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES the size
+ * of a vector. All of them end with the file. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float
 #define INTEGER int32_t
-#define BYTES FLOAT_BYTES
 #define PARTS 1
 #include "kernel/lu_vector_template.h"
 
 #define NAME(x) SET(double_##x)
 #define REAL double
 #define INTEGER int64_t
-#define BYTES DOUBLE_BYTES
 #define PARTS 1
 #include "kernel/lu_vector_template.h"
 
 #define NAME(x) SET(complex_float_##x)
 #define REAL float
 #define INTEGER int32_t
-#define BYTES FLOAT_BYTES
 #define PARTS 2
 #include "kernel/lu_vector_template.h"
 
 #define NAME(x) SET(complex_double_##x)
 #define REAL double
 #define INTEGER int64_t
-#define BYTES DOUBLE_BYTES
 #define PARTS 2
 #include "kernel/lu_vector_template.h"
 
@@ -35,5 +31,4 @@ static const hs__lu_vector SET(functions)[] = {FUNCTIONS(float), FUNCTIONS(doubl
 #undef FUNCTIONS
 #undef SET
 #undef TARGET
-#undef FLOAT_BYTES
-#undef DOUBLE_BYTES
+#undef BYTES

@@ -1,5 +1,5 @@
 /* The loops of lu_vector.h, included once for each instruction set and type: NAME(x) names things, TARGET is the attribute of the
- * instruction set, BYTES the size of a vector of REAL, of which an element has PARTS. All but TARGET end with the file. */
+ * instruction set, BYTES the size of a vector of REAL, of which an element has PARTS. All but TARGET and BYTES end with the file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = BYTES / sizeof(REAL) };
@@ -111,5 +111,4 @@ TARGET static void NAME(swap)(void *a, void *b, int64_t step, int64_t count)
 #undef NAME
 #undef REAL
 #undef INTEGER
-#undef BYTES
 #undef PARTS

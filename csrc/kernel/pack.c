@@ -42,21 +42,9 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 /* Rows of a source whose columns go to panels side by side: few, so that they are read along, as memory likes it. */
 enum { BAND = 4 };
 
-#define NAME(x) float_##x
-#define REAL float
-#define VECTOR __m256
-#define LANES 8
-#define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
-#include "kernel/pack_template.h"
-
-#define NAME(x) double_##x
-#define REAL double
-#define VECTOR __m256d
-#define LANES 4
-#define LOAD _mm256_loadu_pd
-#define STORE _mm256_storeu_pd
-#include "kernel/pack_template.h"
+#define TEMPLATE "kernel/pack_template.h"
+#define SET(x) x
+#include "kernel/each_real.h"
 
 void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
                      void *target)

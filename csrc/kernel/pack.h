@@ -1,6 +1,6 @@
 /* Packing of operands into micro-panels, with the conversion that turns a complex product into a real one. */
-#ifndef HS_EXEC_PACK_H
-#define HS_EXEC_PACK_H
+#ifndef HS_KERNEL_PACK_H
+#define HS_KERNEL_PACK_H
 
 #include <stdint.h>
 

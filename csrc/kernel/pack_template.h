@@ -1,5 +1,4 @@
-/* Packing of one real type, included once for each: NAME(x) names things, REAL is the type; on x86 VECTOR is a vector of LANES of them,
- * with LOAD, STORE and NAME(transpose). All of them end with the file. */
+/* Packing of one real type; each_real.h tells what it takes. */
 
 /* ---- one full panel of real elements ---------------------------------------------------------------------------- */
 
@@ -20,7 +19,11 @@ static void NAME(full_panel_plain)(int tile, int64_t depth, const REAL *source, 
 
 #if defined(__x86_64__)
 
-/* Depth contiguous: squares of LANES x LANES are transposed in registers. */
+typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));
+typedef REAL NAME(unaligned) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
+enum { NAME(lanes) = 32 / sizeof(REAL) };
+
+/* Depth contiguous: squares of lanes x lanes are transposed in registers. */
 AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
     int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)
 {
@@ -32,20 +35,20 @@ AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
             for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(ahead + i);
             if (tile * sizeof(REAL) > 64) __builtin_prefetch(ahead + tile - 1);
             int i = 0;
-            for (; i + LANES <= tile; i += LANES) STORE(to + i, LOAD(from + i));
+            for (; i + NAME(lanes) <= tile; i += NAME(lanes)) *(NAME(unaligned) *)(to + i) = *(const NAME(unaligned) *)(from + i);
             memcpy(to + i, from + i, (size_t)(tile - i) * sizeof(REAL));
         }
         return;
     }
     if (depth_stride == 1)
-        for (; l + LANES <= depth; l += LANES)
-            for (int i0 = 0; i0 < tile; i0 += LANES) {
-                const int have = tile - i0 < LANES ? tile - i0 : LANES;
-                VECTOR square[LANES] = {{0}};
-                for (int u = 0; u < have; u++) square[u] = LOAD(source + (i0 + u) * stride + l);
+        for (; l + NAME(lanes) <= depth; l += NAME(lanes))
+            for (int i0 = 0; i0 < tile; i0 += NAME(lanes)) {
+                const int have = tile - i0 < NAME(lanes) ? tile - i0 : NAME(lanes);
+                NAME(vector) square[NAME(lanes)] = {{0}};
+                for (int u = 0; u < have; u++) square[u] = *(const NAME(unaligned) *)(source + (i0 + u) * stride + l);
                 NAME(transpose)(square);
-                for (int u = 0; u < LANES; u++) {
-                    if (have == LANES) STORE(target + (l + u) * tile + i0, square[u]);
+                for (int u = 0; u < NAME(lanes); u++) {
+                    if (have == NAME(lanes)) *(NAME(unaligned) *)(target + (l + u) * tile + i0) = square[u];
                     else memcpy(target + (l + u) * tile + i0, &square[u], (size_t)have * sizeof(REAL));
                 }
             }
@@ -115,10 +118,3 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         }
     }
 }
-
-#undef NAME
-#undef REAL
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE

@@ -20,13 +20,9 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
     return count;
 }
 
-#define NAME(x) float_##x
-#define REAL float
-#include "kernel/stencil_template.h"
-
-#define NAME(x) double_##x
-#define REAL double
-#include "kernel/stencil_template.h"
+#define TEMPLATE "kernel/stencil_template.h"
+#define SET(x) x
+#include "kernel/each_real.h"
 
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width)
 {

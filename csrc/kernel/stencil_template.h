@@ -1,4 +1,4 @@
-/* A stencil's update of one real type, included once for each: NAME(x) names things, REAL is the type. Both end with the file. */
+/* A stencil's update of one real type; each_real.h tells what it takes. */
 
 /* Columns from .. to - 1 of a row, one after the other, for each uses those before it. */
 static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from, int64_t to)
@@ -16,6 +16,3 @@ static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_
         *x = value;
     }
 }
-
-#undef NAME
-#undef REAL

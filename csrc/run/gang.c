@@ -2,62 +2,43 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/cancel.h"
+#include "core/integer.h"
 #include "threads/wait.h"
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /* size cut into equal parts of at most limit, a multiple of unit. */
 static int64_t even_parts(int64_t size, int64_t limit, int64_t unit)
 {
     limit = limit < unit ? unit : limit / unit * unit;
-    int64_t parts = ceil_div(size, limit);
-    return parts ? round_up(ceil_div(size, parts), unit) : unit;
+    int64_t parts = hs__ceil_div(size, limit);
+    return parts ? hs__round_up(hs__ceil_div(size, parts), unit) : unit;
 }
 
 /* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
-
-static void swap_strides(int64_t *x, int64_t *y)
-{
-    int64_t t = *x;
-    *x = *y, *y = t;
-}
 
 int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
 {
     if (box->height == 0 || box->width == 0) return 0;
     const int real_type = p->dtype & 1, complex = p->dtype >> 1;
     const hs__blocking *blocking = &kernel->real[real_type];
-    const size_t e = hs__element_bytes(p->dtype);
-    *x = (hs__panel_product){.kernel = blocking, .complex = complex, .element = e, .m = box->height, .n = box->width, .k = box->length};
-    x->a = (const char *)p->a + (ptrdiff_t)e * (box->row * p->a_row_stride + box->depth * p->a_col_stride);
-    x->b = (const char *)p->b + (ptrdiff_t)e * (box->depth * p->b_row_stride + box->col * p->b_col_stride);
-    x->c = (char *)p->c + (ptrdiff_t)e * (box->row * p->c_row_stride + box->col * p->c_col_stride);
-    x->a_row_stride = p->a_row_stride, x->a_col_stride = p->a_col_stride;
-    x->b_row_stride = p->b_row_stride, x->b_col_stride = p->b_col_stride;
-    x->c_row_stride = p->c_row_stride, x->c_col_stride = p->c_col_stride;
+    *x = (hs__panel_product){.kernel = blocking, .complex = complex};
+    hs__matrices_of(p, &x->a, &x->b, &x->c);
+    x->a = hs__part(&x->a, box->row, box->depth, box->height, box->length);
+    x->b = hs__part(&x->b, box->depth, box->col, box->length, box->width);
+    x->c = hs__part(&x->c, box->row, box->col, box->height, box->width);
     x->alpha[0] = p->alpha[0], x->alpha[1] = complex ? p->alpha[1] : 0.0;
     x->beta[0] = box->depth ? 1.0 : p->beta[0];
     x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
 
     /* C^T = B^T A^T where that gives C the stride that the kernel likes. */
-    int rows_fast = x->c_col_stride == 1 && x->n > 1, columns_fast = x->c_row_stride == 1 && x->m > 1;
-    int turn = blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
-    if (turn) {
-        const char *a = x->a;
-        x->a = x->b, x->b = a;
-        int64_t rows = x->m, ars = x->a_row_stride, acs = x->a_col_stride;
-        x->m = x->n, x->n = rows;
-        x->a_row_stride = x->b_col_stride, x->a_col_stride = x->b_row_stride;
-        x->b_row_stride = acs, x->b_col_stride = ars;
-        swap_strides(&x->c_row_stride, &x->c_col_stride);
+    const int rows_fast = x->c.col_stride == 1 && x->c.cols > 1, columns_fast = x->c.row_stride == 1 && x->c.rows > 1;
+    if (blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast) {
+        const hs__matrix a = x->a;
+        x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c);
     }
     /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
-    int64_t fast = blocking->prefers_rows ? x->c_col_stride : x->c_row_stride;
+    int64_t fast = blocking->prefers_rows ? x->c.col_stride : x->c.row_stride;
     x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
 
     hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
@@ -65,19 +46,19 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0};
 
     const int c = 1 + complex;
-    x->depth = even_parts(x->k, blocking->depth / c, 4);
+    x->depth = even_parts(x->a.cols, blocking->depth / c, 4);
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
     int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
     x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
     /* All that is packed together takes no more than a twentieth of the operands, but panels hold the columns that hide the
      * packing of A. A panel, of rows this long, has 2 to 5 MiB: others have their part of L3, too. */
     enum { ENOUGH_COLS = 1024, SHARE = 20, ROW_BYTES = 8192 };
-    const double elements = (double)x->m * (double)x->k + (double)x->k * (double)x->n + (double)x->m * (double)x->n;
-    const double blocks = (double)members * (double)smaller(x->m, x->block_rows) * (double)(x->depth * c);
+    const double elements = (double)x->c.rows * (double)x->a.cols + (double)x->a.cols * (double)x->c.cols + (double)x->c.rows * (double)x->c.cols;
+    const double blocks = (double)members * (double)hs__smaller(x->c.rows, x->block_rows) * (double)(x->depth * c);
     double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
     const double most = (double)ROW_BYTES / (real_type ? 8 : 4) / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
     if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
-    x->panel_cols = even_parts(x->n, (int64_t)(fair < most ? fair : most), tile_cols);
+    x->panel_cols = even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;
 }
 
@@ -89,44 +70,21 @@ static int64_t real_depth(const hs__panel_product *x, int64_t depth) { return x-
 
 size_t hs__panel_bytes(const hs__panel_product *x)
 {
-    return (size_t)(ceil_div(x->panel_cols, col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
+    return (size_t)(hs__ceil_div(x->panel_cols, col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
 }
 
 static size_t packed_block_bytes(const hs__panel_product *x)
 {
-    return (size_t)(ceil_div(smaller(x->m, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
+    return (size_t)(hs__ceil_div(hs__smaller(x->c.rows, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
 }
 
 size_t hs__block_bytes(const hs__panel_product *x)
 {
-    size_t tile = x->general ? (size_t)(row_unit(x) * col_unit(x)) * x->element : 0;
+    size_t tile = x->general ? (size_t)(row_unit(x) * col_unit(x) * x->c.element) : 0;
     return packed_block_bytes(x) + tile;
 }
 
 /* ---- one tile ------------------------------------------------------------------------------------------------- */
-
-void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2])
-{
-    const int complex = dtype >> 1;
-    const int rounds = !(dtype & 1);
-    const double re = rounds ? (float)beta[0] : beta[0], im = !complex ? 0.0 : rounds ? (float)beta[1] : beta[1];
-    const int clears = re == 0.0 && im == 0.0;
-    if (re == 1.0 && im == 0.0) return;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) {
-            const ptrdiff_t at = (origin + i * row_stride + j * col_stride) * (1 + complex);
-            if (dtype & 1) {
-                double *z = (double *)c + at, x = z[0], y = complex ? z[1] : 0.0;
-                z[0] = clears ? 0.0 : re * x - (complex ? im * y : 0.0);
-                if (complex) z[1] = clears ? 0.0 : re * y + im * x;
-            } else {
-                float *z = (float *)c + at;
-                const double x = z[0], y = complex ? z[1] : 0.0;
-                z[0] = clears ? 0.0f : (float)(re * x - (complex ? im * y : 0.0));
-                if (complex) z[1] = clears ? 0.0f : (float)(re * y + im * x);
-            }
-        }
-}
 
 /* z <- alpha product + z, or without the old z. Where alpha is real nothing is multiplied by its imaginary zero. */
 #define ADD_COMPLEX(REAL)                                                                                                                 \
@@ -153,7 +111,7 @@ static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             int64_t from = x->kernel->prefers_rows ? i * fast + 2 * j : j * fast + 2 * i;
-            char *to = c + (ptrdiff_t)x->element * (i * x->c_row_stride + j * x->c_col_stride);
+            char *to = c + x->c.element * (i * x->c.row_stride + j * x->c.col_stride);
             if (type) add_complex_double(x, (double *)tile + from, accumulate, (double *)to);
             else add_complex_float(x, (float *)tile + from, accumulate, (float *)to);
         }
@@ -171,17 +129,15 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
     if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
-        hs__pack_panels(&x->pack_a, t->rows, panel->levels,
-                        x->a + (ptrdiff_t)x->element * (t->row * x->a_row_stride + panel->level * x->a_col_stride), x->a_row_stride,
-                        x->a_col_stride, block);
+        hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level), x->a.row_stride, x->a.col_stride, block);
         *have = (packed_block){t->row, t->rows, panel->level};
     }
 
     double beta = panel->level ? 1.0 : x->beta[0];
     const int first = panel->level == 0, aside = x->beta[1] != 0 || isnan(beta) || (x->general && beta != 0 && beta != 1.0);
     if (first && aside) { /* the kernels take a real beta that is a number */
-        const ptrdiff_t at = t->row * x->c_row_stride + (panel->col + t->col) * x->c_col_stride;
-        hs__scale(x->pack_a.real_type | x->complex << 1, t->rows, t->cols, x->c, at, x->c_row_stride, x->c_col_stride, x->beta);
+        const hs__matrix all = hs__part(&x->c, t->row, panel->col + t->col, t->rows, t->cols);
+        hs__scale(x->pack_a.real_type | x->complex << 1, &all, x->beta);
         beta = 1.0;
     }
     const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
@@ -189,17 +145,17 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
     const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
-    const int64_t rs = rows_fast ? c * x->c_row_stride : x->c_row_stride, cs = rows_fast ? x->c_col_stride : c * x->c_col_stride;
+    const int64_t rs = rows_fast ? c * x->c.row_stride : x->c.row_stride, cs = rows_fast ? x->c.col_stride : c * x->c.col_stride;
     for (int64_t j = 0; j < t->cols; j += nu) {
         const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
-        const int64_t n = smaller(nu, t->cols - j);
+        const int64_t n = hs__smaller(nu, t->cols - j);
         for (int64_t i = 0; i < t->rows; i += mu) {
             const char *a = block + (size_t)(i / mu) * a_bytes;
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
-            const int64_t m = smaller(mu, t->rows - i);
-            char *to = x->c + (ptrdiff_t)x->element * ((t->row + i) * x->c_row_stride + (panel->col + t->col + j) * x->c_col_stride);
+            const int64_t m = hs__smaller(mu, t->rows - i);
+            char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
             if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
-            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c_row_stride, x->c_col_stride, a_next, b_next);
+            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c.row_stride, x->c.col_stride, a_next, b_next);
             else if (rows_fast) x->kernel->run(m, 2 * n, depth, alpha, a, b, beta_at, to, rs, 1, a_next, b_next);
             else x->kernel->run(2 * m, n, depth, alpha, a, b, beta_at, to, 1, cs, a_next, b_next);
         }
@@ -210,22 +166,21 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
 static void pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
 {
     const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
-    hs__pack_panels(&x->pack_b, cols, panel->levels,
-                    x->b + (ptrdiff_t)x->element * (panel->level * x->b_row_stride + (panel->col + col) * x->b_col_stride), x->b_col_stride,
-                    x->b_row_stride, packed + (size_t)(col / col_unit(x)) * bytes);
+    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col), x->b.col_stride, x->b.row_stride,
+                    packed + (size_t)(col / col_unit(x)) * bytes);
 }
 
 void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)
 {
-    const int64_t rows = even_parts(x->m, x->block_rows, row_unit(x));
+    const int64_t rows = even_parts(x->c.rows, x->block_rows, row_unit(x));
     packed_block have = {.row = -1};
-    for (int64_t col = 0; col < x->n; col += x->panel_cols)
-        for (int64_t level = 0; level < x->k; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = smaller(x->panel_cols, x->n - col), .level = level, .levels = smaller(x->depth, x->k - level)};
+    for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
+        for (int64_t level = 0; level < x->a.cols; level += x->depth) {
+            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col), .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
             pack_columns(x, &panel, 0, panel.cols, panel_buffer);
-            for (int64_t row = 0; row < x->m; row += rows) {
+            for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;
-                const hs__tile tile = {.row = row, .rows = smaller(rows, x->m - row), .cols = panel.cols};
+                const hs__tile tile = {.row = row, .rows = hs__smaller(rows, x->c.rows - row), .cols = panel.cols};
                 compute_tile(x, &panel, &tile, &have, block, panel_buffer);
             }
         }
@@ -239,7 +194,7 @@ enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
     enum { SHORTEST = 48 };
-    const int64_t equal = even_parts(left, x->block_rows, row_unit(x)), half = round_up(ceil_div(left, 2), row_unit(x));
+    const int64_t equal = even_parts(left, x->block_rows, row_unit(x)), half = hs__round_up(hs__ceil_div(left, 2), row_unit(x));
     return last && half < equal && half >= SHORTEST ? half : equal;
 }
 
@@ -248,7 +203,7 @@ static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
  * NULL; first[w] .. first[w + 1] are member w's. Returns the number of tiles. */
 static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
 {
-    const int64_t mu = row_unit(x), nu = col_unit(x), row_units = ceil_div(x->m, mu), col_units = ceil_div(cols, nu);
+    const int64_t mu = row_unit(x), nu = col_unit(x), row_units = hs__ceil_div(x->c.rows, mu), col_units = hs__ceil_div(cols, nu);
     const double units = (double)row_units * (double)col_units;
     double total = 0.0, sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
@@ -267,8 +222,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, in
             else if (col == 0) rows = next_rows(x, (end_row - row) * mu, last) / mu;
             if (tile) {
                 tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
-                tile[count].rows = smaller(rows * mu, x->m - row * mu);
-                tile[count].cols = smaller(until * nu, cols) - col * nu;
+                tile[count].rows = hs__smaller(rows * mu, x->c.rows - row * mu);
+                tile[count].cols = hs__smaller(until * nu, cols) - col * nu;
             }
             count++;
             if (until == col_units) row += rows, col = 0;
@@ -283,7 +238,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, in
 static int32_t slots_for(int64_t panels)
 {
     enum { LEAST = 4, NUMBERS = UINT16_MAX - 1 };
-    const int64_t needed = ceil_div(panels, NUMBERS);
+    const int64_t needed = hs__ceil_div(panels, NUMBERS);
     return (int32_t)(needed > LEAST ? needed : LEAST);
 }
 
@@ -292,19 +247,19 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
-    const int64_t levels = ceil_div(x->k, x->depth), col = j * x->panel_cols, cols = smaller(x->panel_cols, x->n - col);
+    const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__smaller(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
     for (int64_t l = 0; l < levels; l++)
-        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth, .levels = smaller(x->depth, x->k - l * x->depth),
+        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth, .levels = hs__smaller(x->depth, x->a.cols - l * x->depth),
                                                   .tile_first = (int32_t)*next, .tile_count = count,
-                                                  .chunk_count = (int32_t)ceil_div(ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
+                                                  .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
     *next += count;
 }
 
 hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
 {
     *gang = (hs__gang){.x = *x, .members = members};
-    const int64_t col_panels = ceil_div(x->n, x->panel_cols), levels = ceil_div(x->k, x->depth);
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__ceil_div(x->a.cols, x->depth);
     if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
     gang->panel_count = col_panels * levels;
     gang->slots = slots_for(gang->panel_count);
@@ -316,7 +271,7 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
     gang->first[1] = gang->first[0] + members + 1;
 
     /* All panels of columns but the last are equally wide, and so are dealt alike. */
-    const int64_t last_cols = x->n - (col_panels - 1) * x->panel_cols;
+    const int64_t last_cols = x->c.cols - (col_panels - 1) * x->panel_cols;
     int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, gang->first[0]);
     int64_t most = tiles;
     if (col_panels > 1) {
@@ -419,9 +374,9 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     hs__panel *panel = &gang->panel[at];
-    const int64_t unit = col_unit(x), width = ceil_div(ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    const int64_t unit = col_unit(x), width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
     for (int32_t chunk; (chunk = atomic_fetch_add_explicit(&panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
-        int64_t col = chunk * width, cols = smaller(width, panel->cols - col);
+        int64_t col = chunk * width, cols = hs__smaller(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
         if (cols > 0) pack_columns(x, panel, col, cols, packed);
         atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);

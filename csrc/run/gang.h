@@ -9,6 +9,7 @@
 #include "core/element.h"
 #include "kernel/kernel.h"
 #include "kernel/pack.h"
+#include "run/matrix.h"
 
 /* A box as the micro-kernel sees it: C turned so that its fast stride is the kernel's, complex operands made real. */
 typedef struct hs__panel_product {
@@ -16,11 +17,7 @@ typedef struct hs__panel_product {
     hs__pack pack_a, pack_b;
     int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
     int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
-    int64_t m, n, k;          /* in elements of the type */
-    const char *a, *b;
-    char *c;
-    int64_t a_row_stride, a_col_stride, b_row_stride, b_col_stride, c_row_stride, c_col_stride;
-    size_t element; /* bytes */
+    hs__matrix a, b, c;
     double alpha[2], beta[2];
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
@@ -32,9 +29,6 @@ static inline int hs__no_product(const hs_product *p)
     const double re = p->alpha[0], im = complex ? p->alpha[1] : 0.0;
     return double_precision ? re == 0.0 && im == 0.0 : (float)re == 0.0f && (float)im == 0.0f;
 }
-
-/* C <- beta C for rows x cols elements from `origin` elements on; with beta 0 the old content does not matter. */
-void hs__scale(int32_t dtype, int64_t rows, int64_t cols, void *c, ptrdiff_t origin, int64_t row_stride, int64_t col_stride, const double beta[2]);
 
 /* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
 int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);

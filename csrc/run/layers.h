@@ -3,25 +3,22 @@
 #define HS_RUN_LAYERS_H
 
 #include "run/gang.h"
-#include "run/member.h"
 
-/* Rows row.. and columns col.. of C, in lines: its rows or, by columns, its columns side by side. */
+/* Rows row.. and columns col.. of C. */
 typedef struct hs__layer {
-    char *data;
-    int64_t row, col, height, width;
-    int64_t line;    /* elements from one line to the next */
-    int32_t by_columns;
+    hs__matrix x;
+    int64_t row, col;
+    size_t bytes;
     int32_t begun;   /* it holds something */
     double deadline; /* when its paced worker ended */
 } hs__layer;
 
 typedef struct hs__layered {
+    hs__run *run;
     const hs_product *product;
     const hs_boxes *boxes;
     hs__layer *layer; /* [count] of each worker; in a shared run of each box, whoever does it: so the sum has one order */
-    int32_t count, workers;
-    hs__signal *signals; /* [workers] */
-    void *memory;
+    int32_t count;
     atomic_int joined;   /* workers that take part; in a shared run who has begun before all boxes were taken */
     atomic_int arrived;  /* those that have ended their boxes */
     _Atomic int64_t next_row; /* of C, not yet taken to be summed */
@@ -30,9 +27,8 @@ typedef struct hs__layered {
 /* Whether boxes and their sums may be layered. */
 int hs__layered_valid(const hs_product *product, const hs_boxes *boxes, int32_t workers);
 
-/* Memory for all layers. Closing what was not opened, all zero, is allowed. */
-hs_status hs__layered_open(hs__layered *sum, const hs_product *product, const hs_boxes *boxes, int32_t workers);
-void hs__layered_close(hs__layered *sum);
+/* Takes memory for all layers, and signals, of the run. */
+hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product, const hs_boxes *boxes);
 
 /* The product with the strides of a box's layer in place of C's, for hs__panel_product_init. */
 hs_product hs__layered_product(const hs__layered *sum, int32_t box);

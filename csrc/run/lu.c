@@ -39,8 +39,7 @@ typedef struct {
     char *spare[BUFFERS];  /* with pace: memory of panels that are needed no more, for others */
     int32_t spares;
     int32_t oldest;        /* with pace: the first panel that may still be needed; of who factors */
-    _Atomic int64_t ended; /* copies, updates and panels */
-    hs__signal some_ended; /* for workers without cores of their own: they sleep until one has */
+    _Atomic int64_t ended; /* copies, updates and panels; workers without cores of their own sleep at the run's signal until one has */
 } job;
 
 static int take(_Atomic int32_t *x, int32_t from) { return atomic_compare_exchange_strong(x, &from, from + 1); }
@@ -50,7 +49,7 @@ static int take(_Atomic int32_t *x, int32_t from) { return atomic_compare_exchan
 static void tell(job *j)
 {
     atomic_fetch_add(&j->ended, 1);
-    hs__signal_send(&j->some_ended);
+    hs__signal_send(j->run.signals);
 }
 
 /* A counter that is to reach a value; or, where there may then be something to help with, that anything has ended. */
@@ -75,7 +74,7 @@ static void wait_for(job *j, hs__member *self, const _Atomic int32_t *counter, i
     while (!hs__stopped(self)) {
         const goal x = {j, counter, value, atomic_load(&j->ended)};
         if (atomic_load(counter) >= value) return;
-        if (!j->dynamic || !help(j, self, panels)) hs__await(self, &j->some_ended, INFINITY, is_reached, &x);
+        if (!j->dynamic || !help(j, self, panels)) hs__await(self, j->run.signals, INFINITY, is_reached, &x);
     }
 }
 
@@ -328,7 +327,7 @@ static hs_status lay_out(job *j, char *last)
     const int in_place = fits_in_place(j);
     size_t slices = 0;
     for (int32_t i = 0; i < b->count; i++) slices += (size_t)((hs__lu_width(b, i) + across - 1) / across);
-    if (!in_place && !(j->slices = hs__allocate_pages(slices * slice))) return HS_ERROR_MEMORY;
+    if (!in_place && !(j->slices = hs__run_pages(&j->run, slices * slice))) return HS_ERROR_MEMORY;
     size_t before = 0;
     for (int32_t i = 0; i < b->count; i++) {
         const int64_t cols = hs__lu_width(b, i);
@@ -370,14 +369,14 @@ static hs_status prepare(void *context)
 }
 
 /* As given, else in turn; of a dynamic run where some workers are slow of late the last blocks, with the most work, first. */
-static hs_status deal(const job *j, int32_t *owner)
+static hs_status deal(job *j, int32_t *owner)
 {
     const int32_t p = j->workers, count = j->blocks.count;
     if (j->lu->owner || !j->dynamic) {
         for (int32_t i = 0; i < count; i++) owner[i] = j->lu->owner ? j->lu->owner[i] : i % p;
         return HS_OK;
     }
-    double *times = malloc((size_t)p * sizeof *times);
+    double *times = hs__run_zeros(&j->run, (size_t)p, sizeof *times);
     if (!times) return HS_ERROR_MEMORY;
     hs__drift_speeds(hs__pool_drift(j->run.pool), NULL, times);
     for (int32_t w = 0; w < p; w++) times[w] = 1.0 / times[w];
@@ -386,7 +385,6 @@ static hs_status deal(const job *j, int32_t *owner)
         const int32_t first = owner[i];
         owner[i] = owner[k], owner[k] = first;
     }
-    free(times);
     return status;
 }
 
@@ -397,22 +395,21 @@ static hs_status open(void *context)
     const hs__lu_blocks *b = &j->blocks;
     const double *links = lu->costs ? lu->costs->links : NULL;
     lu->singular = -1;
-    hs__signal_init(&j->some_ended);
     hs__lu_blocks_init(&j->blocks, lu->m, lu->n, block_of(lu, j->workers));
     j->run.manner = is_small(lu) ? HS__ALONE : j->dynamic ? HS__SHARED : HS__EACH;
     if (b->panels == 0) return HS_OK;
     hs__lu_type_init(&j->type, hs__kernel_current(), lu->dtype);
     const size_t panels = (size_t)b->panels, all = links ? panels * (size_t)j->workers : panels;
-    j->column = malloc((size_t)b->count * sizeof *j->column);
-    j->panel = calloc(panels, sizeof *j->panel);
-    j->finished = calloc(panels, sizeof *j->finished);
-    j->owner = malloc((size_t)b->count * sizeof *j->owner);
-    j->done_by = calloc((size_t)j->workers, sizeof *j->done_by);
-    j->due = calloc(all, sizeof *j->due);
-    if (!j->column || !j->panel || !j->finished || !j->owner || !j->done_by || !j->due) return HS_ERROR_MEMORY;
+    j->column = hs__run_zeros(&j->run, (size_t)b->count, sizeof *j->column);
+    j->panel = hs__run_zeros(&j->run, panels, sizeof *j->panel);
+    j->finished = hs__run_zeros(&j->run, panels, sizeof *j->finished);
+    j->owner = hs__run_zeros(&j->run, (size_t)b->count, sizeof *j->owner);
+    j->done_by = hs__run_zeros(&j->run, (size_t)j->workers, sizeof *j->done_by);
+    j->due = hs__run_zeros(&j->run, all, sizeof *j->due);
+    if (!hs__run_signals(&j->run, 1) || !j->column || !j->panel || !j->finished || !j->owner || !j->done_by || !j->due) return HS_ERROR_MEMORY;
     hs_status status = deal(j, j->owner);
     if (!status && !hs__lu_valid_costs(lu->costs, b, j->workers, j->owner)) status = HS_ERROR_VALUE;
-    if (!status && links && (!(j->sent = calloc(all, sizeof *j->sent)) || !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)))
+    if (!status && links && (!(j->sent = hs__run_zeros(&j->run, all, sizeof *j->sent)) || !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)))
         status = HS_ERROR_MEMORY;
     if (j->dynamic && !lu->owner && b->count >= HS__DRIFT_PARTS * (int64_t)j->workers) j->run.work_of = j->done_by;
     for (int64_t k = 0; k < b->panels; k++) j->run.total += b->count - k;
@@ -432,8 +429,6 @@ static void release(void *context)
     while (j->spares) free(j->spare[--j->spares]);
     for (int32_t k = 0; j->run.options.pace && j->panel && k < j->blocks.panels; k++) free(j->panel[k].strips);
     hs__lu_ports_end(&j->ports);
-    free(j->column), free(j->panel), free(j->finished), free(j->owner), free(j->done_by), free(j->due), free(j->sent), free(j->slices);
-    hs__signal_end(&j->some_ended);
 }
 
 static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .report = report, .close = release};

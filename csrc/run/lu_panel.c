@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "core/element.h"
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+#include "core/integer.h"
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
@@ -33,21 +30,21 @@ void hs__lu_type_init(hs__lu_type *t, const hs__kernel *kernel, int32_t dtype)
     t->element = t->real * (size_t)parts;
     int32_t vector_bytes;
     t->vector = hs__lu_vector_for(dtype, t->panel.l.tile, t->slice.u.tile, &vector_bytes);
-    t->lanes = (int32_t)round_up(t->panel.u.tile, vector_bytes / (int64_t)t->real);
+    t->lanes = (int32_t)hs__round_up(t->panel.u.tile, vector_bytes / (int64_t)t->real);
 }
 
 /* Of a packed operand `depth` deep: bytes of a strip of L, of columns of U. */
 static int64_t l_bytes(const hs__lu_type *t, const hs__lu_form *f, int64_t depth) { return depth * t->parts * f->l.tile * (int64_t)t->real; }
 static int64_t u_bytes(const hs__lu_type *t, const hs__lu_form *f, int64_t depth)
 {
-    return round_up(depth * t->parts * f->u.tile * (int64_t)t->real, 64);
+    return hs__round_up(depth * t->parts * f->u.tile * (int64_t)t->real, 64);
 }
 
 /* Strips of the diagonal block, and of the whole panel. */
-static int64_t top_strips(const hs__lu_form *f, int64_t width) { return ceil_div(width, f->rows); }
-static int64_t strip_count(const hs__lu_form *f, int64_t rows, int64_t width) { return top_strips(f, width) + ceil_div(rows - width, f->rows); }
+static int64_t top_strips(const hs__lu_form *f, int64_t width) { return hs__ceil_div(width, f->rows); }
+static int64_t strip_count(const hs__lu_form *f, int64_t rows, int64_t width) { return top_strips(f, width) + hs__ceil_div(rows - width, f->rows); }
 
-size_t hs__lu_slice_bytes(const hs__lu_type *t, int64_t m) { return (size_t)round_up(m * t->slice.across * (int64_t)t->element, 64); }
+size_t hs__lu_slice_bytes(const hs__lu_type *t, int64_t m) { return (size_t)hs__round_up(m * t->slice.across * (int64_t)t->element, 64); }
 
 size_t hs__lu_panel_bytes(const hs__lu_type *t, int64_t rows, int64_t width)
 {
@@ -55,18 +52,18 @@ size_t hs__lu_panel_bytes(const hs__lu_type *t, int64_t rows, int64_t width)
 }
 
 /* A tile of the triangular solve; a micro-tile aside. */
-static int64_t solve_bytes(const hs__lu_type *t) { return round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64); }
+static int64_t solve_bytes(const hs__lu_type *t) { return hs__round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64); }
 
 size_t hs__lu_factor_bytes(const hs__lu_type *t, int64_t rows, int64_t width)
 {
-    const int64_t packed = ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
+    const int64_t packed = hs__ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
     const int64_t aside = (int64_t)t->panel.rows * t->panel.across * (int64_t)t->element;
     return (size_t)(strip_count(&t->panel, rows, width) * l_bytes(t, &t->panel, width) + packed + solve_bytes(t) + aside + 64);
 }
 
 size_t hs__lu_work_bytes(const hs__lu_type *t, int64_t m, int64_t width, int64_t cols)
 {
-    const size_t packed = (size_t)(ceil_div(cols, t->slice.across) * u_bytes(t, &t->slice, width));
+    const size_t packed = (size_t)(hs__ceil_div(cols, t->slice.across) * u_bytes(t, &t->slice, width));
     const size_t square = (size_t)(t->slice.across * t->slice.across) * t->element;
     const size_t moved = hs__lu_slice_bytes(t, m) + square + (size_t)m * sizeof(int32_t);
     return packed > moved ? packed : moved;
@@ -121,7 +118,7 @@ static void solve(factoring *f, int64_t at, int64_t width, int64_t col, int64_t 
     const hs__lu_type *t = f->type;
     const int64_t stride = column_step(t) / t->parts;
     for (int64_t i = 0; i < width; i += t->panel.rows) {
-        const int64_t h = smaller(t->panel.rows, width - i);
+        const int64_t h = hs__smaller(t->panel.rows, width - i);
         const char *l = in_panel(f, at + i, at);
         char *c = in_panel(f, at + i, col);
         if (i) multiply(t, &t->panel, h, cols, i, l, packed, c, stride, l, packed);
@@ -136,11 +133,11 @@ static void update_panel(factoring *f, int64_t at, int64_t half, int64_t width)
     const hs__lu_type *t = f->type;
     const int32_t rows = t->panel.rows, across = t->panel.across;
     const int64_t right = at + half, cols = width - half, bytes = u_bytes(t, &t->panel, half), stride = column_step(t) / t->parts;
-    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, smaller(across, cols - j), f->packed + j / across * bytes);
+    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, hs__smaller(across, cols - j), f->packed + j / across * bytes);
     int64_t s = right / rows;
     if (right % rows) { /* rows of U and of L in one strip: aside, then those of L are added */
         for (int64_t j = 0; j < cols; j += across) {
-            const int64_t n = smaller(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
+            const int64_t n = hs__smaller(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
             memset(f->aside, 0, (size_t)(rows * n) * t->element);
             multiply(t, &t->panel, rows, n, half, in_strip(f, s, at), f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
             for (int64_t l = 0; l < n; l++) {
@@ -158,7 +155,7 @@ static void update_panel(factoring *f, int64_t at, int64_t half, int64_t width)
         for (int64_t j = 0; j < cols; j += across) {
             const char *u = f->packed + j / across * bytes;
             const int ends = j + across >= cols;
-            multiply(t, &t->panel, rows, smaller(across, cols - j), half, l, u, in_strip(f, s, right + j), stride,
+            multiply(t, &t->panel, rows, hs__smaller(across, cols - j), half, l, u, in_strip(f, s, right + j), stride,
                      ends ? l + f->strip_bytes : l, ends ? f->packed : u + bytes);
         }
     }
@@ -193,7 +190,7 @@ static int64_t row_of_strip(const factoring *f, const hs__lu_form *form, int64_t
 
 static int64_t rows_of_strip(const factoring *f, const hs__lu_form *form, int64_t s)
 {
-    return smaller(form->rows, (s < top_strips(form, f->width) ? f->width : f->rows) - row_of_strip(f, form, s));
+    return hs__smaller(form->rows, (s < top_strips(form, f->width) ? f->width : f->rows) - row_of_strip(f, form, s));
 }
 
 /* Rows of the strips beyond the diagonal block's are those of the matrix that follow it. */
@@ -231,7 +228,7 @@ static int factor(factoring *f, int64_t at, int64_t width)
         factor_base(f, at, (int32_t)width);
         return hs__attend(f->self);
     }
-    const int64_t left = round_up((width + 1) / 2, width > rows ? rows : HS__LU_BASE);
+    const int64_t left = hs__round_up((width + 1) / 2, width > rows ? rows : HS__LU_BASE);
     if (factor(f, at, left)) return 1;
     update_panel(f, at, left, width);
     return factor(f, at + left, width - left);
@@ -265,7 +262,7 @@ void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns 
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += t->slice.across) {
         char *slice = slice_at(t, block, j);
         const char *source = from.data + (ptrdiff_t)t->element * j * from.col_stride;
-        const int64_t cols = smaller(t->slice.across, block->cols - j);
+        const int64_t cols = hs__smaller(t->slice.across, block->cols - j);
         const int same = source == slice;
         transpose(t, cols, block->m, source, from.col_stride, from.row_stride, same ? work : slice);
         if (same) memcpy(slice, work, bytes);
@@ -284,12 +281,12 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matr
         rows[i] = rows[pivots[i]], rows[pivots[i]] = row;
     }
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
-        const int64_t cols = smaller(across, block->cols - j);
+        const int64_t cols = hs__smaller(across, block->cols - j);
         const char *slice = slice_at(t, block, j);
         for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
         char *target = to.data + (ptrdiff_t)e * j * to.col_stride;
         for (int64_t i = 0; i < m; i += across) {
-            const int64_t h = smaller(across, m - i);
+            const int64_t h = hs__smaller(across, m - i);
             transpose(t, h, across, work + i * across * e, across, 1, square);
             for (int64_t l = 0; l < cols; l++) {
                 char *column = target + (ptrdiff_t)e * (l * to.col_stride + i * to.row_stride);
@@ -307,25 +304,25 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
     const int64_t width = panel->width, across = t->slice.across, e = (int64_t)t->element;
     factoring f = {.type = t, .first = panel->first, .width = width, .rows = panel->rows, .strip_bytes = l_bytes(t, &t->panel, width),
                    .count = strip_count(&t->panel, panel->rows, width), .strips = work, .pivots = pivots, .zero = zero, .self = self};
-    f.packed = work + round_up(f.count * f.strip_bytes, 64);
-    f.tile = f.packed + ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
+    f.packed = work + hs__round_up(f.count * f.strip_bytes, 64);
+    f.tile = f.packed + hs__ceil_div(width, t->panel.across) * u_bytes(t, &t->panel, width);
     f.aside = f.tile + solve_bytes(t);
     const hs__lu_form *const l = &t->slice;
     const int64_t size = l_bytes(t, l, width), count = strip_count(l, panel->rows, width);
     for (int64_t s = 0; s < f.count && !hs__attend(self); s++)
         for (int64_t j = 0; j < width; j += across)
-            hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), smaller(across, width - j),
+            hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), hs__smaller(across, width - j),
                             slice_at(t, block, j) + (panel->first + row_of_strip(&f, &t->panel, s)) * across * e, across, 1, in_strip(&f, s, j));
     if (factor(&f, 0, width)) return 1;
     for (int64_t s = 0, packed = 0; s < f.count; s++) {
         if (hs__attend(self)) return 1;
         const int64_t row = row_of_strip(&f, &t->panel, s), h = rows_of_strip(&f, &t->panel, s);
         for (int64_t j = 0; j < width; j += across)
-            transpose(t, smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
+            transpose(t, hs__smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
                       slice_at(t, block, j) + (panel->first + row) * across * e);
         for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++) /* what is still in the cache */
             for (int64_t j = 0; j < width; j += across)
-                hs__pack_panels(&l->l, rows_of_strip(&f, l, packed), smaller(across, width - j),
+                hs__pack_panels(&l->l, rows_of_strip(&f, l, packed), hs__smaller(across, width - j),
                                 slice_at(t, block, j) + (panel->first + row_of_strip(&f, l, packed)) * across * e, across, 1,
                                 panel->strips + packed * size + j * t->parts * l->l.tile * (int64_t)t->real);
     }
@@ -348,7 +345,7 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
         const int direct = is_packed(t, x);
         t->vector.swap_rows(slice, tile, p->first, width, pivots);
         for (int64_t s = 0; s < top; s++) {
-            const int64_t i = s * rows, h = smaller(rows, width - i);
+            const int64_t i = s * rows, h = hs__smaller(rows, width - i);
             const char *l = p->strips + s * size, *u = direct ? x : packed;
             char *c = x + i * row_bytes;
             if (i) multiply(t, &t->slice, h, across, i, l, u, c, across, l + size, u);
@@ -360,14 +357,14 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
     /* Strips that stay in the second level cache while all slices pass. */
     const int64_t together = (int64_t)t->kernel->rows * t->kernel->depth * (int64_t)t->real / size, at_once = together < 1 ? 1 : together;
     for (int64_t s0 = top; s0 < strips; s0 += at_once) {
-        const int64_t end = smaller(s0 + at_once, strips);
+        const int64_t end = hs__smaller(s0 + at_once, strips);
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = slice_at(t, block, j) + p->first * row_bytes;
             const char *u = is_packed(t, slice) ? slice : work + j / across * bytes;
             for (int64_t s = s0; s < end; s++) {
                 const int64_t row = width + (s - top) * rows;
                 const char *l = p->strips + s * size;
-                multiply(t, &t->slice, smaller(rows, p->rows - row), across, width, l, u, slice + row * row_bytes, across, l + size, u);
+                multiply(t, &t->slice, hs__smaller(rows, p->rows - row), across, width, l, u, slice + row * row_bytes, across, l + size, u);
             }
         }
         if (hs__attend(self)) return;

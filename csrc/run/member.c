@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run/member.h"
 
+#include <math.h>
 #include <time.h>
 
 double hs__cpu_clock(void)
@@ -79,4 +80,22 @@ void hs__keep_pace(hs__member *self, double work)
 {
     self->deadline += work * self->run->options.pace[self->worker];
     hs__sleep_until(self, self->deadline);
+}
+
+static void wait_for(hs__member *self, double until)
+{
+    hs__sleep_until(self, until);
+    self->deadline = fmax(self->deadline, until);
+}
+
+void hs__await_transfer(hs__member *self, const double transfer[2], int overlap)
+{
+    if (transfer[1] > transfer[0]) wait_for(self, transfer[!overlap]);
+}
+
+void hs__end_transfer(hs__member *self, const double transfer[2])
+{
+    if (!(transfer[1] > transfer[0])) return;
+    wait_for(self, transfer[1]);
+    hs__record(self, HS_TRANSFER, transfer[0], transfer[1]);
 }

@@ -42,6 +42,11 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
 /* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
 void hs__sleep_until(hs__member *self, double until);
 
+/* An emulated transfer, [start, end] in seconds from the start of the run, before the work on what it brings and after it: this begins
+ * with the transfer if they overlap, else at its end, and ends no earlier. One that takes no time is none. */
+void hs__await_transfer(hs__member *self, const double transfer[2], int overlap);
+void hs__end_transfer(hs__member *self, const double transfer[2]);
+
 /* A paced worker: moves the deadline on by `work` and sleeps until then. The emulated worker computes all the time, the host's
  * thread only some of it. */
 void hs__keep_pace(hs__member *self, double work);

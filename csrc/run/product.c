@@ -38,23 +38,6 @@ static void after_tile(void *context, double flops, double tile_start)
     hs__attend(self);
 }
 
-static void await_operands(hs__member *self, const double transfer[2], int overlap)
-{
-    if (!(transfer[1] > transfer[0])) return;
-    const double from = transfer[!overlap];
-    hs__sleep_until(self, from);
-    self->deadline = fmax(self->deadline, from);
-}
-
-/* A transfer that the work on it may have overtaken. */
-static void end_transfer(hs__member *self, const double transfer[2])
-{
-    if (!(transfer[1] > transfer[0])) return;
-    hs__sleep_until(self, transfer[1]);
-    self->deadline = fmax(self->deadline, transfer[1]);
-    hs__record(self, HS_TRANSFER, transfer[0], transfer[1]);
-}
-
 /* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
 {
@@ -87,14 +70,14 @@ static void work(void *context, int32_t worker, int is_caller)
         hs__gang *gang = &j->gang[box];
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
         self.box = box;
-        if (transfer) await_operands(&self, transfer, boxes->overlap);
+        if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
         void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0); /* sized before the run */
         if (boxes->layered) {
             gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
             hs__layered_receive(&j->sum, box, gang);
         }
         j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
-        if (transfer) end_transfer(&self, transfer);
+        if (transfer) hs__end_transfer(&self, transfer);
         if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &hooks);
     }
     if (boxes->layered) hs__layered_sum(&j->sum, &self);
@@ -142,11 +125,12 @@ static hs_status check(const void *context)
 }
 
 /* C <- beta C for a box without depth. */
-static void scale_box(const hs_product *p, const hs_box *b)
+static void scale_box(const hs_product *p, const hs_box *box)
 {
-    if (b->depth) return;
-    const ptrdiff_t at = b->row * p->c_row_stride + b->col * p->c_col_stride;
-    hs__scale(p->dtype, b->height, b->width, p->c, at, p->c_row_stride, p->c_col_stride, p->beta);
+    hs__matrix a, b, c;
+    hs__matrices_of(p, &a, &b, &c);
+    c = hs__part(&c, box->row, box->col, box->height, box->width);
+    if (!box->depth) hs__scale(p->dtype, &c, p->beta);
 }
 
 static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
@@ -180,14 +164,14 @@ static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const int32_t p = j->run.workers;
-    const size_t count = boxes->count ? (size_t)boxes->count : 1;
-    j->gang = calloc(count, sizeof *j->gang);
-    j->speeds = calloc(2 * (size_t)p, sizeof *j->speeds);
+    j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang);
+    j->speeds = hs__run_zeros(&j->run, 2 * (size_t)p, sizeof *j->speeds);
     if (!j->gang || !j->speeds) return HS_ERROR_MEMORY;
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
-    hs_status status = boxes->layered ? hs__layered_open(&j->sum, j->product, boxes, p) : HS_OK;
-    if (!status && boxes->layered && boxes->cooperative && !(j->taken = calloc(count, sizeof *j->taken))) status = HS_ERROR_MEMORY;
+    hs_status status = boxes->layered ? hs__layered_open(&j->sum, &j->run, j->product, boxes) : HS_OK;
+    if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
+        status = HS_ERROR_MEMORY;
     for (int32_t i = 0; i < boxes->count && !status; i++) status = open_gang(j, i);
     return status;
 }
@@ -219,8 +203,6 @@ static void release(void *context)
 {
     job *j = context;
     for (int32_t i = 0; i < j->boxes->count && j->gang; i++) hs__gang_free(&j->gang[i]);
-    hs__layered_close(&j->sum);
-    free(j->gang), free(j->speeds), free(j->taken);
 }
 
 static const hs__kind kind = {.check = check, .prepare = prepare, .work = work, .close = release};

@@ -1,6 +1,16 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "threads/arena.h"
+
+/* What each piece of a run's memory begins with. */
+typedef struct hs__owned {
+    struct hs__owned *next;
+    void *pages; /* or NULL */
+} __attribute__((aligned(64))) owned;
 
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace)
 {
@@ -8,6 +18,36 @@ hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *option
     if (options) run.options = *options;
     if (trace) run.trace = *trace, run.recorded = &trace->event_count;
     return run;
+}
+
+void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
+{
+    void *memory = NULL;
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, sizeof(owned), &all)) return NULL;
+    if (posix_memalign(&memory, sizeof(owned), all)) return NULL;
+    owned *piece = memset(memory, 0, all);
+    piece->next = run->owned;
+    run->owned = piece;
+    return piece + 1;
+}
+
+void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 0) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
+
+int hs__run_signals(hs__run *run, int32_t count)
+{
+    run->signal_count = count;
+    return (run->signals = hs__signals_open(count)) != NULL;
+}
+
+static void close_run(hs__run *run)
+{
+    if (run->kind->close) run->kind->close(run);
+    hs__signals_close(run->signals, run->signal_count);
+    for (owned *piece; (piece = run->owned);) {
+        run->owned = piece->next;
+        free(piece->pages), free(piece);
+    }
 }
 
 int hs__valid_run(const hs__run *run)
@@ -91,7 +131,7 @@ hs_status hs__run_held(hs__run *run)
     clear(run);
     hs_status status = run->kind->prepare ? run->kind->prepare(run) : HS_OK;
     if (!status) status = perform(run);
-    if (run->kind->close) run->kind->close(run);
+    close_run(run);
     return status;
 }
 
@@ -105,7 +145,7 @@ hs_status hs__run_do(hs__run *run)
     if (!status) status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
     if (status) {
         if (run->recorded) *run->recorded = 0;
-        if (run->kind->close) run->kind->close(run);
+        close_run(run);
         return status;
     }
     status = hs__run_held(run);

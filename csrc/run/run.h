@@ -24,7 +24,7 @@ typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__man
  *   lead     the caller's, HS__LED
  *   store    each worker's part after a run that nobody has cancelled
  *   report   what there is to tell; returns the status of the run, which is HS_OK or HS_ERROR_CANCELLED when it comes
- *   close    frees, whatever has happened before but a refusal by check */
+ *   close    frees what is not of the run's own memory, whatever has happened before but a refusal by check */
 typedef struct hs__kind {
     hs_status (*check)(const void *job);
     hs_status (*open)(void *job);
@@ -47,6 +47,9 @@ typedef struct hs__run {
     const double *speeds;   /* [workers] of an HS__SHARED run, or NULL for equal ones */
     const double *work_of;  /* [workers] the work that each has done, if the pool may learn from this HS__SHARED run; else NULL */
     int64_t total;          /* tasks */
+    struct hs__owned *owned; /* its memory */
+    hs__signal *signals;    /* [signal_count] or NULL */
+    int32_t signal_count;
     int cancel;             /* as in core/cancel.h */
     double start, last_poll, polling; /* polling: seconds of it */
     _Alignas(64) _Atomic int64_t done; /* tasks */
@@ -55,6 +58,14 @@ typedef struct hs__run {
 
 /* Of a run on that pool; options and trace may be NULL. */
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
+
+/* Memory of the run, which is freed after close: count elements of so many bytes, zero, from a cache line on; pages as from
+ * hs__allocate_pages. NULL if there is none. */
+void *hs__run_zeros(hs__run *run, size_t count, size_t bytes);
+void *hs__run_pages(hs__run *run, size_t bytes);
+
+/* Fills in run->signals, which end with the run. 0 if there is no memory. */
+int hs__run_signals(hs__run *run, int32_t count);
 
 /* All of it. */
 hs_status hs__run_do(hs__run *run);

@@ -1,15 +1,13 @@
 /* Runs an iteration on slices of a matrix: the members of a ring keep theirs, and pass on only columns at its borders. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/element.h"
 #include "kernel/jacobi.h"
-#include "run/member.h"
-#include "threads/arena.h"
+#include "run/matrix.h"
 
 enum { LEFT = 0, RIGHT = 1 };
-enum { MARGIN = 64, PAUSE = 1 << 17 }; /* bytes before a row; elements between two looks for a cancel */
+enum { MARGIN = 64, PAUSE = 1 << 17 }; /* bytes before a row; elements that are updated between two looks for a cancel */
 
 /* The rows that change lie in slots, of which there is one more. A step moves all rows to the slot before, from the first row on, or
  * to the one after, from the last row on: a new row replaces the old one that only it still needs. So there is no second copy, and
@@ -27,11 +25,10 @@ typedef struct {
     hs__run run;
     const hs_slices *x;
     hs__jacobi_row *update;
-    size_t element;
+    ptrdiff_t element;
     int64_t rows;   /* that change */
     int32_t *place; /* [p] in the ring, -1: none */
     slice *slices;  /* [size] */
-    hs__signal *signals; /* [p] */
 } job;
 
 static char *slot(const slice *own, int64_t i) { return own->data + (size_t)(2 + i) * own->line + MARGIN; }
@@ -40,37 +37,24 @@ static char *edge(const slice *own, int64_t step, int side) { return own->edges 
 
 /* ---- the matrix ----------------------------------------------------------------------------------------------- */
 
-static void copy_line(size_t element, int64_t n, char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step)
+/* Rows of a slice that follow each other from `data` on. */
+static hs__matrix lines(const job *j, const slice *own, char *data, int64_t rows)
 {
-    if (to_step == (ptrdiff_t)element && from_step == (ptrdiff_t)element) memcpy(to, from, (size_t)n * element);
-    else if (element == sizeof(double))
-        for (int64_t i = 0; i < n; i++) *(double *)(to + i * to_step) = *(const double *)(from + i * from_step);
-    else
-        for (int64_t i = 0; i < n; i++) *(float *)(to + i * to_step) = *(const float *)(from + i * from_step);
+    return (hs__matrix){data, j->element, rows, own->width, (int64_t)own->line / j->element, 1};
 }
 
-/* A slice from the source, or to the target after `steps` steps. Where columns lie side by side a few at a time, by all rows. */
-static void carry(const job *j, hs__member *self, const slice *own, int in)
+/* Rows of the slice and of the matrix, where they are before or after all steps. */
+static void carry(const job *j, hs__member *self, const slice *own, hs__matrix outside, int in)
 {
-    enum { FEW = 32 };
-    const hs_slices *x = j->x;
-    const ptrdiff_t e = (ptrdiff_t)j->element;
-    const ptrdiff_t row_step = e * (in ? x->source_row_stride : x->target_row_stride), col_step = e * (in ? x->source_col_stride : x->target_col_stride);
-    char *matrix = (in ? (char *)x->source : (char *)x->target) + own->first * col_step; /* the source is only read */
-    const int64_t block = col_step == e ? own->width : FEW, shift = in || x->steps % 2 == 0;
-    for (int64_t col = 0, copied = 0; col < own->width; col += block) {
-        const int64_t cols = block < own->width - col ? block : own->width - col;
-        for (int64_t row = 0; row < x->m; row++) {
-            char *line = (row == 0 ? fixed(own, 0) : row == x->m - 1 ? fixed(own, 1) : slot(own, row - 1 + shift)) + col * e;
-            char *outside = matrix + row * row_step + col * col_step;
-            if (in) copy_line(j->element, cols, line, e, outside, col_step);
-            else copy_line(j->element, cols, outside, col_step, line, e);
-            copied += cols;
-            if (!in || copied < PAUSE) continue;
-            copied = 0;
-            if (hs__attend(self)) return;
-        }
-    }
+    const int64_t m = outside.rows, shift = in || j->x->steps % 2 == 0;
+    const struct {
+        hs__matrix inside, outside;
+    } part[] = {{lines(j, own, fixed(own, 0), 1), hs__part(&outside, 0, own->first, 1, own->width)},
+                {lines(j, own, slot(own, shift), j->rows), hs__part(&outside, 1, own->first, j->rows, own->width)},
+                {lines(j, own, fixed(own, 1), m > 1), hs__part(&outside, m - 1, own->first, m > 1, own->width)}};
+    for (int i = 0; i < 3 && !(self && hs__stopped(self)); i++)
+        if (in) hs__copy(self, part[i].inside, part[i].outside);
+        else hs__copy(self, part[i].outside, part[i].inside);
 }
 
 static void load(void *context, int32_t worker, int is_caller)
@@ -79,18 +63,22 @@ static void load(void *context, int32_t worker, int is_caller)
     if (j->place[worker] < 0) return;
     const slice *own = &j->slices[j->place[worker]];
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    carry(j, &self, own, 1);
-    if (hs__stopped(&self)) return;
-    const ptrdiff_t e = (ptrdiff_t)j->element;
-    copy_line(j->element, j->rows, edge(own, 0, LEFT), e, slot(own, 1), (ptrdiff_t)own->line);
-    copy_line(j->element, j->rows, edge(own, 0, RIGHT), e, slot(own, 1) + (own->width - 1) * e, (ptrdiff_t)own->line);
+    const hs_slices *x = j->x;
+    carry(j, &self, own, (hs__matrix){(char *)x->source, j->element, x->m, x->n, x->source_row_stride, x->source_col_stride}, 1);
+    const hs__matrix changing = lines(j, own, slot(own, 1), j->rows);
+    for (int side = LEFT; side <= RIGHT && !hs__stopped(&self); side++) {
+        const hs__matrix beside = {edge(own, 0, side), j->element, j->rows, 1, 1, j->rows};
+        hs__copy(NULL, beside, hs__part(&changing, 0, side == LEFT ? 0 : own->width - 1, j->rows, 1));
+    }
 }
 
 static void store(void *context, int32_t worker, int is_caller)
 {
     (void)is_caller;
     const job *j = context;
-    if (j->place[worker] >= 0) carry(j, NULL, &j->slices[j->place[worker]], 0);
+    const hs_slices *x = j->x;
+    const hs__matrix target = {x->target, j->element, x->m, x->n, x->target_row_stride, x->target_col_stride};
+    if (j->place[worker] >= 0) carry(j, NULL, &j->slices[j->place[worker]], target, 0);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
@@ -108,7 +96,7 @@ static int has_done(const void *what)
 
 static void update(const job *j, hs__member *self, slice *own, const slice *before, const slice *after, int64_t step)
 {
-    const size_t e = j->element, bytes = (size_t)own->width * e;
+    const size_t e = (size_t)j->element, bytes = (size_t)own->width * e;
     const int up = step % 2 == 0;
     const int64_t end = j->rows - 1;
     const char *left = edge(before, step, RIGHT), *right = edge(after, step, LEFT);
@@ -148,7 +136,7 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     /* A neighbour that has done as many steps has read what this one is about to overwrite: its columns of the step before. */
     for (int k = 0; k < 2; k++) {
         const stage needed = {&j->slices[side[k]], step};
-        hs__await(self, &j->signals[self->worker], HS__GLANCE, has_done, &needed);
+        hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_done, &needed);
         if (hs__stopped(self)) return;
         if (pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
     }
@@ -162,7 +150,7 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     own->due[(step + 1) & 1] = self->deadline;
     hs__count_task(&j->run);
     atomic_store(&own->done, step + 1);
-    for (int k = 0; k < 2; k++) hs__signal_send(&j->signals[j->x->ring[side[k]]]);
+    for (int k = 0; k < 2; k++) hs__signal_send(&j->run.signals[j->x->ring[side[k]]]);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
@@ -197,11 +185,11 @@ static hs_status check(const void *context)
     return left ? HS_ERROR_VALUE : HS_OK;
 }
 
-static hs_status open_slice(const job *j, slice *own)
+static hs_status open_slice(job *j, slice *own)
 {
-    const size_t rows = (size_t)j->rows;
+    const size_t rows = (size_t)j->rows, e = (size_t)j->element;
     size_t row, all, edges;
-    if (__builtin_mul_overflow((size_t)own->width + 1, j->element, &row) || __builtin_mul_overflow(rows, j->element, &edges) ||
+    if (__builtin_mul_overflow((size_t)own->width + 1, e, &row) || __builtin_mul_overflow(rows, e, &edges) ||
         row > PTRDIFF_MAX / 2 || edges > PTRDIFF_MAX / 16)
         return HS_ERROR_MEMORY;
     own->line = MARGIN + (row + 63) / 64 * 64;
@@ -209,7 +197,7 @@ static hs_status open_slice(const job *j, slice *own)
     own->edge = (edges + 63) / 64 * 64;
     if (__builtin_mul_overflow(own->line, rows + 3, &all) || __builtin_add_overflow(all, 4 * own->edge, &all) || all > PTRDIFF_MAX)
         return HS_ERROR_MEMORY;
-    own->data = hs__allocate_pages(all);
+    own->data = hs__run_pages(&j->run, all);
     if (!own->data) return HS_ERROR_MEMORY;
     own->edges = own->data + own->line * (rows + 3);
     return HS_OK;
@@ -224,12 +212,9 @@ static hs_status open(void *context)
     j->element = hs__element_bytes(x->dtype);
     j->update = hs__jacobi_row_of(x->dtype);
     j->run.total = x->steps * x->size;
-    void *slices = NULL;
-    if (posix_memalign(&slices, 64, (size_t)x->size * sizeof *j->slices)) return HS_ERROR_MEMORY;
-    j->slices = memset(slices, 0, (size_t)x->size * sizeof *j->slices);
-    j->place = malloc((size_t)p * sizeof *j->place);
-    j->signals = hs__signals_open(p);
-    if (!j->place || !j->signals) return HS_ERROR_MEMORY;
+    j->slices = hs__run_zeros(&j->run, (size_t)x->size, sizeof *j->slices);
+    j->place = hs__run_zeros(&j->run, (size_t)p, sizeof *j->place);
+    if (!j->slices || !j->place || !hs__run_signals(&j->run, p)) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < p; i++) j->place[i] = -1;
     int64_t first = 0;
     for (int32_t k = 0; k < x->size; k++) {
@@ -243,16 +228,8 @@ static hs_status open(void *context)
     return status;
 }
 
-static void release(void *context)
-{
-    job *j = context;
-    for (int32_t k = 0; k < j->x->size && j->slices; k++) free(j->slices[k].data);
-    free(j->slices), free(j->place);
-    hs__signals_close(j->signals, j->run.workers);
-}
-
 /* Loaded by its owner first, so that a slice's pages are near it. */
-static const hs__kind kind = {.check = check, .open = open, .load = load, .work = work, .store = store, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .load = load, .work = work, .store = store};
 
 hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, const hs_options *options, hs_trace *trace)
 {

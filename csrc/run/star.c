@@ -1,22 +1,14 @@
 /* Runs products on a star: the caller is the master, who copies operands into the workers' arenas and results back, one message at a
  * time; a worker multiplies what has come. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "core/integer.h"
 #include "run/gang.h"
-#include "run/member.h"
 #include "star/star.h"
-#include "threads/arena.h"
 
 enum { C = HS_STAR_HOLD_C, A = HS_STAR_HOLD_A, B = HS_STAR_HOLD_B, OPERANDS = 3 };
 
 enum { SENT = 1, COMPUTED = 2 }; /* states of a panel */
-
-typedef struct {
-    char *data;
-    int64_t rows, cols, row_stride, col_stride;
-} matrix;
 
 /* Part of an operand: blocks, and the block of the arena at which it begins. */
 typedef struct {
@@ -45,8 +37,7 @@ typedef struct {
     const hs_product *product;
     const hs__kernel *kernel; /* of the whole run */
     hs_star_product *x;
-    size_t element;
-    matrix operand[OPERANDS];
+    hs__matrix operand[OPERANDS];
     int by_columns[OPERANDS]; /* how it lies in an arena: as at the master, so that whole lines are copied */
     int64_t count;
     hs_star_message *list; /* [count] a worker's in the order of the model; the times become those measured */
@@ -54,8 +45,7 @@ typedef struct {
     int64_t *log;          /* [count] the port's order */
     int64_t logged;
     buffers *buffers;      /* [p] what a worker has, as the master sees it */
-    hs__signal *signals;   /* [p + 1] the last one is the master's */
-    int32_t p;
+    int32_t p;             /* the master's signal is the one behind the workers' */
 } job;
 
 /* ---- where things are ----------------------------------------------------------------------------------------- */
@@ -89,26 +79,17 @@ static int64_t room(const job *j, const hs_star_chunk *chunk)
     return form.held + chunk->buffers * (chunk->depth < form.length ? chunk->depth : form.length) * form.in;
 }
 
-static int64_t extent(int64_t first, int64_t count, int64_t block, int64_t size)
+static hs__matrix at_master(const job *j, int o, const piece *x)
 {
-    const int64_t end = (first + count) * block;
-    return (end < size ? end : size) - first * block;
+    const hs__matrix *whole = &j->operand[o];
+    const int64_t q = j->x->block, row = x->row * q, col = x->col * q;
+    return hs__part(whole, row, col, hs__smaller(x->height * q, whole->rows - row), hs__smaller(x->width * q, whole->cols - col));
 }
 
-static matrix at_master(const job *j, int o, const piece *x)
+static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
 {
-    const matrix *whole = &j->operand[o];
-    const int64_t q = j->x->block;
-    matrix part = *whole;
-    part.rows = extent(x->row, x->height, q, whole->rows), part.cols = extent(x->col, x->width, q, whole->cols);
-    part.data += (ptrdiff_t)j->element * (x->row * q * whole->row_stride + x->col * q * whole->col_stride);
-    return part;
-}
-
-static matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
-{
-    matrix part = at_master(j, o, x);
-    part.data = j->buffers[worker].arena + (size_t)(x->at * j->x->block * j->x->block) * j->element;
+    hs__matrix part = at_master(j, o, x);
+    part.data = j->buffers[worker].arena + x->at * j->x->block * j->x->block * part.element;
     part.row_stride = j->by_columns[o] ? 1 : part.cols;
     part.col_stride = j->by_columns[o] ? part.rows : 1;
     return part;
@@ -120,52 +101,14 @@ static int moves(int32_t kind, int32_t held, int o)
     return kind == HS_STAR_LOAD ? o == held : kind == HS_STAR_PANEL ? o != held : o == C;
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------- */
-
-#define COPY_LINE(BYTES)                                                              \
-    for (int64_t i = 0; i < count; i++, to += to_step * BYTES, from += from_step * BYTES) memcpy(to, from, BYTES)
-
-static void copy_line(size_t element, int64_t count, char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step)
-{
-    if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)count * element);
-    else if (element == 4) COPY_LINE(4);
-    else if (element == 8) COPY_LINE(8);
-    else COPY_LINE(16);
-}
-
-/* Line by line, with a look at the time now and then. beta: what to multiply by, or NULL; with 0 `from` is not read. */
-static void copy(const job *j, hs__member *self, const matrix *to, const matrix *from, int by_columns, const double *beta)
-{
-    enum { PAUSE = 1 << 20 }; /* bytes between two polls */
-    const int32_t dtype = j->product->dtype;
-    const int clears = beta && beta[0] == 0.0 && (beta[1] == 0.0 || dtype < HS_COMPLEX64);
-    const int64_t lines = by_columns ? to->cols : to->rows, length = by_columns ? to->rows : to->cols;
-    const int64_t to_line = by_columns ? to->col_stride : to->row_stride, to_step = by_columns ? to->row_stride : to->col_stride;
-    const int64_t from_line = by_columns ? from->col_stride : from->row_stride, from_step = by_columns ? from->row_stride : from->col_stride;
-    const size_t bytes = (size_t)length * j->element;
-    const ptrdiff_t e = (ptrdiff_t)j->element;
-    size_t copied = 0;
-    for (int64_t i = 0; i < lines; i++) {
-        if (clears) memset(to->data + e * i * to_line, 0, bytes);
-        else copy_line(j->element, length, to->data + e * i * to_line, to_step, from->data + e * i * from_line, from_step);
-        if (beta && !clears) hs__scale(dtype, 1, length, to->data, i * to_line, 0, to_step, beta);
-        copied += bytes;
-        if (copied < PAUSE) continue;
-        copied = 0;
-        if (hs__attend(self)) return;
-    }
-}
-
+/* An operand's part to the arena; C comes multiplied by beta, and is not read where that is 0. */
 static void bring(const job *j, hs__member *self, int32_t worker, int o, const piece *x)
 {
-    const matrix from = at_master(j, o, x), to = in_arena(j, worker, o, x);
-    copy(j, self, &to, &from, j->by_columns[o], o == C ? j->product->beta : NULL);
-}
-
-static void take_back(const job *j, hs__member *self, int32_t worker, const piece *x)
-{
-    const matrix from = in_arena(j, worker, C, x), to = at_master(j, C, x);
-    copy(j, self, &to, &from, j->by_columns[C], NULL);
+    const hs_product *p = j->product;
+    const hs__matrix from = at_master(j, o, x), to = in_arena(j, worker, o, x);
+    const int clears = o == C && p->beta[0] == 0.0 && (p->beta[1] == 0.0 || p->dtype < HS_COMPLEX64);
+    if (!clears) hs__copy(self, to, from);
+    if (o == C) hs__scale(p->dtype, &to, p->beta);
 }
 
 /* ---- master --------------------------------------------------------------------------------------------------- */
@@ -197,7 +140,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     const int32_t kind = message->kind, worker = message->worker, paced = j->run.options.pace != NULL;
     buffers *its = &j->buffers[worker];
     const stage before = {j, own->waits, COMPUTED};
-    hs__await(self, &j->signals[j->p], HS__GLANCE, has_reached, &before);
+    hs__await(self, &j->run.signals[j->p], HS__GLANCE, has_reached, &before);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->start = hs__since_start(&j->run);
@@ -210,7 +153,7 @@ static void serve(job *j, hs__member *self, int64_t at)
         if (now > its->peak) its->peak = now;
     }
     for (int o = 0; o < OPERANDS; o++)
-        if (kind == HS_STAR_RESULT && o == C) take_back(j, self, worker, &pieces[C]);
+        if (kind == HS_STAR_RESULT && o == C) hs__copy(self, at_master(j, C, &pieces[C]), in_arena(j, worker, C, &pieces[C]));
         else if (kind != HS_STAR_RESULT && moves(kind, chunk->held, o)) bring(j, self, worker, o, &pieces[o]);
     if (paced) {
         self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
@@ -225,7 +168,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     if (kind == HS_STAR_PANEL) {
         own->due = end;
         atomic_store(&own->state, SENT);
-        hs__signal_send(&j->signals[worker]);
+        hs__signal_send(&j->run.signals[worker]);
         return;
     }
     its->released = end;
@@ -265,7 +208,7 @@ static void lead(void *context)
     else
         for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->run.cancel);)
             if (at >= 0) serve(j, &self, at);
-            else hs__await(&self, &j->signals[j->p], HS__GLANCE, some_pending, j);
+            else hs__await(&self, &j->run.signals[j->p], HS__GLANCE, some_pending, j);
     j->x->late = j->run.options.pace ? hs__since_start(&j->run) - self.deadline : 0.0;
 }
 
@@ -277,13 +220,10 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     const hs_product *product = j->product;
     const int32_t worker = j->list[at].worker;
     if (hs__no_product(product)) return 0;
-    matrix own[OPERANDS];
+    hs__matrix own[OPERANDS];
     for (int o = 0; o < OPERANDS; o++) own[o] = in_arena(j, worker, o, &pieces[o]);
-    const hs_product small = {.dtype = product->dtype, .m = own[C].rows, .n = own[C].cols, .k = own[A].cols,
-                              .a = own[A].data, .a_row_stride = own[A].row_stride, .a_col_stride = own[A].col_stride,
-                              .b = own[B].data, .b_row_stride = own[B].row_stride, .b_col_stride = own[B].col_stride,
-                              .c = own[C].data, .c_row_stride = own[C].row_stride, .c_col_stride = own[C].col_stride,
-                              .alpha = {product->alpha[0], product->alpha[1]}, .beta = {1.0, 0.0}};
+    hs_product small = hs__product_of(product->dtype, &own[A], &own[B], &own[C]);
+    small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.beta[0] = 1.0;
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
     return hs__panel_product_init(x, j->kernel, &small, &box, 1);
 }
@@ -294,7 +234,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const stage before = {j, at, SENT};
-    hs__await(self, &j->signals[self->worker], HS__GLANCE, has_reached, &before);
+    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_reached, &before);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->compute_start = hs__since_start(&j->run);
@@ -315,7 +255,7 @@ static void compute(job *j, hs__member *self, int64_t at)
         if (o != chunk->held && o != C) atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
     hs__count_task(&j->run);
     atomic_store(&own->state, COMPUTED);
-    hs__signal_send(&j->signals[j->p]);
+    hs__signal_send(&j->run.signals[j->p]);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
@@ -352,15 +292,15 @@ static hs_status list_messages(job *j)
     double makespan;
     hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, NULL, &j->count, &makespan);
     if (status) return status;
-    const size_t count = (size_t)(j->count ? j->count : 1);
-    j->list = malloc(count * sizeof *j->list);
-    j->steps = calloc(count, sizeof *j->steps);
-    j->log = malloc(count * sizeof *j->log);
-    int64_t(*panel)[2] = malloc((size_t)j->p * sizeof *panel); /* a worker's last but one and last of this chunk */
-    status = j->list && j->steps && j->log && panel ? HS_OK : HS_ERROR_MEMORY;
-    if (!status)
-        status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, j->list, &j->count, &makespan);
-    for (int64_t at = 0; at < j->count && !status; at++) {
+    const size_t count = (size_t)j->count;
+    j->list = hs__run_zeros(&j->run, count, sizeof *j->list);
+    j->steps = hs__run_zeros(&j->run, count, sizeof *j->steps);
+    j->log = hs__run_zeros(&j->run, count, sizeof *j->log);
+    int64_t(*panel)[2] = hs__run_zeros(&j->run, (size_t)j->p, sizeof *panel); /* a worker's last but one and last of this chunk */
+    if (!j->list || !j->steps || !j->log || !panel) return HS_ERROR_MEMORY;
+    status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, j->list, &j->count, &makespan);
+    if (status) return status;
+    for (int64_t at = 0; at < j->count; at++) {
         const hs_star_message *message = &j->list[at];
         const hs_star_chunk *chunk = &x->chunks[message->chunk];
         int64_t *last = panel[message->worker];
@@ -376,8 +316,6 @@ static hs_status list_messages(job *j)
             own->waits = chunk->held == C || j->list[last[1]].depth == message->depth ? last[1] : last[0];
         }
     }
-    free(panel);
-    if (status) return status;
     for (int64_t at = j->count; at-- > 0;) {
         buffers *its = &j->buffers[j->list[at].worker];
         j->steps[at].next = its->first;
@@ -391,22 +329,21 @@ static hs_status prepare(void *context)
 {
     job *j = context;
     const hs_star_product *x = j->x;
-    int64_t *rooms = calloc((size_t)j->p, sizeof *rooms);
+    int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
         const int64_t own = room(j, &x->chunks[k]);
         if (own > rooms[x->chunks[k].worker]) rooms[x->chunks[k].worker] = own;
     }
-    hs_status status = HS_OK;
-    for (int32_t i = 0; i < j->p && !status; i++) {
+    for (int32_t i = 0; i < j->p; i++) {
         size_t bytes;
         if (!rooms[i]) continue;
-        if (__builtin_mul_overflow((size_t)rooms[i], (size_t)(x->block * x->block), &bytes) || __builtin_mul_overflow(bytes, j->element, &bytes) ||
-            bytes > PTRDIFF_MAX || !(j->buffers[i].arena = hs__allocate_pages(bytes)))
-            status = HS_ERROR_MEMORY;
+        if (__builtin_mul_overflow((size_t)rooms[i], (size_t)(x->block * x->block), &bytes) ||
+            __builtin_mul_overflow(bytes, (size_t)j->operand[C].element, &bytes) || bytes > PTRDIFF_MAX ||
+            !(j->buffers[i].arena = hs__run_pages(&j->run, bytes)))
+            return HS_ERROR_MEMORY;
     }
-    free(rooms);
-    for (int64_t at = 0; at < j->count && !status; at++) {
+    for (int64_t at = 0; at < j->count; at++) {
         piece pieces[OPERANDS];
         hs__panel_product panel;
         if (j->list[at].kind != HS_STAR_PANEL) continue;
@@ -414,29 +351,20 @@ static hs_status prepare(void *context)
         if (!panel_product(j, at, pieces, &panel)) continue;
         const int32_t i = j->list[at].worker;
         if (!hs__pool_scratch(j->run.pool, HS__PANELS, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->run.pool, HS__BLOCKS, i, hs__block_bytes(&panel)))
-            status = HS_ERROR_MEMORY;
+            return HS_ERROR_MEMORY;
     }
-    return status;
+    return HS_OK;
 }
-
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 static hs_status open(void *context)
 {
     job *j = context;
-    const hs_product *p = j->product;
-    j->element = hs__element_bytes(p->dtype);
-    /* A and B are only read: the cast saves a second kind of matrix. */
-    j->operand[A] = (matrix){(char *)p->a, p->m, p->k, p->a_row_stride, p->a_col_stride};
-    j->operand[B] = (matrix){(char *)p->b, p->k, p->n, p->b_row_stride, p->b_col_stride};
-    j->operand[C] = (matrix){p->c, p->m, p->n, p->c_row_stride, p->c_col_stride};
-    for (int o = 0; o < OPERANDS; o++) j->by_columns[o] = magnitude(j->operand[o].row_stride) < magnitude(j->operand[o].col_stride);
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, (size_t)j->p * sizeof *j->buffers)) return HS_ERROR_MEMORY;
-    j->buffers = memset(memory, 0, (size_t)j->p * sizeof *j->buffers);
+    hs__matrices_of(j->product, &j->operand[A], &j->operand[B], &j->operand[C]);
+    for (int o = 0; o < OPERANDS; o++) j->by_columns[o] = hs__by_columns(&j->operand[o]);
+    j->buffers = hs__run_zeros(&j->run, (size_t)j->p, sizeof *j->buffers);
+    if (!j->buffers || !hs__run_signals(&j->run, j->p + 1)) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < j->p; i++) j->buffers[i].first = j->buffers[i].next = -1;
-    j->signals = hs__signals_open(j->p + 1);
-    return j->signals ? list_messages(j) : HS_ERROR_MEMORY;
+    return list_messages(j);
 }
 
 static hs_status report(void *context, hs_status status)
@@ -449,15 +377,7 @@ static hs_status report(void *context, hs_status status)
     return status;
 }
 
-static void release(void *context)
-{
-    job *j = context;
-    for (int32_t i = 0; i < j->p && j->buffers; i++) free(j->buffers[i].arena);
-    free(j->buffers), free(j->list), free(j->steps), free(j->log);
-    hs__signals_close(j->signals, j->p + 1);
-}
-
-static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .lead = lead, .report = report, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .lead = lead, .report = report};
 
 hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
 {

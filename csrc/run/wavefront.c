@@ -1,7 +1,5 @@
 /* Runs wavefronts: each worker goes through its chunks tile by tile and waits for its left neighbour's progress. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "allocate/wavefront.h"
 #include "run/member.h"
@@ -18,7 +16,6 @@ typedef struct {
     int32_t chunk_count;
     hs__chunk *chunk;
     progress *finished; /* [chunk_count] */
-    hs__signal *signals; /* [workers] */
     double *due;        /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated platform's clock */
 } job;
 
@@ -39,13 +36,13 @@ static int has_finished(const void *what)
 static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
 {
     const place what = {j, chunk, row};
-    hs__await(self, &j->signals[self->worker], HS__GLANCE, has_finished, &what);
+    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_finished, &what);
 }
 
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
     atomic_store(&j->finished[chunk].rows, row + 1);
-    if (chunk + 1 < j->chunk_count) hs__signal_send(&j->signals[j->chunk[chunk + 1].worker]);
+    if (chunk + 1 < j->chunk_count) hs__signal_send(&j->run.signals[j->chunk[chunk + 1].worker]);
 }
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
@@ -111,38 +108,23 @@ static hs_status check(const void *context)
     return HS_OK;
 }
 
-static void *aligned_zeros(size_t count, size_t bytes)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, count * bytes)) return NULL;
-    return memset(memory, 0, count * bytes);
-}
-
 static hs_status open(void *context)
 {
     job *j = context;
     const hs_wavefront *w = j->w;
-    const int paced = j->run.options.pace != NULL;
     j->length = w->axis ? w->rows : w->cols;
     j->lines = w->axis ? w->cols : w->rows;
     j->chunk_count = hs__wavefront_chunks(j->lines, w->owner, NULL);
-    j->chunk = malloc((size_t)j->chunk_count * sizeof *j->chunk);
-    j->finished = aligned_zeros((size_t)j->chunk_count, sizeof *j->finished);
-    j->signals = hs__signals_open(j->run.workers);
-    j->due = paced ? malloc((size_t)j->chunk_count * (size_t)j->length * sizeof *j->due) : NULL;
-    if (!j->chunk || !j->finished || !j->signals || (paced && !j->due)) return HS_ERROR_MEMORY;
+    const size_t chunks = (size_t)j->chunk_count;
+    j->chunk = hs__run_zeros(&j->run, chunks, sizeof *j->chunk);
+    j->finished = hs__run_zeros(&j->run, chunks, sizeof *j->finished);
+    if (!j->chunk || !j->finished || !hs__run_signals(&j->run, j->run.workers)) return HS_ERROR_MEMORY;
+    if (j->run.options.pace && !(j->due = hs__run_zeros(&j->run, chunks * (size_t)j->length, sizeof *j->due))) return HS_ERROR_MEMORY;
     hs__wavefront_chunks(j->lines, w->owner, j->chunk);
     return HS_OK;
 }
 
-static void release(void *context)
-{
-    job *j = context;
-    free(j->chunk), free(j->finished), free(j->due);
-    hs__signals_close(j->signals, j->run.workers);
-}
-
-static const hs__kind kind = {.check = check, .open = open, .work = work, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .work = work};
 
 hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, const hs_options *options, hs_trace *trace)
 {

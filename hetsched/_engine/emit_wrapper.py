@@ -21,10 +21,9 @@ def included(header: Path, seen: set[str]) -> str:
 
 
 def declarations(header: str) -> str:
-    """The header as cffi reads it: no comments, no preprocessor lines, no extern "C", no mark of what a shared library shows."""
+    """The header as cffi reads it: no comments, no preprocessor lines, none of the marks of export.h."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
-    return re.sub(r"^\s*#.*$|^HS_API\b", "", text, flags=re.M)
+    return re.sub(r"^\s*#.*$|^HS_(API|C_BEGIN|C_END)\b", "", text, flags=re.M)
 
 
 def main() -> None:

@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* Optimal counts of n equal, independent chunks: minimises max_i counts[i] * cycle_times[i] with sum(counts) == n.
  * 2001 paper, section 2.2, Algorithm 2; ties to the lowest index. The comparisons are exact for the doubles given,
@@ -195,7 +193,5 @@ HS_API hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, cons
                                      int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
                                      double *makespan);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* Gives each row a column of its own, or each column a row where those are fewer, at the least (or largest) total cost.
  *   costs       row i at costs[i * row_stride], cols entries. Infinite (maximise: minus infinite): not allowed. The others at
@@ -114,7 +112,5 @@ HS_API hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const 
 HS_API hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends, const double *receives, double makespan,
                                           const int *cancel, hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

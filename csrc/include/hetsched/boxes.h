@@ -4,9 +4,7 @@
 
 #include "hetsched/product.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* All three write boxes without gaps that tile the iterations of an m x n x k product if the plan does; workers that get nothing have
  * none. Boxes that divide the depth are for a layered run. Sizes and workers are checked by the run. Time O(p), no memory. */
@@ -28,7 +26,5 @@ HS_API hs_status hs_boxes_of_zones(int64_t k, int32_t pieces, const int32_t *wor
  *   boxes      [p] out: box_count of them, by ascending worker;  box_count  out */
 HS_API hs_status hs_boxes_of_cuboids(int32_t p, const int64_t *cuboids, hs_box *boxes, int32_t *box_count);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

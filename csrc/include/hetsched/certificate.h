@@ -4,9 +4,7 @@
 
 #include "hetsched/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 typedef enum hs_sense { HS_MINIMISED = 0, HS_MAXIMISED = 1 } hs_sense;
 
@@ -28,7 +26,5 @@ typedef struct hs_certificate {
  * as it is given. A bound that rounding put on the wrong side is taken for the value. O(1). */
 HS_API hs_status hs_certificate_of(const char *objective, int32_t sense, double value, double bound, hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* A matrix product in layers: the inner dimension is divided, a worker gets k columns of A and the k rows of B that go with them.
  * A star's centre sends each worker its share in one message of k send[i], and k compute[i] is the work.
@@ -79,7 +77,5 @@ HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const in
 HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
                                        hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -5,9 +5,7 @@
 #include "hetsched/allocate.h"
 #include "hetsched/run.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* P A = L U of an m x n matrix with partial pivoting, LAPACK's getrf: L unit lower and U upper in place of the matrix.
  *   a         the matrix, copied to lu by the workers; NULL: it is in lu already. a must not overlap lu
@@ -55,7 +53,5 @@ HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_lu *lu, int32_t transposed,
 /* The block that hs_run_lu chooses with that many workers and the kernel in use. */
 HS_API int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

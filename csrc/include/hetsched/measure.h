@@ -4,9 +4,7 @@
 
 #include "hetsched/run.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* HS_MEASURE_GEMM: C <- A B, all size x size. HS_MEASURE_PANEL: the panel of an LU factorisation, size rows and the columns that
  * hs_run_lu would choose. HS_MEASURE_TRSM: the triangular solve with such a panel's square, for size columns, as LU updates need it. */
@@ -47,7 +45,5 @@ HS_API void hs_measurement_default(hs_measurement *what, int64_t size);
  * are undefined. Memory: the operands twice, for each worker that runs; given back at the end. */
 HS_API hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

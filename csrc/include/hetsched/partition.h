@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* ---- partition (2-D) --------------------------------------------------------------------------------------------------- */
 
@@ -227,7 +225,5 @@ HS_API hs_status hs_cuboids_bound(int32_t p, const double *volumes, const double
 HS_API hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
                                         hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

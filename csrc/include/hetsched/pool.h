@@ -4,9 +4,7 @@
 
 #include "hetsched/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +73,5 @@ HS_API void hs_pool_availability(const hs_pool *pool, const double *speeds, doub
 /* Which workers' threads are held on the core that was given for them: pinned is [p]. */
 HS_API void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

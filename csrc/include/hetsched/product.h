@@ -5,9 +5,7 @@
 #include "hetsched/run.h"
 #include "hetsched/star.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* ---- product ----------------------------------------------------------------------------------------------------------- */
 
@@ -116,7 +114,5 @@ typedef struct hs_star_product {
  * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
 HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, const hs_options *options, const hs_times *times);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* Slices of a matrix on a ring of some of the workers: in each step of an iteration a member updates its slice and exchanges a
  * boundary with both neighbours (Renard, Robert, Vivien 2003). Member i with the share a_i > 0 of the work ends its step at
@@ -72,7 +70,5 @@ HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t 
 HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
                                      hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

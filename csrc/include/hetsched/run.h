@@ -4,9 +4,7 @@
 
 #include "hetsched/pool.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* Return non-zero to cancel. Called on the thread that called the runner, 50 ms after it has last returned at the earliest, with the
  * fraction of the work done. */
@@ -48,7 +46,5 @@ typedef struct hs_trace {
     hs_times times;
 } hs_trace;
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

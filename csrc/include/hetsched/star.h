@@ -4,9 +4,7 @@
 
 #include "hetsched/certificate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* C (r x s blocks) += A (r x t) B (t x s) on workers with limited memory around a master with one port (2008 paper). A chunk
  * is a rectangle of height x width blocks of C, computed on one worker. One operand of it stays there, the others pass:
@@ -166,7 +164,5 @@ HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *
  * bounds that hold for every plan. */
 HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -7,9 +7,7 @@
 
 #include "hetsched/export.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 typedef enum hs_status {
     HS_OK = 0,
@@ -28,7 +26,5 @@ HS_API const char *hs_status_string(int status);
 /* Monotonic clock in seconds. */
 HS_API double hs_clock(void);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "hetsched/run.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* ---- wavefront --------------------------------------------------------------------------------------------------------- */
 
@@ -97,7 +95,5 @@ typedef struct hs_slices {
  * Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003), section 2. */
 HS_API hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, const hs_options *options, hs_trace *trace);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "hetsched/export.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HS_C_BEGIN
 
 /* The build reads the version of the library from these three lines. */
 #define HETSCHED_VERSION_MAJOR 0
@@ -26,7 +24,5 @@ HS_API const char *hs_version(void);
 /* HETSCHED_VERSION_NUMBER of the library. */
 HS_API int hs_version_number(void);
 
-#ifdef __cplusplus
-}
-#endif
+HS_C_END
 #endif

@@ -1,0 +1,20 @@
+/* TEMPLATE, a file, for both real types: NAME(x) is SET(float_x), then SET(double_x), and REAL is the type. What else a template takes,
+ * TARGET (the attribute of an instruction set), BYTES, VECTORS and COLS, ends with this file as SET does. */
+
+#define NAME(x) SET(float_##x)
+#define REAL float
+#include TEMPLATE
+#undef NAME
+#undef REAL
+
+#define NAME(x) SET(double_##x)
+#define REAL double
+#include TEMPLATE
+#undef NAME
+#undef REAL
+
+#undef SET
+#undef TARGET
+#undef BYTES
+#undef VECTORS
+#undef COLS

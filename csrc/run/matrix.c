@@ -1,0 +1,76 @@
+#include "run/matrix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/integer.h"
+
+void hs__matrices_of(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
+{
+    const ptrdiff_t e = hs__element_bytes(p->dtype);
+    *a = (hs__matrix){(char *)p->a, e, p->m, p->k, p->a_row_stride, p->a_col_stride};
+    *b = (hs__matrix){(char *)p->b, e, p->k, p->n, p->b_row_stride, p->b_col_stride};
+    *c = (hs__matrix){p->c, e, p->m, p->n, p->c_row_stride, p->c_col_stride};
+}
+
+hs_product hs__product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b, const hs__matrix *c)
+{
+    return (hs_product){.dtype = dtype, .m = c->rows, .n = c->cols, .k = a->cols,
+                        .a = a->data, .a_row_stride = a->row_stride, .a_col_stride = a->col_stride,
+                        .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride,
+                        .c = c->data, .c_row_stride = c->row_stride, .c_col_stride = c->col_stride};
+}
+
+int hs__by_columns(const hs__matrix *x) { return llabs(x->row_stride) < llabs(x->col_stride); }
+
+static void copy_line(ptrdiff_t element, int64_t count, char *to, int64_t to_step, const char *from, int64_t from_step)
+{
+    if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)(count * element));
+    else if (element == 4) for (int64_t i = 0; i < count; i++) memcpy(to + 4 * i * to_step, from + 4 * i * from_step, 4);
+    else if (element == 8) for (int64_t i = 0; i < count; i++) memcpy(to + 8 * i * to_step, from + 8 * i * from_step, 8);
+    else for (int64_t i = 0; i < count; i++) memcpy(to + 16 * i * to_step, from + 16 * i * from_step, 16);
+}
+
+void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
+{
+    enum { FEW = 32, PAUSE = 1 << 20 }; /* elements of a line, where lines cross; bytes between two looks for a cancel */
+    if (hs__by_columns(&to)) to = hs__transposed(to), from = hs__transposed(from);
+    const int64_t most = hs__by_columns(&from) ? FEW : to.cols;
+    for (int64_t col = 0, copied = 0; col < to.cols; col += most) {
+        const int64_t cols = hs__smaller(most, to.cols - col);
+        for (int64_t row = 0; row < to.rows; row++) {
+            copy_line(to.element, cols, hs__at(&to, row, col), to.col_stride, hs__at(&from, row, col), from.col_stride);
+            copied += cols * to.element;
+            if (!self || copied < PAUSE) continue;
+            copied = 0;
+            if (hs__attend(self)) return;
+        }
+    }
+}
+
+static double real(const char *x, int i, int precise) { return precise ? ((const double *)(const void *)x)[i] : ((const float *)(const void *)x)[i]; }
+
+static void set_real(char *x, int i, int precise, double value)
+{
+    if (precise) ((double *)(void *)x)[i] = value;
+    else ((float *)(void *)x)[i] = (float)value;
+}
+
+void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2])
+{
+    const int precise = dtype & 1, parts = 1 + (dtype >> 1);
+    const double re = precise ? beta[0] : (float)beta[0], im = parts == 1 ? 0.0 : precise ? beta[1] : (float)beta[1];
+    const int clears = re == 0.0 && im == 0.0;
+    if (re == 1.0 && im == 0.0) return;
+    const hs__matrix lines = hs__by_columns(x) ? hs__transposed(*x) : *x;
+    const int at_once = clears && lines.col_stride == 1;
+    for (int64_t i = 0; i < lines.rows; i++) {
+        if (at_once) memset(hs__at(&lines, i, 0), 0, (size_t)(lines.cols * lines.element));
+        for (int64_t j = 0; j < lines.cols && !at_once; j++) {
+            char *z = hs__at(&lines, i, j);
+            const double u = clears ? 0.0 : real(z, 0, precise), v = clears || parts == 1 ? 0.0 : real(z, 1, precise);
+            set_real(z, 0, precise, clears ? 0.0 : parts == 1 ? re * u : re * u - im * v);
+            if (parts == 2) set_real(z, 1, precise, clears ? 0.0 : re * v + im * u);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/* Triangular systems of one type, included once for each: NAME(x) names things, TYPE is the type. Both end with the file. */
+
+/* y <- y - a x for n elements. */
+static void NAME(axpy)(int64_t n, TYPE a, const TYPE *x, int64_t x_stride, TYPE *y, int64_t y_stride)
+{
+    if (x_stride == -1 && y_stride == -1) x -= n - 1, y -= n - 1, x_stride = y_stride = 1;
+    if (x_stride == 1 && y_stride == 1)
+        for (int64_t i = 0; i < n; i++) y[i] -= a * x[i];
+    else
+        for (int64_t i = 0; i < n; i++) y[i * y_stride] -= a * x[i * x_stride];
+}
+
+static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y, int64_t y_stride)
+{
+    if (x_stride == -1 && y_stride == -1) x -= n - 1, y -= n - 1, x_stride = y_stride = 1;
+    TYPE sum[8] = {0};
+    int64_t i = 0;
+    if (x_stride == 1 && y_stride == 1)
+        for (; i + 8 <= n; i += 8)
+            for (int k = 0; k < 8; k++) sum[k] += x[i + k] * y[i + k];
+    for (; i < n; i++) sum[0] += x[i * x_stride] * y[i * y_stride];
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+/* x <- T^-1 x, one right-hand side after the other; along columns of T or along its rows, whichever lie together. */
+static void NAME(substitute)(const triangle *a, const hs__matrix *b)
+{
+    const TYPE *t = (const TYPE *)(const void *)a->t.data;
+    const int64_t n = a->t.rows, rs = a->t.row_stride, cs = a->t.col_stride, s = b->row_stride;
+    const int by_rows = cs == 1 || cs == -1;
+    for (int64_t j = 0; j < b->cols; j++) {
+        TYPE *x = (TYPE *)(void *)hs__at(b, 0, j);
+        for (int64_t i = 0; i < n; i++) {
+            if (by_rows && i) x[i * s] -= NAME(dot)(i, t + i * rs, cs, x, s);
+            if (!a->unit) x[i * s] /= t[i * (rs + cs)];
+            if (!by_rows && i + 1 < n) NAME(axpy)(n - 1 - i, x[i * s], t + (i + 1) * rs + i * cs, rs, x + (i + 1) * s, s);
+        }
+    }
+}
+
+/* y <- y - A x for column j of the product's C and B. */
+static void NAME(subtract_column)(const hs_product *p, int64_t j)
+{
+    const TYPE *a = p->a, *x = (const TYPE *)p->b + j * p->b_col_stride;
+    TYPE *y = (TYPE *)p->c + j * p->c_col_stride;
+    for (int64_t l = 0; l < p->k; l++) NAME(axpy)(p->m, x[l * p->b_row_stride], a + l * p->a_col_stride, p->a_row_stride, y, p->c_row_stride);
+}
+
+#undef NAME
+#undef TYPE
