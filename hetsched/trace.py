@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._base import check
 from ._base.drawn import Drawn
 from ._base.replace import replace_file
-
-if TYPE_CHECKING:
-    pass
 
 
 class Event(NamedTuple):
@@ -199,9 +196,7 @@ def _event(i: int, step: Any, workers: int) -> Event:
 
 
 def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
-    found = check.entries(name, values, "a sequence of numbers")
-    if len(found) != workers:
-        raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(found)}")
+    found = check.as_many(name, check.entries(name, values, "a sequence of numbers"), workers)
     return tuple(check.number(f"{name}[{i}]", x) for i, x in enumerate(found))
 
 
