@@ -126,6 +126,7 @@ class Worker:
         return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Platform:
     """Workers and the links between them.
 
@@ -143,6 +144,11 @@ class Platform:
     nodes : (p,) sequence of str, optional
         Which computer each worker is in, where there are several: as of `Platform.join`.
 
+    Attributes
+    ----------
+    workers, links, shape, right, down, unit, nodes :
+        The same, as tuples and read-only arrays; None where nothing was given. The workers of a mesh are numbered row by row.
+
     Examples
     --------
     >>> import hetsched as hs
@@ -150,6 +156,14 @@ class Platform:
     >>> len(platform), platform.cycle_times.tolist()
     (3, [3.0, 5.0, 8.0])
     """
+
+    workers: tuple[Worker, ...]
+    links: NDArray[np.float64] | None
+    shape: tuple[int, int] | None
+    right: NDArray[np.float64] | None
+    down: NDArray[np.float64] | None
+    unit: Unit | None
+    nodes: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -164,25 +178,27 @@ class Platform:
     ) -> None:
         if unit is not None and not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
-        self._unit = unit
-        self._workers = tuple(check.entries("workers", workers, "a sequence of Workers"))
-        if not self._workers:
+        members = tuple(check.entries("workers", workers, "a sequence of Workers"))
+        if not members:
             raise ValueError("workers is empty: a platform needs at least one worker")
-        for i, worker in enumerate(self._workers):
+        for i, worker in enumerate(members):
             if not isinstance(worker, Worker):
                 raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
-        self._nodes = None if nodes is None else _node_names("nodes", nodes, len(self._workers))
-        self._links = None if links is None else check.frozen(link_matrix(links, len(self._workers)))
-        self._shape: tuple[int, int] | None = None
-        self._right = self._down = None
-        if shape is None:
-            if right is not None or down is not None:
-                raise TypeError("right and down need shape: the rows and columns of the mesh")
-            return
-        if links is not None:
+        p = len(members)
+        if shape is None and (right is not None or down is not None):
+            raise TypeError("right and down need shape: the rows and columns of the mesh")
+        if shape is not None and links is not None:
             raise TypeError("a mesh has right and down, not links")
-        self._shape = _mesh_shape(shape, len(self._workers))
-        self._right, self._down = map(check.frozen, mesh_links(right, down, self._shape))
+        grid = None if shape is None else _mesh_shape(shape, p)
+        along = (None, None) if grid is None else map(check.frozen, mesh_links(right, down, grid))
+        assign = object.__setattr__
+        assign(self, "workers", members)
+        assign(self, "unit", unit)
+        assign(self, "nodes", None if nodes is None else _node_names("nodes", nodes, p, "worker"))
+        assign(self, "links", None if links is None else check.frozen(link_matrix(links, p)))
+        assign(self, "shape", grid)
+        for name, costs in zip(("right", "down"), along, strict=True):
+            assign(self, name, costs)
 
     @classmethod
     def star(
@@ -216,10 +232,8 @@ class Platform:
         if bad.any():
             name, wanted = ("cycle_times", "finite") if speeds is None else ("speeds", "positive")
             raise ValueError(f"{name}[{int(np.argmax(bad))}] must be {wanted} in a Platform")
-        costs = np.zeros(p) if link_costs is None else _per_worker("link_costs", link_costs, p)
-        buffers = list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p
-        if len(buffers) != p:
-            raise ValueError(f"memory must have {p} entries, got {len(buffers)}")
+        costs = check.each("link_costs", 0.0 if link_costs is None else link_costs, p)
+        buffers = check.as_many("memory", list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p, p)
         labels = [None] * p if names is None else check.names(p, names)
         return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels), unit=unit)
 
@@ -326,7 +340,7 @@ class Platform:
                 if part.unit is None:
                     raise ValueError(f"platforms[0] is in {unit}, platforms[{i}] does not name its unit")
                 parts[i] = part.per(unit, f"platforms[0], to which platforms[{i}] is joined,")
-        labels = _node_names("names", [f"node{i}" for i in range(len(parts))] if names is None else names, len(parts))
+        labels = _node_names("names", [f"node{i}" for i in range(len(parts))] if names is None else names, len(parts), "node")
         if twice := check.repeated(labels):
             raise ValueError(f"names must be unique, got {twice!r} twice")
         workers, nodes = [], []
@@ -339,16 +353,6 @@ class Platform:
                 for w, name in zip(part.workers, part.names, strict=True)
             ]
         return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes)
-
-    @property
-    def workers(self) -> tuple[Worker, ...]:
-        """The workers in order."""
-        return self._workers
-
-    @property
-    def unit(self) -> Unit | None:
-        """What the numbers are per, or None where nobody has said."""
-        return self._unit
 
     def to(self, unit: Unit) -> Platform:
         """The same platform per other units.
@@ -368,7 +372,7 @@ class Platform:
         ValueError
             If this platform's unit is not known, or one of the two does not say how much it is.
         """
-        own = self._unit
+        own = self.unit
         if not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
         if own == unit:
@@ -378,10 +382,10 @@ class Platform:
         work, data = unit.flops / own.flops, unit.bytes / own.bytes
         workers = [
             Worker(w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name)
-            for w in self._workers
+            for w in self.workers
         ]
-        links, right, down = (None if x is None else x * data for x in (self._links, self._right, self._down))
-        return Platform(workers, links, shape=self._shape, right=right, down=down, unit=unit, nodes=self.nodes)
+        links, right, down = (None if x is None else x * data for x in (self.links, self.right, self.down))
+        return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes)
 
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
@@ -391,7 +395,7 @@ class Platform:
         ValueError
             Naming both units, where this one cannot be converted.
         """
-        own = self._unit
+        own = self.unit
         if own is None or own == unit or (own.work, own.data) == (unit.work, unit.data) and None in (own.flops, unit.flops):
             return self
         try:
@@ -400,68 +404,39 @@ class Platform:
             raise ValueError(f"{what} needs {unit}, but the platform is in {own}") from None
 
     @property
-    def links(self) -> NDArray[np.float64] | None:
-        """The (p, p) matrix of link costs, or None for a star or a mesh."""
-        return self._links
-
-    @property
-    def shape(self) -> tuple[int, int] | None:
-        """Rows and columns of a mesh, else None; its workers are numbered row by row."""
-        return self._shape
-
-    @property
-    def right(self) -> NDArray[np.float64] | None:
-        """(X, Y - 1) link costs along the rows of a mesh, else None."""
-        return self._right
-
-    @property
-    def down(self) -> NDArray[np.float64] | None:
-        """(X - 1, Y) link costs along the columns of a mesh, else None."""
-        return self._down
-
-    @property
     def cycle_times(self) -> NDArray[np.float64]:
         """(p,) time per unit of work."""
-        return np.array([w.cycle_time for w in self._workers])
+        return np.array([w.cycle_time for w in self.workers])
 
     @property
     def speeds(self) -> NDArray[np.float64]:
         """(p,) 1 / cycle_times."""
-        return np.array([w.speed for w in self._workers])
+        return np.array([w.speed for w in self.workers])
 
     @property
     def link_costs(self) -> NDArray[np.float64]:
         """(p,) time per unit of data from the master."""
-        return np.array([w.link_cost for w in self._workers])
+        return np.array([w.link_cost for w in self.workers])
 
     @property
     def memory(self) -> tuple[int | None, ...]:
         """Buffers of each worker; None for no limit."""
-        return tuple(w.memory for w in self._workers)
+        return tuple(w.memory for w in self.workers)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names; P0, P1, ... where none was given."""
-        return tuple(f"P{i}" if w.name is None else w.name for i, w in enumerate(self._workers))
-
-    @property
-    def nodes(self) -> tuple[str, ...] | None:
-        """(p,) names of the computers that the workers are in, or None where nobody has said."""
-        return self._nodes
+        return tuple(f"P{i}" if w.name is None else w.name for i, w in enumerate(self.workers))
 
     def __len__(self) -> int:
-        return len(self._workers)
+        return len(self.workers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Platform):
             return NotImplemented
-        if (self.links is None) != (other.links is None):
-            return False
-        if self.shape != other.shape or self.nodes != other.nodes:
-            return False
-        pairs = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
-        same = all(own is None or np.array_equal(own, its) for own, its in pairs)  # type: ignore[arg-type]
-        return same and self.unit == other.unit and self.workers == other.workers
+        costs: Any = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
+        own, its = ((x.workers, x.shape, x.unit, x.nodes) for x in (self, other))
+        return own == its and all(np.array_equal(mine, theirs) for mine, theirs in costs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -472,7 +447,7 @@ class Platform:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: what `save` writes."""
-        workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self._workers]
+        workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self.workers]
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.unit is not None:
             content["unit"] = {key: value for key, value in vars(self.unit).items() if value is not None}
@@ -579,16 +554,6 @@ def _no_long_keys(text: str) -> None:
             raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
 
 
-def _per_worker(name: str, values: ArrayLike, p: int) -> NDArray[np.float64]:
-    array = np.full(p, check.number(name, values)) if np.isscalar(values) else check.vector(name, values)
-    if len(array) != p:
-        raise ValueError(f"{name} must have {p} entries, got {len(array)}")
-    if (bad := ~((array >= 0) & np.isfinite(array))).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"{name}[{i}] must be finite and not negative, got {array[i]:g}")
-    return array
-
-
 def link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
         matrix: NDArray[np.float64] = np.empty(links.shape)
@@ -599,18 +564,12 @@ def link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
     if matrix.shape != (p, p):
         raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
-    for first, rows in check.row_blocks(matrix):
-        if (bad := ~((rows >= 0) & (rows < np.inf))).any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(f"links[{first + i}][{j}] must be finite and not negative, got {rows[i, j]:g}")
-    return matrix
+    return check.not_negative("links", matrix)
 
 
-def _node_names(argument: str, given: Sequence[str], count: int) -> tuple[str, ...]:
-    """One name for each, not empty; "/" only where nodes of nodes are named."""
-    found = check.entries(argument, given, "a sequence of strings")
-    if len(found) != count:
-        raise ValueError(f"{argument} must have {count} entries, got {len(found)}")
+def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tuple[str, ...]:
+    """One name for each worker or node, not empty; "/" only where nodes of nodes are named."""
+    found = check.as_many(argument, check.entries(argument, given, "a sequence of strings"), count, of)
     for i, name in enumerate(found):
         if not isinstance(name, str):
             raise TypeError(f"{argument}[{i}] must be a string, got {name!r}")
@@ -658,10 +617,7 @@ def mesh_links(
         if costs.shape != wanted:
             was = "None" if given is None else f"shape {costs.shape}"
             raise ValueError(f"{name} must have shape {wanted} for a mesh of {x} x {y} nodes, got {was}")
-        if (bad := ~((costs >= 0) & np.isfinite(costs))).any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(f"{name}[{i}][{j}] must be finite and not negative, got {costs[i, j]:g}")
-        found.append(costs)
+        found.append(check.not_negative(name, costs))
     return found[0], found[1]
 
 

@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._base import check
 from ._base.drawn import Drawn
 from ._base.replace import replace_file
-
-if TYPE_CHECKING:
-    pass
 
 
 class Event(NamedTuple):
@@ -165,16 +162,52 @@ class Trace(Drawn):
         return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (weights * self.makespan)
 
     def to_chrome(self, path: str | PathLike[str]) -> None:
-        """Write Chrome-trace JSON, for Perfetto and chrome://tracing."""
-        write_chrome(self, path)
+        """Write Chrome-trace JSON, for Perfetto and chrome://tracing, which show waiting as the gap that it is.
+
+        Parameters
+        ----------
+        path : path_like
+            Replaced whole, or not at all, as by the other two. Times are taken as seconds, also where they have no unit, and
+            rounded to 1/8 microsecond.
+        """
+        other = {"kind": self.kind, "unit": self.unit, "predicted": self.predicted}
+        records = [_metadata("process_name", 0, {"name": f"hetsched ({self.kind})"})]
+        for tid, lane in enumerate(lanes(self), 1):  # Perfetto takes thread 0 for the idle thread of the kernel
+            records.append(_metadata("thread_name", tid, {"name": lane.name}))
+            records.append(_metadata("thread_sort_index", tid, {"sort_index": tid}))
+            records += [_slice(tid, event) for event in lane.events if event.kind != "wait"]
+        with _text_file(path) as file:
+            file.write(f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n')
+            file.write(",\n".join(map(json.dumps, records)))
+            file.write("\n]}\n")
 
     def to_paje(self, path: str | PathLike[str]) -> None:
-        """Write a Paje trace, for ViTE."""
-        write_paje(self, path)
+        """Write a Paje trace, for ViTE: a container per worker, whose state is compute, transfer or wait."""
+        changes: list[tuple[float, str]] = []
+        tracks = lanes(self)
+        for i, lane in enumerate(tracks):
+            starts = [e.start for e in lane.events[1:]]
+            for event, later in zip(lane.events, [*starts, math.inf], strict=False):
+                what = _quoted(event.what or event.kind)
+                changes.append((event.start, f"5 {_decimal(event.start)} state lane{i} {event.kind} {what}\n"))
+                if later > event.end:
+                    changes.append((event.end, f"6 {_decimal(event.end)} state lane{i}\n"))
+        changes.sort(key=lambda change: change[0])  # stable: a lane's own changes stay in order
+        end = _decimal(self.makespan)
+        with _text_file(path) as file:
+            file.write(_paje_header())
+            file.write(f"3 0.0 all program 0 {_quoted(f'hetsched ({self.kind})')}\n")
+            file.writelines(f"3 0.0 lane{i} worker all {_quoted(lane.name)}\n" for i, lane in enumerate(tracks))
+            file.writelines(line for _, line in changes)
+            file.writelines(f"4 {end} worker lane{i}\n" for i in range(len(tracks)))
+            file.write(f"4 {end} program all\n")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write worker, name, kind, start, end, what as CSV."""
-        write_csv(self, path)
+        """Write worker, name, kind, start, end, what as CSV, a row per event, waiting included; the times round-trip."""
+        with _text_file(path) as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(("worker", "name", "kind", "start", "end", "what"))
+            rows.writerows((e.worker, self.workers[e.worker], *e[1:]) for e in self.events)
 
     def __repr__(self) -> str:
         predicted = "" if self.predicted is None else f", predicted {self.predicted:.6g}"
@@ -199,55 +232,23 @@ def _event(i: int, step: Any, workers: int) -> Event:
 
 
 def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
-    found = check.entries(name, values, "a sequence of numbers")
-    if len(found) != workers:
-        raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(found)}")
+    found = check.as_many(name, check.entries(name, values, "a sequence of numbers"), workers)
     return tuple(check.number(f"{name}[{i}]", x) for i, x in enumerate(found))
 
 
 # ---- files for other tools: Perfetto, ViTE, spreadsheets ----
 
-_PAJE_HEADER = """\
-%EventDef PajeDefineContainerType 0
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineStateType 1
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineEntityValue 2
-% Alias string
-% Type string
-% Name string
-% Color color
-%EndEventDef
-%EventDef PajeCreateContainer 3
-% Time date
-% Alias string
-% Type string
-% Container string
-% Name string
-%EndEventDef
-%EventDef PajeDestroyContainer 4
-% Time date
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeSetState 5
-% Time date
-% Type string
-% Container string
-% Value string
-% What string
-%EndEventDef
-%EventDef PajePopState 6
-% Time date
-% Type string
-% Container string
-%EndEventDef
+#: Events in the order of their numbers, with their fields: strings, but for the date and the colour.
+_PAJE_EVENTS = (
+    ("PajeDefineContainerType", "Alias Type Name"),
+    ("PajeDefineStateType", "Alias Type Name"),
+    ("PajeDefineEntityValue", "Alias Type Name Color"),
+    ("PajeCreateContainer", "Time Alias Type Container Name"),
+    ("PajeDestroyContainer", "Time Type Name"),
+    ("PajeSetState", "Time Type Container Value What"),
+    ("PajePopState", "Time Type Container"),
+)
+_PAJE_TYPES = """\
 0 program 0 "Program"
 0 worker program "Worker"
 1 state worker "State"
@@ -255,6 +256,14 @@ _PAJE_HEADER = """\
 2 transfer state "transfer" "0.902 0.624 0.0"
 2 wait state "wait" "0.937 0.937 0.937"
 """
+
+
+def _paje_header() -> str:
+    lines = []
+    for number, (event, names) in enumerate(_PAJE_EVENTS):
+        fields = [f"% {name} {({'Time': 'date', 'Color': 'color'}).get(name, 'string')}" for name in names.split()]
+        lines += [f"%EventDef {event} {number}", *fields, "%EndEventDef"]
+    return "\n".join(lines) + f"\n{_PAJE_TYPES}"
 
 
 class Lane(NamedTuple):
@@ -281,85 +290,6 @@ def lanes(trace: Trace) -> list[Lane]:
     ]
 
 
-def write_chrome(trace: Trace, path: str | PathLike[str]) -> None:
-    """Write Chrome-trace JSON. Waiting is left out: Perfetto shows it as the gap that it is.
-
-    Parameters
-    ----------
-    trace : Trace
-        Its times are taken as seconds, also where they have no unit, and rounded to 1/8 microsecond.
-    path : path_like
-        Replaced whole, or not at all.
-    """
-    other = {"kind": trace.kind, "unit": trace.unit, "predicted": trace.predicted}
-    records: list[dict[str, Any]] = [_metadata("process_name", 0, {"name": f"hetsched ({trace.kind})"})]
-    for tid, lane in enumerate(lanes(trace), 1):  # Perfetto takes thread 0 for the idle thread of the kernel
-        records.append(_metadata("thread_name", tid, {"name": lane.name}))
-        records.append(_metadata("thread_sort_index", tid, {"sort_index": tid}))
-        for event in lane.events:
-            if event.kind != "wait":
-                start, end = _microseconds(event.start), _microseconds(event.end)
-                records.append(
-                    {
-                        "ph": "X",
-                        "pid": 1,
-                        "tid": tid,
-                        "ts": start,
-                        "dur": end - start,
-                        "name": event.what or event.kind,
-                        "cat": event.kind,
-                    }
-                )
-    with _text_file(path) as file:
-        file.write(f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n')
-        file.write(",\n".join(map(json.dumps, records)))
-        file.write("\n]}\n")
-
-
-def write_paje(trace: Trace, path: str | PathLike[str]) -> None:
-    """Write a Paje trace: a container per worker, whose state is compute, transfer or wait.
-
-    Parameters
-    ----------
-    trace : Trace
-    path : path_like
-        Replaced whole, or not at all.
-    """
-    changes: list[tuple[float, str]] = []
-    tracks = lanes(trace)
-    for i, lane in enumerate(tracks):
-        starts = [e.start for e in lane.events[1:]]
-        for event, later in zip(lane.events, [*starts, math.inf], strict=False):
-            what = _quoted(event.what or event.kind)
-            changes.append((event.start, f"5 {_decimal(event.start)} state lane{i} {event.kind} {what}\n"))
-            if later > event.end:
-                changes.append((event.end, f"6 {_decimal(event.end)} state lane{i}\n"))
-    changes.sort(key=lambda change: change[0])  # stable: a lane's own changes stay in order
-    end = _decimal(trace.makespan)
-    with _text_file(path) as file:
-        file.write(_PAJE_HEADER)
-        file.write(f"3 0.0 all program 0 {_quoted(f'hetsched ({trace.kind})')}\n")
-        file.writelines(f"3 0.0 lane{i} worker all {_quoted(lane.name)}\n" for i, lane in enumerate(tracks))
-        file.writelines(line for _, line in changes)
-        file.writelines(f"4 {end} worker lane{i}\n" for i in range(len(tracks)))
-        file.write(f"4 {end} program all\n")
-
-
-def write_csv(trace: Trace, path: str | PathLike[str]) -> None:
-    """Write one row per event, waiting included; the times round-trip.
-
-    Parameters
-    ----------
-    trace : Trace
-    path : path_like
-        Replaced whole, or not at all.
-    """
-    with _text_file(path) as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("worker", "name", "kind", "start", "end", "what"))
-        rows.writerows((e.worker, trace.workers[e.worker], *e[1:]) for e in trace.events)
-
-
 @contextmanager
 def _text_file(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
     with replace_file(path) as file:
@@ -370,6 +300,12 @@ def _text_file(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
 
 def _metadata(name: str, tid: int, args: dict[str, Any]) -> dict[str, Any]:
     return {"ph": "M", "pid": 1, "tid": tid, "name": name, "args": args}
+
+
+def _slice(tid: int, event: Event) -> dict[str, Any]:
+    start, end = _microseconds(event.start), _microseconds(event.end)
+    name = event.what or event.kind
+    return {"ph": "X", "pid": 1, "tid": tid, "ts": start, "dur": end - start, "name": name, "cat": event.kind}
 
 
 def _microseconds(seconds: float) -> float:

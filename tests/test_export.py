@@ -9,9 +9,9 @@ import shlex
 import pytest
 
 import hetsched as hs
-from hetsched.trace import Event, Trace, lanes, write_chrome, write_csv, write_paje
+from hetsched.trace import Event, Trace, lanes
 
-WRITERS = [write_chrome, write_paje, write_csv]
+WRITERS = [Trace.to_chrome, Trace.to_paje, Trace.to_csv]
 AWKWARD = ['a "quoted", name', "line\nbreak", "", "é #3"]
 
 
@@ -67,7 +67,7 @@ def test_lanes_hold_all_events_once_and_never_two_at_a_time(trace):
 
 
 def test_csv_round_trips(trace, tmp_path):
-    write_csv(trace, tmp_path / "trace.csv")
+    trace.to_csv(tmp_path / "trace.csv")
     with open(tmp_path / "trace.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["worker", "name", "kind", "start", "end", "what"]
@@ -77,7 +77,7 @@ def test_csv_round_trips(trace, tmp_path):
 
 
 def chrome(trace, path):
-    write_chrome(trace, path)
+    trace.to_chrome(path)
     content = json.loads(path.read_text())
     records = content["traceEvents"]
     names = {r["tid"]: r["args"]["name"] for r in records if r["ph"] == "M" and r["name"] == "thread_name"}
@@ -164,7 +164,7 @@ def read_paje(text):
 
 
 def test_paje_reads_back(trace, tmp_path):
-    write_paje(trace, tmp_path / "trace.paje")
+    trace.to_paje(tmp_path / "trace.paje")
     containers, states = read_paje((tmp_path / "trace.paje").read_text(encoding="utf-8"))
     tracks = lanes(trace)
     assert list(containers) == ["all", *(f"lane{i}" for i in range(len(tracks)))]
@@ -176,7 +176,7 @@ def test_paje_reads_back(trace, tmp_path):
 
 
 def test_paje_names_are_one_token(tmp_path):
-    write_paje(make([(i, "compute", 0.0, 1.0, "") for i in range(4)], AWKWARD), tmp_path / "trace.paje")
+    make([(i, "compute", 0.0, 1.0, "") for i in range(4)], AWKWARD).to_paje(tmp_path / "trace.paje")
     containers, _ = read_paje((tmp_path / "trace.paje").read_text(encoding="utf-8"))
     assert list(containers.values())[1:] == ["a 'quoted', name", "line break", " ", "é #3"]
 
@@ -192,7 +192,7 @@ def test_a_failed_write_leaves_the_old_file_alone(write, tmp_path):
     path = tmp_path / "trace"
     path.write_text("old")
     bad = Trace((Event(0, "compute", 0.0, 1.0, "\ud800"),), ("a\ud800",), "real", "s", None, None, (1.0,))
-    if write is write_chrome:  # which escapes everything, but has no number for this
+    if write is Trace.to_chrome:  # which escapes everything, but has no number for this
         bad = Trace((Event(0, "compute", 0.0, float("nan"), ""),), ("a",), "real", "s", None, None, (1.0,))
     with pytest.raises(ValueError, match="surrogates|NaN"):
         write(bad, path)

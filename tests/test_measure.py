@@ -17,10 +17,12 @@ import hetsched.runners.shared
 import hetsched.runners.workers
 from hetsched._engine import dtypes, kernels, run
 from hetsched.cli import main as cli
+from hetsched.machine import linux
 from hetsched.machine.cpus import Cpu
 from hetsched.machine.measure import fingerprint, recent, typical
 
 HOUR = 3600.0
+linux_ticks = linux.ticks
 measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the function
 
 
@@ -55,6 +57,33 @@ class Machine:
         return [True] * workers if self.held is None else self.held
 
 
+class Hypervisor:
+    """A /proc/stat that counts some ticks between two looks at it, of some cpus a part as stolen."""
+
+    def __init__(self, root, taken, step=1000):
+        self.root, self.taken, self.step = root, taken, step
+        self.counts = np.zeros((8, 8), np.int64)
+        (root / "proc").mkdir()
+
+    def ticks(self):
+        for cpu, counts in enumerate(self.counts):
+            stolen = round(self.step * self.taken.get(cpu, 0.0))
+            counts[[0, 7]] += self.step - stolen, stolen
+        lines = [f"cpu{cpu} {' '.join(map(str, counts))} 0 0" for cpu, counts in enumerate(self.counts)]
+        (self.root / "proc/stat").write_text("\n".join(["cpu 1 1 1 1 1 1 1 1 0 0", *lines]) + "\n")
+        return linux_ticks(str(self.root))
+
+    def slowed(self, machine):
+        """The machine's engine, of which CPU time says nothing."""
+
+        def measure_kernel(*args, **kwargs):
+            found = machine.measure_kernel(*args, **kwargs)
+            left = np.array([1 - self.taken.get(i, 0.0) for i in range(len(found.elapsed))])
+            return found._replace(elapsed=found.elapsed / left, busy=found.busy / left)
+
+        return measure_kernel
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -70,6 +99,7 @@ def machine(cache, monkeypatch):
     monkeypatch.setattr(run, "measure_kernel", fake.measure_kernel)
     monkeypatch.setattr(run, "pinned", fake.pinned)
     monkeypatch.setattr(measuring, "_start_cost", lambda threads, p: 0.0)
+    monkeypatch.setattr(linux, "ticks", lambda: {})
     return fake
 
 
@@ -184,6 +214,60 @@ class TestProfiles:
             "themselves, and the next call measures anew",
         )
 
+    def test_hypervisor(self, machine, monkeypatch, tmp_path):
+        """It takes half of cpu 1's time, which CPU time does not show: not its speed, and not for a week."""
+        host = Hypervisor(tmp_path, {1: 0.5})
+        monkeypatch.setattr(linux, "ticks", host.ticks)
+        monkeypatch.setattr(run, "measure_kernel", host.slowed(machine))
+        machine.even = True
+        found = hs.measure()
+        np.testing.assert_allclose(found.stolen, [0, 0.5, 0], atol=0.02)
+        np.testing.assert_allclose(found.at_once["float64"].gflops, [80, 40, 80])
+        np.testing.assert_allclose(found.at_once["float64"].share, [1, 0.5, 1], atol=0.02)
+        np.testing.assert_allclose(found.speeds, 80, rtol=0.02)
+        assert found.disturbed
+        assert found.notes[0].startswith("a hypervisor took time: cpu 1 had its core for 50% of the time; speeds")
+        host.taken = {}
+        assert not hs.measure().disturbed
+
+    @pytest.mark.parametrize("taken", [{0: 0.05, 1: 0.05}, {7: 0.9}])
+    def test_hypervisor_that_takes_little_or_from_others(self, machine, monkeypatch, tmp_path, taken):
+        monkeypatch.setattr(linux, "ticks", Hypervisor(tmp_path, taken).ticks)
+        found = hs.measure()
+        assert not found.disturbed
+        assert found.notes == ()
+
+    def test_hypervisor_beside_one_at_a_time(self, machine, monkeypatch, tmp_path):
+        """What it takes from a core by itself counts as well: its profile is slow."""
+        host = Hypervisor(tmp_path, {2: 0.3})
+
+        def measure_kernel(*args, **kwargs):
+            if "worker" not in kwargs:  # all at once
+                host.taken = {}
+            return machine.measure_kernel(*args, **kwargs)
+
+        monkeypatch.setattr(linux, "ticks", host.ticks)
+        monkeypatch.setattr(run, "measure_kernel", measure_kernel)
+        found = hs.measure()
+        assert found.at_once["float64"].share.tolist() == [1.0, 1.0, 1.0]
+        assert found.disturbed
+        assert found.notes[0].startswith("a hypervisor took time: cpu 2 had its core for 70% of the time")
+
+    def test_a_single_tick_is_no_disturbance(self, machine, monkeypatch, tmp_path):
+        """Of a window of three ticks it would be a third."""
+        monkeypatch.setattr(linux, "ticks", Hypervisor(tmp_path, {0: 0.34}, step=3).ticks)
+        found = measuring._Stolen([0, 1])
+        with found.watching([0, 1]):
+            pass
+        assert found.part.tolist() == [0.0, 0.0]
+
+    def test_without_counters(self, machine, monkeypatch, tmp_path):
+        machine.held = [True, False, True]
+        monkeypatch.setattr(linux, "ticks", Hypervisor(tmp_path, {1: 0.9}).ticks)
+        assert hs.measure().stolen.tolist() == [0.0, 0.0, 0.0]  # where a worker that is held nowhere was, nobody knows
+        monkeypatch.setattr(linux, "ticks", lambda: {})
+        assert hs.measure(refresh=True).stolen.tolist() == [0.0, 0.0, 0.0]
+
     def test_quota(self, machine, monkeypatch):
         monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
         found = hs.measure()
@@ -272,7 +356,7 @@ class TestCache:
         assert recent(topology()) is None
 
     @pytest.mark.parametrize(
-        "content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 2}', "\x00", "[" * 10**5]
+        "content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 1}', "\x00", "[" * 10**5]
     )
     def test_broken_file(self, machine, cache, content):
         first = hs.measure()
@@ -295,6 +379,9 @@ class TestCache:
             lambda r: r["at_once"]["float64"]["share"].pop(),
             lambda r: r["at_once"]["float64"]["alone"].pop(),
             lambda r: r["at_once"]["float64"].__setitem__("size", float("inf")),
+            lambda r: r["stolen"].pop(),
+            lambda r: r["stolen"].__setitem__(1, float("nan")),
+            lambda r: r["stolen"].__setitem__(1, 1.5),
             lambda r: r["profiles"].__setitem__(0, 3),
             lambda r: r["profiles"][0].__setitem__("worker", 9),
             lambda r: r["profiles"][0].__setitem__("worker", -1),
@@ -478,7 +565,7 @@ class TestPools:
         uneven.share = [1.0, 0.49, 1.0]
         text = measuring.describe(hs.measure())
         assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s" in text
-        assert text.endswith("used by matmul and lu_factor for an hour: other programs were running")
+        assert text.endswith("used by matmul and lu_factor for an hour: other programs or a hypervisor took time")
 
 
 class TestReal:

@@ -200,12 +200,16 @@ def test_mesh():
         ({"speeds": [["1", "2"]]}, TypeError, "speeds must be an array of real numbers"),
         ({"cycle_times": [[1, 0]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be positive"),
         ({"cycle_times": [[1, INF]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be finite"),
-        ({"cycle_times": [[1, 2]], "right": [[1]], "names": "a"}, ValueError, "names must have 2 entries, got 1"),
+        (
+            {"cycle_times": [[1, 2]], "right": [[1]], "names": "a"},
+            ValueError,
+            "names must have 2 entries, one for each worker, got 1",
+        ),
         ({"cycle_times": [[1, 2]]}, ValueError, r"right must have shape \(1, 1\) for a mesh of 1 x 2 nodes, got None"),
         ({"cycle_times": [[1], [2]], "down": [1]}, ValueError, r"down must have shape \(1, 1\) .* got shape \(1,\)"),
         ({"cycle_times": [[1], [2]], "right": [[1]], "down": [[1]]}, ValueError, r"right must have shape \(2, 0\)"),
-        ({"cycle_times": [[1, 2]], "right": [[NAN]]}, ValueError, r"right\[0\]\[0\] must be finite and not negative, got nan"),
-        ({"cycle_times": [[1], [2]], "down": [[-1]]}, ValueError, r"down\[0\]\[0\] must be finite and not negative, got -1"),
+        ({"cycle_times": [[1, 2]], "right": [[NAN]]}, ValueError, r"right\[0, 0\] must be finite and not negative, got nan"),
+        ({"cycle_times": [[1], [2]], "down": [[-1]]}, ValueError, r"down\[0, 0\] must be finite and not negative, got -1"),
         ({"cycle_times": [[1, 2]], "right": [["x"]]}, TypeError, "right must be an array of real numbers"),
     ],
 )
@@ -300,19 +304,31 @@ def test_equality():
         ({"speeds": [INF, 1]}, ValueError, r"speeds\[0\] must be finite"),
         ({}, TypeError, "give either cycle_times or speeds"),
         ({"cycle_times": [1], "speeds": [1]}, TypeError, "give either cycle_times or speeds"),
-        ({"cycle_times": [1, 2], "link_costs": [1]}, ValueError, "link_costs must have 2 entries, got 1"),
+        (
+            {"cycle_times": [1, 2], "link_costs": [1]},
+            ValueError,
+            "link_costs must be a number or have 2 entries, one for each worker, got 1",
+        ),
         ({"cycle_times": [1, 2], "link_costs": [1, NAN]}, ValueError, r"link_costs\[1\] is NaN"),
         ({"cycle_times": [1, 2], "link_costs": [1, -1]}, ValueError, "link_cost"),
         ({"cycle_times": [1, 2], "link_costs": INF}, ValueError, "link_cost"),
-        ({"cycle_times": [1, 2], "link_costs": ["1", "2"]}, TypeError, "link_costs must be a sequence of real numbers"),
-        ({"cycle_times": [1, 2], "memory": [1]}, ValueError, "memory must have 2 entries, got 1"),
+        ({"cycle_times": [1, 2], "link_costs": ["1", "2"]}, TypeError, "link_costs must be a number or a sequence of numbers"),
+        ({"cycle_times": [1, 2], "memory": [1]}, ValueError, "memory must have 2 entries, one for each worker, got 1"),
         ({"cycle_times": [1, 2], "memory": [1, -1]}, ValueError, "memory must be in"),
         ({"cycle_times": [1, 2], "memory": 1.5}, ValueError, "memory must be an integer"),
         ({"cycle_times": [1, 2], "memory": "12"}, TypeError, "memory must be an integer"),
-        ({"cycle_times": [1, 2], "names": ["a"]}, ValueError, "names must have 2 entries, got 1"),
-        ({"cycle_times": [1, 2], "link_costs": "1.5"}, TypeError, "link_costs must be a number, got '1.5'"),
-        ({"cycle_times": [1, 2], "link_costs": "x"}, TypeError, "link_costs must be a number, got 'x'"),
-        ({"cycle_times": [1, 2], "link_costs": True}, TypeError, "link_costs must be a number, got True"),
+        ({"cycle_times": [1, 2], "names": ["a"]}, ValueError, "names must have 2 entries, one for each worker, got 1"),
+        (
+            {"cycle_times": [1, 2], "link_costs": "1.5"},
+            TypeError,
+            "link_costs must be a number or a sequence of numbers, got '1.5'",
+        ),
+        ({"cycle_times": [1, 2], "link_costs": "x"}, TypeError, "link_costs must be a number or a sequence of numbers, got 'x'"),
+        (
+            {"cycle_times": [1, 2], "link_costs": True},
+            TypeError,
+            "link_costs must be a number or a sequence of numbers, got True",
+        ),
     ],
 )
 def test_star_refuses(arguments, error, message):
@@ -326,9 +342,9 @@ def test_star_refuses(arguments, error, message):
         ([[0, 1]], ValueError, r"links must have shape \(2, 2\), got \(1, 2\)"),
         ([0, 1], ValueError, r"links must have shape \(2, 2\), got \(2,\)"),
         (1.0, ValueError, r"links must have shape \(2, 2\), got \(\)"),
-        ([[0, NAN], [1, 0]], ValueError, r"links\[0\]\[1\] must be finite and not negative, got nan"),
-        ([[0, 1], [INF, 0]], ValueError, r"links\[1\]\[0\] must be finite and not negative, got inf"),
-        ([[0, 1], [-1, 0]], ValueError, r"links\[1\]\[0\] must be finite and not negative, got -1"),
+        ([[0, NAN], [1, 0]], ValueError, r"links\[0, 1\] must be finite and not negative, got nan"),
+        ([[0, 1], [INF, 0]], ValueError, r"links\[1, 0\] must be finite and not negative, got inf"),
+        ([[0, 1], [-1, 0]], ValueError, r"links\[1, 0\] must be finite and not negative, got -1"),
         ([[0, 1], [1]], TypeError, "links must be a matrix of real numbers"),
         ("ab", TypeError, "links must be a matrix of real numbers"),
         ([[0, 1j], [1, 0]], TypeError, "links must be a matrix of real numbers"),
@@ -495,13 +511,13 @@ ONE = {"cycle_time": 1.0}
         ({"worker": [ONE, {"Cycle-Time": 3}]}, "worker 1: unknown key 'Cycle-Time'; did you mean 'cycle_time'"),
         ({"worker": [{**ONE, "linkcosts": 3}]}, "worker 0: unknown key 'linkcosts'; did you mean 'link_cost'"),
         ({"workers": 3, "worker": [ONE]}, "unknown key 'workers' in a platform; did you mean 'worker'"),
-        ({"nodes": ["a", "b"], "worker": [ONE]}, "nodes must have 1 entries, got 2"),
+        ({"nodes": ["a", "b"], "worker": [ONE]}, "nodes must have 1 entries, one for each worker, got 2"),
         ({"nodes": [1], "worker": [ONE]}, r"nodes\[0\] must be a string, got 1"),
         ({"nodes": "a", "worker": [ONE]}, "nodes must be a sequence of strings"),
         ({"format": "simgrid", "worker": [ONE]}, "unknown format 'simgrid'"),
         ({"version": 2, "worker": [ONE]}, "unknown format None, version 2"),
         ({"links": [[0, 1]], "worker": [ONE]}, r"links must have shape \(1, 1\), got \(1, 2\)"),
-        ({"links": [[0, -1], [1, 0]], "worker": [ONE, ONE]}, r"links\[0\]\[1\] must be finite and not negative"),
+        ({"links": [[0, -1], [1, 0]], "worker": [ONE, ONE]}, r"links\[0, 1\] must be finite and not negative"),
         ({"links": "none", "worker": [ONE]}, "links must be a matrix"),
         ({"links": [[0, 1], [1]], "worker": [ONE, ONE]}, "links must be a matrix"),
     ],
@@ -722,7 +738,7 @@ def test_a_platform_is_accepted_where_cycle_times_are():
 
 
 def test_per_worker_arguments_are_named():
-    with pytest.raises(ValueError, match=r"link_costs\[0\] must be finite and not negative, got -1e\+308"):
+    with pytest.raises(ValueError, match=r"link_costs must be at least 0, got -1e\+308"):
         Platform.star([1, 2], -1e308)
     with pytest.raises(TypeError, match="names must be a sequence of strings"):
         Platform.star([1, 2], names=2**64)
@@ -767,7 +783,7 @@ class TestJoin:
             ([], {}, ValueError, "platforms is empty"),
             ([LEFT, 3], {}, TypeError, r"platforms\[1\] must be a Platform, got int"),
             (LEFT, {}, TypeError, "platforms must be a sequence of Platforms"),
-            ([LEFT], {"names": ["a", "b"]}, ValueError, "names must have 1 entries, got 2"),
+            ([LEFT], {"names": ["a", "b"]}, ValueError, "names must have 1 entries, one for each node, got 2"),
             ([LEFT, LEFT], {"names": ["a", "a"]}, ValueError, "names must be unique, got 'a' twice"),
             ([LEFT], {"names": ["a/b"]}, ValueError, "names.0. must be a name without /, got 'a/b'"),
             ([LEFT], {"names": [""]}, ValueError, "names.0. must be a name without /, got ''"),

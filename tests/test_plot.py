@@ -360,10 +360,10 @@ def test_without_matplotlib():
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("studies.papers_plots", "plot_ppopp2008"),
-        ("studies.papers_plots", "plot_static2001"),
-        ("studies.layers_star_plots", "plot_layers_star"),
-        ("studies.layers_mesh_plots", "plot_layers_mesh"),
+        ("studies.plots", "plot_ppopp2008"),
+        ("studies.plots", "plot_static2001"),
+        ("studies.plots", "plot_layers_star"),
+        ("studies.plots", "plot_layers_mesh"),
         ("plots.zones", "plot_comparison"),
         ("plots.zones", "plot_partition"),
     ],

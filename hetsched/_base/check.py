@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Counted = TypeVar("Counted", bound=Sized)
 
 
 class HasSpeeds(Protocol):
@@ -141,6 +143,14 @@ def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
     return array
 
 
+def not_negative(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The array itself, whose entries are finite and not negative."""
+    if not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) < math.inf):
+        i, where = _first(~((array >= 0) & np.isfinite(array)))
+        raise ValueError(f"{name}{where} must be finite and not negative, got {array[i]:g}")
+    return array
+
+
 def cycle_times(
     given: HasSpeeds | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times", stacked: bool = False
 ) -> NDArray[np.float64]:
@@ -148,11 +158,7 @@ def cycle_times(
     if (given is None) == (speeds is None):
         raise TypeError(f"give either {name} or speeds")
     if speeds is not None:
-        rates = vector("speeds", speeds, stacked=stacked)
-        bad = ~((rates >= 0) & np.isfinite(rates))
-        if bad.any():
-            i, where = _first(bad)
-            raise ValueError(f"speeds{where} must be finite and not negative, got {rates[i]:g}")
+        rates = not_negative("speeds", vector("speeds", speeds, stacked=stacked))
         if (idle := ~(rates > 0).any(-1)).any():
             raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
@@ -174,12 +180,16 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
     """(count,) finite numbers >= 0: one for all, or one for each worker (or what they are called)."""
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
         return np.full(count, number(name, given[()] if isinstance(given, np.ndarray) else given, low=0.0))
-    values = vector(name, given)
-    if len(values) != count:
+    values = reals(lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given)
+    if len(vector(name, values, copy=False)) != count:
         raise ValueError(f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}")
-    if (bad := ~((values >= 0) & np.isfinite(values))).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"{name}[{i}] must be finite and not negative, got {values[i]:g}")
+    return not_negative(name, values)
+
+
+def as_many(name: str, values: Counted, count: int, of: str = "worker") -> Counted:
+    """The values themselves: one for each worker (or what they are called)."""
+    if len(values) != count:
+        raise ValueError(f"{name} must have {count} entries, one for each {of}, got {len(values)}")
     return values
 
 
@@ -231,10 +241,7 @@ def shares(
             sizes = 1.0 / times if speeds is None else vector("speeds", speeds)
         if not np.isfinite(sizes).all():
             sizes = times.min() / times
-    low, high = sizes.min(), sizes.max()
-    if not (low >= 0 and high < math.inf):
-        i = int(np.argmax(~((sizes >= 0) & np.isfinite(sizes))))
-        raise ValueError(f"{name}[{i}] must be finite and not negative, got {sizes[i]:g}")
+    high = not_negative(name, sizes).max()
     if not high > 0:
         raise ValueError(f"{name} are all zero")
     with np.errstate(over="ignore"):
@@ -270,9 +277,7 @@ def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
     found = list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
-    if len(found) != workers:
-        raise ValueError(f"names must have {workers} entries, got {len(found)}")
-    return tuple(str(name) for name in found)
+    return tuple(str(name) for name in as_many("names", found, workers))
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

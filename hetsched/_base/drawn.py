@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: The function that draws things of a type or of a subtype.
 PICTURES = {
@@ -17,9 +18,9 @@ PICTURES = {
     "DistributionStack": "plots.allocation.plot_stack",
     "DivisibleLoad": "plots.gantt.plot_bus",
     "FilesPlan": "plots.files.plot_files",
-    "LayersMesh": "studies.layers_mesh_plots.plot_layers_mesh",
+    "LayersMesh": "studies.plots.plot_layers_mesh",
     "LayersPlan": "plots.layers.plot_layers",
-    "LayersStar": "studies.layers_star_plots.plot_layers_star",
+    "LayersStar": "studies.plots.plot_layers_star",
     "LuGrid": "plots.grid.plot_grid",
     "LuPattern": "plots.allocation.plot_pattern",
     "LuPlan": "plots.gantt.plot_plan",
@@ -28,13 +29,13 @@ PICTURES = {
     "MeshPlan": "plots.mesh.plot_mesh",
     "MinTime": "plots.gantt.plot_plan",
     "Partition": "plots.zones.plot_partition",
-    "Ppopp2008": "studies.papers_plots.plot_ppopp2008",
+    "Ppopp2008": "studies.plots.plot_ppopp2008",
     "ProductPlan": "plots.boxes.plot_product",
     "ProfileDistribution": "plots.allocation.plot_distribution",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
     "StarPlan": "plots.gantt.plot_star",
-    "Static2001": "studies.papers_plots.plot_static2001",
+    "Static2001": "studies.plots.plot_static2001",
     "StencilPlan": "plots.gantt.plot_iterations",
     "Trace": "plots.gantt.plot_trace",
     "Wavefront": "plots.grid.plot_wavefront",
@@ -77,3 +78,12 @@ class Drawn:
     def _repr_html_(self) -> str:
         svg: str = import_module("hetsched.plots.canvas").figure_svg(self.plot)
         return f"<p>{escape(repr(self)[1:-1])}</p>{svg}"
+
+
+class DrawnFigure:
+    """What has a picture of several pairs of axes."""
+
+    def plot(self, figure: Figure | None = None) -> Figure:
+        """Draw it with matplotlib, on a new pyplot figure unless one is given; ImportError without it. Returns the figure."""
+        drawn: Figure = draw(self, figure)
+        return drawn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 import warnings
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.replace import replace_file
 from .._engine import kernels
 from ..errors import EmulationWarning
 from ..machine.topology import topology
@@ -23,8 +21,8 @@ from ..platform import Platform
 from ..runners.pool import Pool
 from ..runners.shared import matmul
 from ..trace import Trace
+from .output import worker_table, write_picture
 from .report import Report
-from .tables import worker_table
 
 #: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
 CYCLE_TIMES = (3.0, 5.0, 8.0)
@@ -39,11 +37,7 @@ def add_parser(commands: Any) -> None:
     demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and show what happened")
     demo.add_argument("-o", "--output", default=".", metavar="DIR", help="where the HTML report goes (default: here)")
     demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
-    demo.set_defaults(command=_demo)
-
-
-def _demo(given: argparse.Namespace) -> None:
-    run_demo(given.output, given.size)
+    demo.set_defaults(command=lambda given: run_demo(given.output, given.size))
 
 
 def run_demo(directory: str | Path, size: int = 4000) -> Path:
@@ -95,8 +89,7 @@ def _digits(report: Report) -> None:
 
 def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
     report.heading(f"2. A {n} x {n} product, emulated workers")
-    rng = np.random.default_rng(2001)
-    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    A, B = np.random.default_rng(2001).standard_normal((2, n, n))
     with _emulated(2e-9 * n**3) as pool:
         _, plan, planned, equal = _compare(report, pool, A, B)
     return plan, planned, equal
@@ -143,8 +136,7 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
         axes.set_title(title, loc="left", fontsize=10, pad=22)
         axes.set_xlim(0, 1.02 * max(planned.makespan, equal.makespan))
         axes.set_xlabel("time (s)" if row else "")
-    with replace_file(path) as file:
-        figure.savefig(file, format="png", dpi=110)
+    write_picture(figure, path, dpi=110)
 
 
 def _off(trace: Trace) -> str:
@@ -157,8 +149,7 @@ def _ratio(slow: Trace, fast: Trace) -> float:
 
 def _real_cores(report: Report, n: int) -> None:
     report.heading(f"3. The same {n} x {n} product on this machine's cores")
-    rng = np.random.default_rng(2001)
-    A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    A, B = np.random.default_rng(2001).standard_normal((2, n, n))
     C, D = np.empty((n, n)), np.empty((n, n))
     seconds = _median_in_turns(3, lambda: matmul(A, B, out=C), lambda: np.matmul(A, B, out=D))
     ours, numpys = (2.0 * n**3 / s / 1e9 for s in seconds)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
-from .._base.replace import replace_file
 from ..machine import measure as measuring
 from ..platform import file_kind
+from .output import require_picture, write_picture
 
 
 def add_parser(commands: Any) -> None:
@@ -41,9 +40,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _measure(given: argparse.Namespace) -> None:
-    kind = Path(given.plot).suffix[1:] if given.plot else ""
-    if given.plot and kind not in ("png", "svg", "pdf"):
-        raise ValueError(f"--plot must end in .png, .svg or .pdf, got {given.plot!r}")
+    if given.plot:
+        require_picture("--plot", given.plot)
     if given.output:
         file_kind(given.output)
     options = {"dtypes": given.dtype, "max_age": given.max_age}
@@ -57,5 +55,4 @@ def _measure(given: argparse.Namespace) -> None:
 
         figure = Figure(figsize=(9.0, 5.0), layout="constrained")
         found.plot(figure.add_subplot())
-        with replace_file(given.plot) as file:
-            figure.savefig(file, format=kind)
+        write_picture(figure, given.plot)

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .._base.replace import replace_file
+from .output import require_picture, write_picture
 
 
 def add_parser(commands: Any) -> None:
@@ -38,13 +38,12 @@ _STUDIES: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 
 def _reproduce(given: argparse.Namespace) -> None:
-    output = Path(given.output or "none.png")
-    if output.suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--output must end in .png, .svg or .pdf, got {given.output!r}")
+    if given.output:
+        require_picture("--output", given.output)
     parts = _STUDIES[given.paper]
     for name, module, function in parts:
         study = getattr(import_module(f"hetsched.studies.{module}"), function)()
         print(study, flush=True)
         if given.output:
-            with replace_file(output if len(parts) == 1 else output.with_stem(f"{output.stem}-{name}")) as file:
-                study.plot().savefig(file, format=output.suffix[1:])
+            output = Path(given.output)
+            write_picture(study.plot(), output if len(parts) == 1 else output.with_stem(f"{output.stem}-{name}"))

@@ -18,9 +18,10 @@ from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
 from ..files.matrices import npy_header, read_whole, split_name
 from ..files.product import matmul_files, plan_files
+from ..machine import linux
 from ..platform import Platform
 from ..runners.pool import Pool
-from .tables import worker_table
+from .output import worker_table
 
 _NPY = b"\x93NUMPY"
 
@@ -163,8 +164,5 @@ class _PeakMemory:
 
     @staticmethod
     def _read(key: str) -> int | None:
-        try:
-            with open("/proc/self/status") as file:
-                return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
-        except (OSError, StopIteration):
-            return None
+        kibibytes = linux.natural(linux.value(linux.read("/", "proc/self/status"), key).removesuffix("kB"))
+        return None if kibibytes is None else 1024 * kibibytes

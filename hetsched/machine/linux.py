@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .cpus import Cache, Cpu
 
@@ -186,28 +186,35 @@ def _load(root: str) -> tuple[float, ...] | None:
     return one, five, fifteen
 
 
-def _busy(root: str, seconds: float) -> dict[int, float]:
-    before = _ticks(root)
-    time.sleep(seconds)
-    after = _ticks(root)
-    busy = {}
-    for cpu in before.keys() & after.keys():
-        idle, total = (after[cpu][i] - before[cpu][i] for i in (0, 1))
-        if total > 0:
-            busy[cpu] = min(1.0, max(0.0, 1 - idle / total))
-    return busy
+class Ticks(NamedTuple):
+    """Of a cpu's time since the system was started: idle, taken by a hypervisor while it had work to do, and all."""
+
+    idle: int
+    stolen: int
+    total: int
 
 
-def _ticks(root: str) -> dict[int, tuple[int, int]]:
-    """Idle and all ticks of each cpu since the system was started; guests' are in users' already."""
+def ticks(root: str = "/") -> dict[int, Ticks]:
+    """Those of each cpu; {} where there is no /proc/stat. Guests' are in users' already."""
     found = {}
     for line in read(root, "proc/stat").splitlines():
         name, *numbers = line.split()
-        cpu, ticks = natural(name.removeprefix("cpu")), [natural(number) for number in numbers[:8]]
-        if name.startswith("cpu") and cpu is not None and len(ticks) > 4:
-            known = [tick or 0 for tick in ticks]
-            found[cpu] = (known[3] + known[4], sum(known))
+        cpu, known = natural(name.removeprefix("cpu")), [natural(number) or 0 for number in numbers[:8]]
+        if name.startswith("cpu") and cpu is not None and len(known) > 4:
+            found[cpu] = Ticks(known[3] + known[4], sum(known[7:]), sum(known))
     return found
+
+
+def _busy(root: str, seconds: float) -> dict[int, float]:
+    before = ticks(root)
+    time.sleep(seconds)
+    after = ticks(root)
+    busy = {}
+    for cpu in before.keys() & after.keys():
+        idle, _, total = (end - start for start, end in zip(before[cpu], after[cpu], strict=True))
+        if total > 0:
+            busy[cpu] = min(1.0, max(0.0, 1 - idle / total))
+    return busy
 
 
 # ---- control groups ---------------------------------------------------------------------------------------------

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import platform as system
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -27,10 +28,8 @@ from .._engine.dtypes import DTYPES, flops_per_update
 from .._engine.kernels import version
 from .._engine.run import seconds
 from ..platform import UNIT, Platform, Unit, Worker
+from . import linux
 from .topology import Topology, topology
-
-if TYPE_CHECKING:
-    pass
 
 KERNELS = run.MEASURED
 #: Of gemm the side, of panel the rows, of trsm the columns.
@@ -101,7 +100,8 @@ class AtOnce:
     alone : (p,) float64 array
         Of one worker at a time while it had its core, from the profiles.
     share : (p,) float64 array
-        The part of the time for which each had its core; less than 1 beside other programs and under a quota.
+        The part of the time for which each had its core; less than 1 beside other programs, under a quota, and where a hypervisor
+        takes time away.
     """
 
     dtype: str
@@ -139,6 +139,8 @@ class MeasuredPlatform(Platform, Drawn):
         Seconds that a product costs besides its work when all workers share it.
     quota : float or None
         Cpus' worth that the process might use.
+    stolen : (p,) float64 array
+        The largest part of the time that a hypervisor took from each core, by itself or at once; 0 where the system does not say.
     measured : float
         When, in seconds since 1970.
     took : float
@@ -167,12 +169,15 @@ class MeasuredPlatform(Platform, Drawn):
         self.cpus = tuple(None if cpu is None else int(cpu) for cpu in record["cpus"])
         self.start, self.measured, self.took = (float(record[key]) for key in ("start", "measured", "took"))
         self.quota = None if record["quota"] is None else float(record["quota"])
+        self.stolen = check.frozen(np.array(record["stolen"], np.float64))
         self.notes = tuple(map(str, record["notes"]))
         self._record = record
         names = [_name(i, cpu) for i, cpu in enumerate(self.cpus)]
         main = self.at_once[main_dtype(self.at_once)]
         if any(len(x) != len(names) for once in self.at_once.values() for x in (once.gflops, once.alone, once.share)):
             raise ValueError("a measurement needs one speed per worker")
+        if self.stolen.shape != (len(names),) or not (np.abs(self.stolen - 0.5) <= 0.5).all():
+            raise ValueError("a measurement needs the part that was stolen from each worker")
         for found in self.profiles.values():
             if (
                 not 0 <= found.worker < len(names)
@@ -194,8 +199,9 @@ class MeasuredPlatform(Platform, Drawn):
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs had more than a tenth of a core, or of the quota; then the next `measure` measures anew."""
-        return any(_lost(once.share, self.quota) is not None for once in self.at_once.values())
+        """Whether other programs or a hypervisor had more than a tenth of a core, or of the quota; then the next `measure`
+        measures anew."""
+        return _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota) is not None
 
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
         """One of `profiles`; ValueError if it was not measured."""
@@ -306,6 +312,14 @@ def _lost(share: ArrayLike, quota: float | None) -> tuple[float, int] | None:
     return (float(part), who) if part < _OWN else None
 
 
+def _disturbance(shares: Iterable[ArrayLike], stolen: ArrayLike, quota: float | None) -> tuple[float, int, str] | None:
+    """The worst loss as `_lost` has it, and why; None if there is none. What a hypervisor took comes first: it is missing in the
+    shares as well, if it took as much while all worked at once."""
+    lost = [(_lost(1 - np.asarray(stolen), None), "a hypervisor took time"),
+            *((_lost(share, quota), "other programs were running") for share in shares)]  # fmt: skip
+    return min(((*found, who) for found, who in lost if found is not None), default=None)
+
+
 def main_dtype(names: Iterable[str]) -> str:
     found = list(names)
     if not found:
@@ -348,7 +362,7 @@ def measure(
         About how long to measure.
     max_age : float
         Seconds for which an earlier measurement is good: that of the same machine, mask, quota, kernels and version. One that
-        other programs disturbed is not: this call measures anew, and pools go by it for an hour at most.
+        other programs or a hypervisor disturbed is not: this call measures anew, and pools go by it for an hour at most.
     refresh : bool
         Measure anew in any case.
 
@@ -412,7 +426,7 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
         if path is None:
             return None
         record = json.loads(path.read_bytes())
-        if record["format"] != "hetsched-measure" or record["version"] != 1 or record["fingerprint"] != mark:
+        if record["format"] != "hetsched-measure" or record["version"] != 2 or record["fingerprint"] != mark:
             return None
         if not 0 <= time.time() - record["measured"] < max_age:
             return None
@@ -496,8 +510,9 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     places = host.places[:p]
     threads = run.Threads(p, places)
     held = run.pinned(threads, p)
+    cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]
     twins = _twins(host, places, cores)
-    samples = _one_by_one(threads, p, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE))
+    samples, stolen = _one_by_one(threads, cpus, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE))
     profiles = [
         _profile(i, kernel, dtype, {size: x for (k, d, size, w), x in samples.items() if (k, d, w) == (kernel, dtype, twin)})
         for kernel, dtype in chosen
@@ -508,26 +523,29 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     for name in names:
         sides = {x["dtype"]: x["sizes"][-1] for x in profiles if x["kernel"] == "gemm"}
         window = max(seconds * _AT_ONCE / len(names), _PERIODS if host.quota is not None else 0.0)
-        at_once[name] = _together(threads, p, name, sides.get(name, 256), window)
+        at_once[name], taken = _together(threads, cpus, name, sides.get(name, 256), window)
+        stolen = np.maximum(stolen, taken)
         alone = [x["gflops"][-1] for x in profiles if (x["kernel"], x["dtype"]) == ("gemm", name)]
         at_once[name]["alone"] = alone or at_once[name]["gflops"]
-    cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]
     return {
         "format": "hetsched-measure",
-        "version": 1,
+        "version": 2,
         "fingerprint": fingerprint(host),
         "measured": begin,
         "took": time.time() - begin,
         "cpus": cpus,
         "quota": host.quota,
+        "stolen": stolen.tolist(),
         "start": _start_cost(threads, p),
         "profiles": profiles,
         "at_once": at_once,
-        "notes": _notes(host, cpus, at_once, cores == "types" or len(set(twins)) < p),
+        "notes": _notes(host, cpus, at_once, stolen, cores == "types" or len(set(twins)) < p),
     }
 
 
-def _notes(host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], by_type: bool) -> list[str]:
+def _notes(
+    host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], stolen: NDArray[np.float64], by_type: bool
+) -> list[str]:
     """What could not be done, or disturbed."""
     notes = []
     if None in cpus:
@@ -535,13 +553,12 @@ def _notes(host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], 
         notes.append(f"threads could not be held on cpus {missed}: their speeds are those of wherever the system put them")
     if host.quota is not None:
         notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
-    if lost := [x for once in at_once.values() if (x := _lost(once["share"], host.quota)) is not None]:
-        part, i = min(lost)
-        who = _name(i, cpus[i]) if i >= 0 else ""
-        had = f"{who} had its core for {part:.0%} of the time" if who else f"the workers had {part:.0%} of the quota"
-        notes.append(
-            f"other programs were running: {had}; speeds are those of the cores to themselves, and the next call measures anew"
-        )
+    if lost := _disturbance([once["share"] for once in at_once.values()], stolen, host.quota):
+        part, i, why = lost
+        had = f"the workers had {part:.0%} of the quota"
+        if i >= 0:
+            had = f"{_name(i, cpus[i])} had its core for {part:.0%} of the time"
+        notes.append(f"{why}: {had}; speeds are those of the cores to themselves, and the next call measures anew")
     if by_type:
         notes.append("profiles are those of one core of each type")
     return notes
@@ -560,17 +577,48 @@ def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
     return [kinds.index(kind) for kind in kinds]
 
 
+class _Stolen:
+    """What a hypervisor takes from the workers' cores, of which CPU time says nothing: it goes on meanwhile."""
+
+    def __init__(self, cpus: Sequence[int | None]) -> None:
+        self._cpus = cpus
+        self._ticks = np.zeros((2, len(cpus)))  # stolen, all
+
+    @contextlib.contextmanager
+    def watching(self, workers: Iterable[int]) -> Iterator[None]:
+        """Count while the block runs, for workers that it keeps busy."""
+        before = linux.ticks()
+        yield
+        after = linux.ticks()
+        for i in workers:
+            cpu = self._cpus[i]
+            if cpu in before and cpu in after:
+                start, end = before[cpu], after[cpu]
+                self._ticks[:, i] += end.stolen - start.stolen, end.total - start.total
+
+    @property
+    def part(self) -> NDArray[np.float64]:
+        """(p,) of the time, as far as it is certain: a tick that has been counted may have begun before."""
+        part: NDArray[np.float64] = np.clip((self._ticks[0] - 1) / np.maximum(self._ticks[1], 1), 0.0, 1.0)
+        return part
+
+
 def _one_by_one(
-    threads: run.Threads, p: int, workers: list[int], chosen: dict[tuple[str, str], list[int]], seconds: float
-) -> dict[tuple[str, str, int, int], tuple[float, list[float]]]:
-    """(kernel, dtype, size, worker) -> flops and the times of all repetitions."""
+    threads: run.Threads,
+    cpus: Sequence[int | None],
+    workers: list[int],
+    chosen: dict[tuple[str, str], list[int]],
+    seconds: float,
+) -> tuple[dict[tuple[str, str, int, int], tuple[float, list[float]]], NDArray[np.float64]]:
+    """(kernel, dtype, size, worker) -> flops and the times of all repetitions; and what was stolen of each worker's time."""
     count = sum(map(len, chosen.values())) * len(workers)
     share = seconds / (_ROUNDS * count)
     found: dict[tuple[str, str, int, int], tuple[float, list[float]]] = {}
+    stolen = _Stolen(cpus)
     for turn in range(_ROUNDS):
-        for (kernel, dtype), sizes in chosen.items():
-            for worker in workers:
-                before = None
+        for ((kernel, dtype), sizes), worker in itertools.product(chosen.items(), workers):
+            before = None
+            with stolen.watching([worker]):
                 for size in sizes:
                     key = (kernel, dtype, size, worker)
                     if turn == 0 and before is not None:  # would it take too long?
@@ -579,11 +627,13 @@ def _one_by_one(
                             break
                     if turn > 0 and (key not in found or min(found[key][1]) > 4 * share):
                         continue
-                    result = run.measure_kernel(threads, kernel, np.dtype(dtype), size, workers=p, worker=worker, seconds=share)
+                    result = run.measure_kernel(
+                        threads, kernel, np.dtype(dtype), size, workers=len(cpus), worker=worker, seconds=share
+                    )
                     times = result.times[worker].tolist()
                     found.setdefault(key, (result.flops, []))[1].extend(times)
                     before = size, min(times)
-    return found
+    return found, stolen.part
 
 
 def _profile(worker: int, kernel: str, dtype: str, samples: dict[int, tuple[float, list[float]]]) -> dict[str, Any]:
@@ -604,12 +654,20 @@ def typical(times: ArrayLike) -> tuple[float, float]:
     return float(median), float((high - low) / (2 * median))
 
 
-def _together(threads: run.Threads, p: int, dtype: str, size: int, seconds: float) -> dict[str, Any]:
-    """Sustained speeds of all workers at once, and the shares of the cores that they had."""
-    result = run.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=p, seconds=seconds, least=3)
+def _together(
+    threads: run.Threads, cpus: Sequence[int | None], dtype: str, size: int, seconds: float
+) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Sustained speeds of all workers at once, and the shares of the cores that they had; and what was stolen of each one's time.
+
+    A kernel that knows of its hypervisor counts what was stolen in no CPU time, another one counts it as if it were used: the
+    share is the less of what the two say.
+    """
+    stolen = _Stolen(cpus)
+    with stolen.watching(range(len(cpus))):
+        result = run.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=len(cpus), seconds=seconds, least=3)
     done = np.array([len(times) for times in result.times]) * result.batch * result.flops
-    share = np.clip(result.busy / result.elapsed, 1e-3, 1.0)
-    return {"size": size, "gflops": (done / result.elapsed / UNIT).tolist(), "share": share.tolist()}
+    share = np.clip(np.minimum(result.busy / result.elapsed, 1 - stolen.part), 1e-3, 1.0)
+    return {"size": size, "gflops": (done / result.elapsed / UNIT).tolist(), "share": share.tolist()}, stolen.part
 
 
 def _start_cost(threads: run.Threads, p: int) -> float:
@@ -655,7 +713,7 @@ def describe(found: MeasuredPlatform | None) -> str:
     rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False))
     use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
     if found.disturbed:
-        use += " for an hour: other programs were running"
+        use += " for an hour: other programs or a hypervisor took time"
     return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"
 
 

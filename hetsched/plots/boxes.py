@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .canvas import _CELLS, _SMALLEST, _axes, _draw_boxes, _fit_text, _narrow, _points, _settle, _short, _title
+from .canvas import _CELLS, _SMALLEST, _axes, _draw_boxes, _fit_text, _heading, _points, _short
 from .zones import plot_boxes
 
 if TYPE_CHECKING:
@@ -40,26 +40,11 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
 def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
     """The boxes of a product: zones of C, or a view like that of cuboids where they lie above each other."""
     if plan.layers is not None:
-        return _plot_layers(plan, ax)
+        title = f"{plan.method}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}"
+        names = [plan.names[i] for i in plan.boxes[:, 0]]
+        return _plot_solid(plan.boxes[:, 1:].astype(float), plan.shape, names, title, ax)
     rects = [(i, r, c, h, w) for i, r, c, depth, h, w, _ in plan.boxes.tolist() if depth == 0]
     return plot_boxes(plan.shape[:2], rects, plan.names, ax)
-
-
-def _plot_layers(plan: ProductPlan, ax: Axes | None = None) -> Axes:
-    """The same of the boxes of a product.
-
-    Parameters
-    ----------
-    plan : ProductPlan
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    names = [plan.names[i] for i in plan.boxes[:, 0]]
-    title = f"{plan.method}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}"
-    return _plot_solid(plan.boxes[:, 1:].astype(float), plan.shape, names, title, ax)
 
 
 def _plot_solid(
@@ -82,9 +67,7 @@ def _plot_solid(
     ax = _axes(ax, (max(4.0, _INCHES * width), _INCHES * height + 0.4))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
-    heading = _title(ax, title)
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, title)
 
     colours = _colours(low, high)
     _draw_solids(ax, solid + (0.0, (height - view_height) / 2), colours, _back_to_front(low, high))

@@ -108,6 +108,13 @@ def _title(ax: Axes, text: str, **kwargs: Any) -> Text:
     return ax.set_title(text, fontsize=_LARGEST, parse_math=False, **kwargs)
 
 
+def _heading(ax: Axes, text: str, **kwargs: Any) -> None:
+    """A title that is no wider than the axes; the figure is laid out, so that sizes can be measured."""
+    title = _title(ax, text, **kwargs)
+    _settle(ax)
+    _narrow(ax, title)
+
+
 def _narrow(ax: Axes, title: Text) -> None:
     """Make a title no wider than the axes, as far as it stays readable."""
     fitting = _LARGEST * ax.get_window_extent().width / title.get_window_extent().width

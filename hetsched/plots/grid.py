@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import _CELLS, _SMALLEST, _aspect, _axes, _narrow, _points, _settle, _short, _title, figure_size
+from .canvas import _CELLS, _SMALLEST, _aspect, _axes, _heading, _points, _short, figure_size
 from .zones import plot_boxes
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
     ax.set_box_aspect(1.0)
     ax.set(xlabel="block column", ylabel="block row")
     sent = int(grid.traffic.sum())
-    heading = _title(ax, f"{grid.method}, updates {grid.makespan:.6g}, gap {grid.gap:.2%}, {sent} blocks sent", loc="left")
     picture: Any = colours[grid.owner]
     ax.imshow(picture, extent=(-0.5, n - 0.5, n - 0.5, -0.5), aspect="auto", interpolation="nearest")
     ax.locator_params(integer=True)
@@ -54,8 +53,7 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
         for text in legend.get_texts():
             text.set_parse_math(False)
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"{grid.method}, updates {grid.makespan:.6g}, gap {grid.gap:.2%}, {sent} blocks sent", loc="left")
     block = min(_points(ax))
     if block > 1.6 * _SMALLEST and n * n <= 2000:
         for i, row in enumerate(grid.owner.tolist()):
@@ -74,9 +72,7 @@ def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
     rows, cols = plan.shape
     ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(plan.shape)))
     ax.set_box_aspect(_aspect(plan.shape))
-    heading = _title(ax, f"{plan.method}, period {plan.period}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"{plan.method}, period {plan.period}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
     whole = (lambda first, lines: (0, first, rows, lines)) if plan.axis == 1 else (lambda first, lines: (first, 0, lines, cols))
     plot_boxes(plan.shape, [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()], plan.names, ax)
     if min(rows, cols) > 1:

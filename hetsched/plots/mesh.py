@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .canvas import _axes, _fit_text, _narrow, _points, _settle, _short, _title
+from .canvas import _axes, _fit_text, _heading, _points, _short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +37,7 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     ax.set_box_aspect(float(extent[1] / extent[0]))
     ax.spines[:].set_visible(False)
     what = f"{len(places)} nodes" if plan.shape is None else "{} x {} mesh".format(*plan.shape)
-    heading = _title(ax, f"{plan.method}, {what}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"{plan.method}, {what}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
     units = _points(ax)
     sizes: dict[str, tuple[float, float]] = {}
     layers = plan.flows / (2.0 * plan.n)

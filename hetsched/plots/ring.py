@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _CELLS, _axes, _fit_text, _narrow, _points, _settle, _short, _title, figure_size
+from .canvas import _CELLS, _axes, _fit_text, _heading, _points, _short, figure_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +28,7 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     ax.set_box_aspect(1)
     ax.spines[:].set_visible(False)
     members = f"{len(plan.ring)} of {len(plan.cycle_times)} workers"
-    heading = _title(ax, f"{plan.method}, {members}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"{plan.method}, {members}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
 
     shares = plan.shares[plan.ring]
     ends = np.cumsum(shares)
@@ -75,7 +73,5 @@ def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
         ax.axvline(ratio, color="#bbbbbb", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
     jumping = " → ".join(map(str, profile.sizes.tolist()))
-    heading = _title(ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers", loc="left")
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers", loc="left")
     return ax

@@ -20,7 +20,7 @@ from .canvas import (
     _axes,
     _draw_boxes,
     _fit_text,
-    _narrow,
+    _heading,
     _points,
     _settle,
     _short,
@@ -133,9 +133,7 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     shape = partition.shape or (1, 1)
     ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
     ax.set_box_aspect(_aspect(shape))
-    heading = _title(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
-    _settle(ax)
-    _narrow(ax, heading)
+    _heading(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
     pieces = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
     plot_boxes(shape, pieces, partition.worker_names, ax, zones=True)
     if len(pieces) <= _MANY:

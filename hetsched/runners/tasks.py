@@ -216,9 +216,7 @@ def map_tasks(
     else:
         p = topology().worth if workers is None else check.integer("workers", workers, low=1, high=4096)
         names = tuple(f"P{i}" for i in range(p))
-    times = None if cycle_times is None else check.cycle_times(cycle_times, None)
-    if times is not None and len(times) != p:
-        raise ValueError(f"cycle_times must have {p} entries, one for each worker, got {len(times)}")
+    times = None if cycle_times is None else check.as_many("cycle_times", check.cycle_times(cycle_times, None), p)
     check.choice("order", order, _ORDERS)
     message = check.number("send", send, low=0.0)
     if start_method is not None:

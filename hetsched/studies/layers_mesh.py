@@ -7,21 +7,17 @@ import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.drawn import draw
 from .._base.table import table
 from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
 from ..planners.mesh_lp import Program
 from ..planners.mesh_methods import Rival, pipeline, summa
 from ..platform import Platform
-from .ppopp2008 import Claim, claims_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .claims import Claim, Study
 
 SIZES = (5, 7, 9)
 SIDES = tuple(range(1000, 2001, 100))
@@ -61,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LayersMesh:
+class LayersMesh(Study):
     """Layers and what they are compared with, on random meshes.
 
     Attributes
@@ -76,6 +72,10 @@ class LayersMesh:
     def sizes(self) -> tuple[int, ...]:
         """Rows of the meshes."""
         return tuple(dict.fromkeys(size for size, _ in self.outcomes))
+
+    @property
+    def heading(self) -> str:
+        return f"figure: claim, on {' / '.join(f'{size} x {size}' for size in self.sizes)}"
 
     def sides(self, size: int) -> list[int]:
         """Of the matrices that were multiplied on meshes of a size."""
@@ -169,15 +169,6 @@ class LayersMesh:
             ),
             Claim("9: correlation of iterations of LBP and n", "none", " / ".join(f"{x:+.2f}" for x in correlation)),
         ]
-
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Figures 7 to 9 with matplotlib; returns the figure."""
-        drawn: Figure = draw(self, figure)
-        return drawn
-
-    def __str__(self) -> str:
-        sizes = " / ".join(f"{size} x {size}" for size in self.sizes)
-        return "\n".join([self.tables(), "", claims_table(f"figure: claim, on {sizes}", self.claims())])
 
 
 def reproduce_layers_mesh(

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.drawn import draw
 from .._base.table import table
 from ..planners.distribute import distribute
 from ..planners.layers import layers_star
 from ..planners.partition import partition
-from .ppopp2008 import Claim, claims_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .claims import Claim, Study
 
 #: What the paper calls a method of `partition`, and the factor that it proves over the lower bound.
 RECTANGLES = {"NRRP": ("nonrectangular", 2 / 3**0.5), "Recursive": ("nagamochi-abe", 1.25), "PERI-SUM": ("columns", 1.75)}
@@ -77,7 +72,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class LayersStar:
+class LayersStar(Study):
     """Figure 6: volumes (a) and finishing times (b).
 
     Attributes
@@ -118,14 +113,6 @@ class LayersStar:
         return "\n\n".join(
             f"{title}: {sweep.tables()}" for title, sweep in zip(titles, (self.by_size, self.by_workers), strict=True)
         )
-
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Figure 6 and the same by workers, with matplotlib; returns the figure."""
-        drawn: Figure = draw(self, figure)
-        return drawn
-
-    def __str__(self) -> str:
-        return "\n".join([self.tables(), "", claims_table("figure: claim of the text", self.claims())])
 
 
 def reproduce_star(

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
-from .._base.drawn import draw
 from .._base.table import table
 from ..datasets import ppopp2008, ppopp2008_instances
 from ..planners.star import PAPER, StarPlan, plan_product
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..platform import Platform
+from ..platform import Platform
+from .claims import Claim, Study
 
 #: Figure of the 2008 paper, what it varies, its platforms.
 FIGURES = (
@@ -37,22 +32,8 @@ Table = dict[Instance, dict[str, float]]
 _LEAST = (14, 6)  # widths, in the tables of all figures
 
 
-class Claim(NamedTuple):
-    """A number in the paper's text, the same from our plans, and why they differ where they do."""
-
-    what: str
-    paper: str
-    here: str
-    why: str = ""
-
-
-def claims_table(what: str, claims: Sequence[Claim]) -> str:
-    """The claims, one a line, under a head that says what they are."""
-    return table([(what, "paper", "here"), *claims])
-
-
 @dataclass(frozen=True)
-class Ppopp2008:
+class Ppopp2008(Study):
     """Plans of the 29 instances of the 2008 paper.
 
     Attributes
@@ -171,14 +152,8 @@ class Ppopp2008:
             rows.append((method, f"{het - 1:+.1%}", f"{bound:.3f}", f"{steady:.3f}", f"{seconds:.3f} s"))
         return table(rows, "<>")
 
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Figures 4 to 9 with matplotlib; returns the figure."""
-        drawn: Figure = draw(self, figure)
-        return drawn
-
     def __str__(self) -> str:
-        claims = claims_table("figure: claim of the text", self.claims())
-        return "\n".join([self.tables(), "", claims, "", "means over all instances", self.compared()])
+        return f"{super().__str__()}\n\nmeans over all instances\n{self.compared()}"
 
 
 def reproduce_ppopp2008(

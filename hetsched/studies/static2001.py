@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._base.drawn import draw
 from .._base.table import table
 from ..planners.distribute import distribute
 from ..planners.lu import LuPlan
@@ -17,12 +16,8 @@ from ..planners.partition import partition
 from ..planners.tasks import max_tasks
 from ..platform import Platform
 from ..runners.pool import Pool
-from .ppopp2008 import Claim, claims_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..trace import Trace
+from ..trace import Trace
+from .claims import Claim, Study
 
 TIMES = (3, 5, 8)
 AREAS = (0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3)
@@ -39,7 +34,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Static2001:
+class Static2001(Study):
     """The 2001 paper's printed numbers beside ours.
 
     Attributes
@@ -52,6 +47,8 @@ class Static2001:
 
     figure7: dict[str, Run]
     figure10: dict[str, Run]
+
+    heading = "figure: number"
 
     def claims(self) -> list[Claim]:
         """Every number printed in the text, a table or a figure, with the reason where it cannot be had."""
@@ -104,14 +101,6 @@ class Static2001:
                 rows.append((f"  {figure}, {name}", f"{run.predicted:.4f} s", f"{run.measured:.4f} s", f"{off:+.2%}"))
         lines += ["", table(rows, "<>")]
         return "\n".join(lines)
-
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Figures 7 and 10, as measured, with matplotlib; returns the figure."""
-        drawn: Figure = draw(self, figure)
-        return drawn
-
-    def __str__(self) -> str:
-        return "\n".join([claims_table("figure: number", self.claims()), "", self.tables()])
 
 
 def reproduce_static2001(seconds: float = 1.5) -> Static2001:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..plots.canvas import figure_for
+from .layers_mesh import SHOWN
+from .layers_star import BOUND, EVEN, LAYERS, METHODS, SUMMED
 from .ppopp2008 import FIGURES, label
+from .static2001 import SLICE, STEP, TIMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .layers_mesh import LayersMesh
+    from .layers_star import LayersStar, Sweep, Values
     from .ppopp2008 import Ppopp2008, Table
     from .static2001 import Static2001
 
@@ -25,6 +32,15 @@ _STYLES = {
     "orroml": ("#56b4e9", "D"),
     "ommoml": ("#cc79a7", "p"),
     "best": ("#d4b000", "*"),
+}
+_LAYERS = {
+    LAYERS: ("#d55e00", "o", "-"),
+    SUMMED: ("#d55e00", "*", "--"),
+    BOUND: ("#888888", "", ":"),
+    "NRRP": ("#0072b2", "s", "-"),
+    "Recursive": ("#009e73", "^", "-"),
+    "PERI-SUM": ("#e69f00", "D", "-"),
+    EVEN: ("#000000", "X", "-"),
 }
 _SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
 
@@ -79,14 +95,16 @@ def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> N
         for at in range(0, len(table), 2):
             ax.axvspan(at - 0.5, at + 0.5, color="#f2f2f2", linewidth=0, zorder=0)
     ax.set_xlim(-0.5, len(table) - 0.5)
+    _rule(ax)
+
+
+def _rule(ax: Axes) -> None:
     ax.grid(axis="y", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
 
 
 def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
     """Figures 7 and 10 of the 2001 paper, as measured on emulated workers."""
-    from .static2001 import SLICE, STEP, TIMES
-
     figure = figure_for(figure, (10.0, 3.6))
     axes: Any = figure.subplots(1, 2)
     colours = {"pattern": "#0072b2", "contiguous": "#d55e00", "cyclic": "#d55e00"}
@@ -106,3 +124,84 @@ def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
         ax.legend(frameon=False, fontsize=8)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
+    """Figure 6: volumes over N^2 and finishing times over those of LBP, by size and by workers; bars are standard deviations."""
+    figure = figure_for(figure, (11, 7))
+    from matplotlib.ticker import ScalarFormatter
+
+    rows = figure.subplots(2, 2, sharex="row")
+    for (left, right), sweep, title in zip(
+        rows, (study.by_size, study.by_workers), ("16 workers", f"N = {study.by_workers.sizes[0]}"), strict=True
+    ):
+        _lines(left, sweep, sweep.per_square(), tuple(sweep.volumes))
+        left.set_yscale("log", base=2)
+        left.yaxis.set_major_formatter(ScalarFormatter())
+        left.set_ylabel("volume / N²")
+        _lines(right, sweep, sweep.relative_times(), METHODS)
+        right.set_ylabel(f"finishing time over {LAYERS}'s")
+        for ax, part in ((left, "volume"), (right, "finishing time")):
+            ax.set_title(f"{part}, {title}", loc="left", fontsize=10)
+            ax.set_xlabel(sweep.axis)
+            if sweep.axis == "p":
+                ax.set_xscale("log", base=2)
+                ax.set_xticks(sweep.points, [str(p) for p in sweep.points])
+    handles, labels = rows[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=9)
+    return figure
+
+
+def _lines(ax: Axes, sweep: Sweep, values: Values, names: tuple[str, ...]) -> None:
+    for name in names:
+        colour, marker, line = _LAYERS[name]
+        ax.errorbar(
+            sweep.points, values[name].mean(axis=1), values[name].std(axis=1), color=colour, marker=marker, linestyle=line,
+            markersize=7 if marker == "*" else 4.5, linewidth=1.2, elinewidth=0.8, capsize=2, label=name,
+        )  # fmt: skip
+    _rule(ax)
+
+
+def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
+    """Figures 7 and 8 of the paper, one below the other for each size of the mesh, and below them figure 9."""
+    figure = figure_for(figure, (13, 10))
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2.1, 1])
+    rows = parts[0].subplots(2, len(study.sizes), sharex="col", squeeze=False)
+    for row, (number, value, what) in zip(rows, ((7, "volume", "volume / n²"), (8, "makespan", "finishing time")), strict=True):
+        for ax, size in zip(row, study.sizes, strict=True):
+            for method, name, colour, marker in SHOWN:
+                _curve(ax, study, size, method, value, name, colour, marker, "-")
+            ax.set_title(f"{number}: {size} × {size} mesh", loc="left", fontsize=10)
+            if number == 7:
+                ax.set(yscale="log", ylim=(6, 400))
+                ax.set_yticks([], minor=True)
+                ax.set_yticks(ticks := [10, 20, 50, 100, 200], map(str, ticks))
+            else:
+                ax.set_ylim(bottom=0)
+        row[0].set_ylabel(what)
+    for ax in rows[-1]:
+        ax.set_xlabel("n", fontsize=9)
+    parts[0].legend(*rows[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(SHOWN), frameon=False)
+    ax = parts[1].subplots()
+    for size, shade in zip(study.sizes, ("#56b4e9", "#0072b2", "#222222", "#cc79a7"), strict=False):
+        _curve(ax, study, size, "pmft", "from_scratch", f"LBP, {size} × {size}", shade, "o", "-")
+        _curve(ax, study, size, "heuristic", "from_scratch", f"LBP-heuristic, {size} × {size}", shade, "x", "--")
+    ax.set_title("9: simplex iterations of a plan, every linear program from scratch", loc="left", fontsize=10)
+    ax.set(xlabel="n", ylabel="iterations")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _curve(
+    ax: Axes, study: LayersMesh, size: int, method: str, value: str, name: str, colour: str, marker: str, line: str
+) -> None:
+    """Means, and a band of one standard deviation."""
+    sides = study.sides(size)
+    means, spreads = np.array([study.mean(size, side, method, value) for side in sides]).T
+    ax.plot(
+        sides, means, line, color=colour, marker=marker, markersize=4, linewidth=1.0, label=name, zorder=3 if "LBP" in name else 2
+    )
+    ax.fill_between(sides, means - spreads, means + spreads, color=colour, alpha=0.15, linewidth=0)
+    _rule(ax)
+    ax.spines[["top", "right"]].set_visible(False)

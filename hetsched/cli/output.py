@@ -1,14 +1,32 @@
-"""Tables that several commands print."""
+"""What several commands print and draw."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from .._base.replace import replace_file
 from .._base.table import table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..planners.product import ProductPlan
     from ..trace import Trace
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def require_picture(option: str, path: str) -> None:
+    """Refuse the name of a picture that would be of another kind; before the work begins."""
+    if Path(path).suffix not in _PICTURES:
+        raise ValueError(f"{option} must end in .png, .svg or .pdf, got {path!r}")
+
+
+def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
+    """A figure as the file's name says, whole or not at all; options as of its savefig."""
+    with replace_file(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:], **options)
 
 
 def worker_table(plan: ProductPlan, trace: Trace) -> str:
