@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -123,6 +123,7 @@ class Plan(Drawn):
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
     _records: ClassVar[dict[str, np.dtype[Any]]] = {}  # of the fields that are tables
+    _fixed: ClassVar[str] = ""  # why it has no meaning on other workers
     sense: ClassVar[str] = "min"
 
     def __post_init__(self) -> None:
@@ -158,28 +159,48 @@ class Plan(Drawn):
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
     def on(self, platform: Platform) -> Plan:
-        """The same decisions on other workers: what if the speeds change? With the bound for these workers.
+        """The same decisions on other workers: what if the speeds change? Who does what, and in which order, stays; the times
+        and the bound are those of the other platform. The method is "given", where the certificate is about times.
 
         Parameters
         ----------
         platform : Platform
-            Of as many workers; its links where the plan has messages.
+            Of as many workers; its links where the plan has messages. Messages whose times were given to the planner as such,
+            `send`, `receive` and `link_cost`, take what they took.
 
         Raises
         ------
         TypeError
-            For a kind of plan that cannot be evaluated so.
+            For a kind of plan that cannot be evaluated so: a DistributionStack, a FilesPlan.
         ValueError
-            For another number of workers.
+            For another number of workers, or links of another kind; where the memory of a worker is too small for the plan.
         """
         if not isinstance(platform, Platform):
             raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+        if self._fixed:
+            raise TypeError(f"a {type(self).__name__} cannot be put on other workers: {self._fixed}")
         if len(platform) != len(self.worker_names):
             raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.worker_names)}")
         return self._on(platform)
 
     def _on(self, platform: Platform) -> Plan:
-        raise TypeError(f"platform is for plans that can be evaluated on other workers, a {type(self).__name__} cannot")
+        raise NotImplementedError
+
+    def _star_links(self, platform: Platform) -> NDArray[np.float64]:
+        """(p,) time per unit of data from the master, read-only; ValueError where the plan has messages and nobody has links."""
+        if self.link_costs.any() and (platform.links is not None or platform.shape is not None):  # type: ignore[attr-defined]
+            kind = "a mesh" if platform.links is None else "complete"
+            raise ValueError(f"platform must be a star, with a link from the master to each worker: it is {kind}")
+        return check.frozen(platform.link_costs)
+
+    def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:
+        """The plan with the names, the cycle-times and what else changes on another platform, and its certificate there."""
+        own = {"names": platform.names, "cycle_times": check.frozen(platform.cycle_times), self._value: value}
+        known = {f.name for f in fields(self)}
+        changed = {name: given for name, given in own.items() if name in known} | changed
+        reached = value == bound if self.sense == "max" else proven(value, bound)
+        bound = (max if self.sense == "max" else min)(bound, value)
+        return replace(self, method="given", bound=bound, optimal=reached, scope="", **changed)
 
     @property
     def worker_names(self) -> tuple[str, ...]:

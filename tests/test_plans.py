@@ -5,11 +5,13 @@ import importlib
 import json
 import pickle
 import pkgutil
+from fractions import Fraction
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from instances import INSTANCES
+from validators import validate
 
 import hetsched as hs
 from hetsched.plan import KINDS
@@ -265,51 +267,220 @@ def test_random_plans(name, tmp_path):
             same(plan, hs.Plan.load(tmp_path / "plan.json"))
 
 
+STAR = hs.Platform.star([3.0, 5.0, 8.0])
+LINKED = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0], memory=[30, 40, 60])
+BUS = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0])
+RING = hs.Platform.complete([3.0, 5.0, 8.0], [[0, 1, 2], [2, 0, 1], [1, 3, 0]])
+MESH = hs.Platform.mesh([[1, 2, 3], [2, 3, 4]], [[0.1, 0.2], [0.3, 0.1]], [[0.2, 0.1, 0.3]])
+OTHER = hs.Platform.star([6.0, 2.0, 4.0], names=["x", "y", "z"])
+
+
+def ring_of_columns(platform):
+    with hs.Pool(platform, emulate=True) as pool:
+        return pool.plan_stencil(9, 20, 5)
+
+
+def pruned(platform):
+    """Links that differ much: some are left out."""
+    return hs.layers_mesh(60, platform, method="pmft", prune=True)
+
+
+PLANNERS = (
+    ("distribute", STAR, lambda p: hs.distribute(20, p)),
+    ("distribute_profile", STAR, lambda p: hs.distribute_profile(20, p)),
+    ("lu_pattern", STAR, lambda p: hs.lu_pattern(12, p)),
+    ("lu_grid", STAR, lambda p: hs.lu_grid(6, p, link_cost=0.5)),
+    ("plan_lu", STAR, lambda p: hs.plan_lu(60, 40, p, block=8)),
+    ("plan_lu, linked", RING, lambda p: hs.plan_lu(60, 60, p, block=8)),
+    ("wavefront", STAR, lambda p: hs.wavefront(5, 9, p)),
+    ("wavefront along", STAR, lambda p: hs.wavefront(5, 9, p, order="along", axis=0)),
+    ("partition", STAR, lambda p: hs.partition(p, shape=(9, 8))),
+    ("cuboids", STAR, lambda p: hs.cuboids(p, shape=(5, 6, 7))),
+    ("max_tasks", STAR, lambda p: hs.max_tasks(40, p, send=[3, 1, 1], receive=[1, 2, 1])),
+    ("max_tasks, equal links", STAR, lambda p: hs.max_tasks(40, p, send=1)),
+    ("min_time", STAR, lambda p: hs.min_time(17, p, send=1, receive=2)),
+    ("divisible_load", LINKED, lambda p: hs.divisible_load(7.0, p, return_ratio=0.5)),
+    ("divisible_load, lifo", LINKED, lambda p: hs.divisible_load(7.0, p, return_ratio=0.5, method="lifo")),
+    ("divisible_load, no results", LINKED, lambda p: hs.divisible_load(7.0, p)),
+    ("slice_ring", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5)),
+    ("slice_ring, all", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5, method="all")),
+    ("plan_stencil", RING, ring_of_columns),
+    ("plan_stencil, no links", STAR, ring_of_columns),
+    *((f"layers_star, {mode}", LINKED, lambda p, mode=mode: hs.layers_star(30, p, mode=mode))
+      for mode in ("scss", "sccs", "pccs", "pcss")),
+    ("layers_mesh", MESH, lambda p: hs.layers_mesh(40, p)),
+    ("layers_mesh, relaxed", MESH, lambda p: hs.layers_mesh(40, p, method="relaxed", source=(1, 2), source_computes=True)),
+    ("layers_mesh, pruned", hs.Platform.mesh([[1, 2, 1], [2, 1, 1]], [[9, 0.2], [0.3, 9]], [[0.2, 9, 0.3]]), pruned),
+    ("plan_product", LINKED, lambda p: hs.plan_product(4, 8, 3, p)),
+    ("plan_product, het", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="het")),
+    ("plan_product, bmm", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="bmm")),
+    *((f"plan_matmul, {method}", BUS, lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method))
+      for method in ("columns", "best", "layers", "cuboids")),
+    ("plan_matmul in steps", BUS,
+     lambda p: hs.plan_matmul(50, 40, 60, p, method="rectangles", block=7, communication="sequential")),
+    ("workers_worth", LINKED, lambda p: hs.workers_worth(500, 400, 300, p)),
+    ("workers_worth, quota", STAR, lambda p: hs.workers_worth(500, 400, 300, p, quota=1.5)),
+)  # fmt: skip
+
+
 class TestOtherWorkers:
-    """simulate(plan, platform): the same decisions, other speeds."""
+    """simulate(plan, platform): the same decisions, other speeds. An own platform, a planner's arguments, and how it plans."""
 
-    STAR = hs.Platform.star([3.0, 5.0, 8.0])
-    OTHER = hs.Platform.star([6.0, 2.0, 4.0], names=["x", "y", "z"])
-    PLANS = (
-        hs.distribute(20, STAR), hs.lu_pattern(12, STAR), hs.lu_grid(6, STAR, link_cost=0.5), hs.plan_lu(60, 40, STAR, block=8),
-        hs.plan_lu(60, 60, STAR, block=8, panel_times=[6.0, 9.0, 10.0], look_ahead=False), hs.wavefront(5, 9, STAR),
-        hs.wavefront(5, 9, STAR, order="along", axis=0), hs.partition(STAR, shape=(9, 8)), hs.cuboids(STAR, shape=(5, 6, 7)),
-    )  # fmt: skip
+    each = pytest.mark.parametrize(("own", "planned"), [case[1:] for case in PLANNERS], ids=[case[0] for case in PLANNERS])
+    FIXED = ("LuGrid", "MaxTasks", "MinTime")  # whose messages take what they take
+    ROUNDED = ("DivisibleLoad", "MeshPlan")  # by a linear program in units of its own
+    GEOMETRY = ("Partition", "Cuboids", "MaxTasks")  # whose value is no time
 
-    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
-    def test_the_same_workers_change_nothing(self, plan):
-        again = plan.on(self.STAR)
-        assert again.value == plan.value
-        assert again.bound == plan.bound
-        assert hs.simulate(plan, self.STAR).events == hs.simulate(plan).events
+    @staticmethod
+    def changed(platform, work, data):
+        """The platform with all cycle-times times `work`, and all links times `data`."""
+        links, right, down = (None if x is None else x * data for x in (platform.links, platform.right, platform.down))
+        workers = [
+            hs.Worker(w.cycle_time * f, w.link_cost * data, w.memory, w.name)
+            for w, f in zip(platform.workers, np.broadcast_to(work, len(platform)).tolist(), strict=True)
+        ]
+        return hs.Platform(workers, links, shape=platform.shape, right=right, down=down)
+
+    @staticmethod
+    def same_steps(plan, other):
+        ends = max(step.end for step in plan.steps())
+        for one, two in zip(plan.steps(), other.steps(), strict=True):
+            assert (one.worker, one.kind, one.what) == (two.worker, two.kind, two.what)
+            assert (one.start, one.end) == pytest.approx((two.start, two.end), rel=1e-13, abs=1e-13 * ends)
+
+    @each
+    def test_the_same_workers_change_nothing(self, own, planned):
+        plan = planned(own)
+        again = plan.on(own)
+        assert again.value == pytest.approx(plan.value, rel=0.0 if type(plan).__name__ not in self.ROUNDED else 1e-14)
+        self.same_steps(again, plan)
+        assert hs.simulate(plan, own).events == hs.simulate(again).events
         assert hs.simulate(plan, platform=None).events == hs.simulate(plan).events
+        if type(plan).__name__ not in ("LayersPlan", "MeshPlan"):  # theirs may need the search that has planned
+            assert plan.sense == "max" or again.bound >= plan.bound * (1 - 1e-12)
+            assert again.optimal >= plan.optimal
 
-    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
-    def test_scaled_times_scale_the_trace(self, plan):
-        twice = hs.Platform.star(2.0 * self.STAR.cycle_times, names=self.STAR.names)
-        assert hs.simulate(plan, twice).makespan == pytest.approx(2.0 * hs.simulate(plan).makespan, rel=1e-12)
+    @each
+    def test_there_and_back(self, own, planned):
+        plan = planned(own)
+        back = plan.on(self.changed(own, [0.3, 1.7, 0.9, 1.1, 0.6, 2.0][: len(own)], 0.7)).on(own)
+        assert back.value == pytest.approx(plan.value, rel=1e-14)
+        self.same_steps(back, plan)
 
-    @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
-    def test_who_does_what_stays(self, plan):
-        other = hs.simulate(plan, self.OTHER)
-        assert other.workers == ("x", "y", "z")
-        for name in ("owner", "counts", "pieces", "boxes"):
-            if hasattr(plan, name):
-                assert np.array_equal(getattr(plan.on(self.OTHER), name), getattr(plan, name))
+    @each
+    def test_scaled_times_scale_the_trace(self, own, planned):
+        plan = planned(own)
+        twice = self.changed(own, 2.0, 2.0)
+        if type(plan).__name__ in self.FIXED:
+            assert hs.simulate(plan, twice).makespan >= hs.simulate(plan).makespan
+        else:
+            assert hs.simulate(plan, twice).makespan == 2.0 * hs.simulate(plan).makespan
+            assert hs.simulate(plan, twice).makespan > 0
+        if type(plan).__name__ not in (*self.FIXED, *self.GEOMETRY):
+            assert plan.on(twice).value == 2.0 * plan.on(own).value
+            assert plan.on(twice).bound == pytest.approx(2.0 * plan.on(own).bound, rel=1e-9)
+
+    @each
+    def test_who_does_what_stays(self, own, planned):
+        plan = planned(own)
+        work = np.array([0.3, 1.7, 0.9, 1.1, 0.6, 2.0][: len(own)])
+        named = hs.Platform(
+            [hs.Worker(w.cycle_time, w.link_cost, w.memory, f"n{i}") for i, w in enumerate(self.changed(own, work, 0.7).workers)],
+            *(None if own.links is None else 0.7 * own.links,),
+            shape=own.shape, right=own.right, down=own.down,
+        )  # fmt: skip
+        moved, other = plan.on(named), hs.simulate(plan, named)
+        assert other.workers == moved.names == tuple(f"n{i}" for i in range(len(own)))
+        names = ("owner", "counts", "pieces", "boxes", "shares", "ring", "chunks", "enrolled", "flows", "send_order", "updates")
+        for name in names:
+            if hasattr(plan, name) and (name, type(plan)) != ("shares", hs.LayersPlan):
+                assert np.array_equal(getattr(moved, name), getattr(plan, name))
+        if not isinstance(plan, hs.Partition | hs.Cuboids):
+            assert moved.method == "given"
         before, after = (np.array(trace.total("compute")) for trace in (hs.simulate(plan), other))
-        if not (isinstance(plan, hs.LuPlan) and not plan.look_ahead):
-            np.testing.assert_allclose(after / self.OTHER.cycle_times, before / self.STAR.cycle_times, rtol=1e-9)
+        if not isinstance(plan, hs.WorkersWorth) and getattr(plan, "mode", "pccs")[1:] != "scss":
+            np.testing.assert_allclose(after, before * work, rtol=1e-9)
+
+    @each
+    def test_a_slower_worker_makes_nothing_faster(self, own, planned):
+        """Each worker's order is fixed, and so is the port's: every time is a maximum of sums of times."""
+        plan, rng = planned(own), np.random.default_rng(3)
+        for _ in range(8):
+            work = rng.uniform(0.2, 3.0, len(own))
+            slower = np.where(rng.random(len(own)) < 0.5, work * rng.uniform(1.0, 3.0, len(own)), work)
+            data = rng.uniform(0.2, 3.0)
+            fast, slow = (self.changed(own, factors, data) for factors in (work, slower))
+            assert hs.simulate(plan, fast).makespan <= hs.simulate(plan, slow).makespan * (1 + 1e-14)
+            longer = self.changed(own, slower, 1.5 * data)
+            assert hs.simulate(plan, slow).makespan <= hs.simulate(plan, longer).makespan * (1 + 1e-14)
+
+    @each
+    def test_certificates_are_true(self, own, planned):
+        """By the replay of the validators; and what is planned for the other workers is not below the bound."""
+        plan, rng = planned(own), np.random.default_rng(4)
+        for _ in range(8):
+            other = self.changed(own, rng.uniform(0.2, 3.0, len(own)), rng.uniform(0.2, 3.0))
+            moved = plan.on(other)
+            validate(moved)
+            if not isinstance(plan, hs.Partition | hs.Cuboids):
+                fresh = hs.max_tasks(moved.T, other, plan.send, plan.receive) if isinstance(plan, hs.MaxTasks) else planned(other)
+                assert fresh.value <= moved.bound if plan.sense == "max" else fresh.value >= moved.bound * (1 - 1e-9)
+                assert not moved.optimal or moved.value == pytest.approx(fresh.value, rel=1e-9)
+
+    def test_any_network(self):
+        links = [(0, 1, 0.1), (0, 2, 0.3), (1, 2, 0.2)]
+        plan = hs.layers_network(30, [1.0, 2.0, 3.0], links)
+        costs = np.zeros((3, 3))
+        for tail, head, cost in links:
+            costs[tail, head] = cost
+        own = hs.Platform.complete([1.0, 2.0, 3.0], costs)
+        assert plan.on(own).makespan == plan.makespan
+        assert plan.on(own).bound == pytest.approx(plan.bound)
+        moved = plan.on(hs.Platform.complete([2.0, 3.0, 1.0], 2 * costs))
+        validate(moved)
+        assert np.array_equal(moved.flows, plan.flows)
+
+    def test_links_left_out_stay_so(self):
+        _, own, planned = next(case for case in PLANNERS if case[0].endswith("pruned"))
+        plan = planned(own)
+        waits = plan.start.ravel()[plan.links[:, 1]] >= plan.start.ravel()[plan.links[:, 0]]
+        assert not (waits | (plan.flows > 0)).all()
+        assert plan.on(own).bound < hs.layers_mesh(60, own).bound  # which waits for them
 
     def test_counted(self):
-        plan = hs.distribute(20, self.STAR)
-        assert hs.simulate(plan, self.OTHER).makespan == max((plan.counts * self.OTHER.cycle_times).tolist())
-        assert plan.on(self.OTHER).lower_bound == hs.distribute(20, self.OTHER).makespan
+        plan = hs.distribute(20, STAR)
+        assert hs.simulate(plan, OTHER).makespan == max((plan.counts * OTHER.cycle_times).tolist())
+        assert plan.on(OTHER).lower_bound == hs.distribute(20, OTHER).makespan
 
-    def test_refused(self):
-        plan = hs.distribute(20, self.STAR)
-        with pytest.raises(TypeError, match="platform must be a Platform"):
-            hs.simulate(plan, [1, 2, 3])
-        with pytest.raises(ValueError, match="platform has 2 workers, the plan is for 3"):
-            hs.simulate(plan, hs.Platform.star([1, 2]))
-        with pytest.raises(TypeError, match="a MinTime cannot"):
-            hs.simulate(hs.min_time(9, [5, 9, 3], send=1), self.STAR)
+    def test_longer_than_there_is_time(self):
+        """Tasks that slower slaves cannot do in time: T is what they need, and the bound is for that."""
+        plan = hs.max_tasks(28, [5, 9], send=1)
+        slow = plan.on(hs.Platform.star([10, 9]))
+        assert (slow.tasks, slow.T, slow.makespan) == (8, 52.0, 52.0)
+        assert slow.upper_bound == hs.max_tasks(52, [10, 9], send=1).tasks == 10
+        fast = plan.on(hs.Platform.star([4, 9]))
+        assert (fast.tasks, fast.T, fast.makespan, fast.upper_bound) == (8, 28, 28.0, 9)
+        third = plan.on(hs.Platform.star([5.1, 9.3]))
+        assert Fraction(third.T) >= 2 + 5 * Fraction(5.1)
+        assert third.upper_bound >= third.tasks
+
+    @pytest.mark.parametrize(
+        ("plan", "platform", "error", "message"),
+        [
+            (hs.distribute(20, STAR), [1, 2, 3], TypeError, "platform must be a Platform"),
+            (hs.distribute(20, STAR), hs.Platform.star([1, 2]), ValueError, "platform has 2 workers, the plan is for 3"),
+            (hs.distribute([3, 4], np.ones((2, 3))), STAR, TypeError, r"take one, such as stack\[0\]"),
+            (next(p for p in PLANS if isinstance(p, hs.FilesPlan)), STAR, TypeError, "a FilesPlan .* does not depend on speeds"),
+            (hs.slice_ring(RING, work=9.0, volume=0.5), STAR, ValueError, "links between every two workers .* it is a star"),
+            (hs.layers_mesh(8, MESH), hs.Platform.star(np.ones(6)), ValueError, "must be a mesh of 2 x 3 nodes"),
+            (hs.divisible_load(7.0, LINKED), RING, ValueError, "must be a star, .* it is complete"),
+            (hs.layers_star(7, LINKED), RING, ValueError, "must be a star, .* it is complete"),
+            (hs.plan_matmul(9, 9, 9, BUS), RING, ValueError, "must be a star, .* it is complete"),
+            (hs.plan_product(4, 8, 3, LINKED), RING, ValueError, "platform must be a star"),
+            (hs.plan_product(4, 8, 3, LINKED), hs.Platform.star([1, 1, 1], memory=[3, 3, 3]), ValueError, "blocks of memory"),
+            (hs.max_tasks(28, STAR), hs.Platform.star([1e-300, 1, 1]), ValueError, r"at most 2\*\*53 times"),
+        ],
+    )  # fmt: skip
+    def test_refused(self, plan, platform, error, message):
+        with pytest.raises(error, match=message):
+            hs.simulate(plan, platform)

@@ -96,6 +96,7 @@ class FilesPlan(Plan):
     peak: int
 
     _value: ClassVar[str] = "traffic"
+    _fixed: ClassVar[str] = "it is of one machine, and what it reads and writes does not depend on speeds"
 
     @property
     def worker_names(self) -> tuple[str, ...]:

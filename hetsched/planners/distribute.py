@@ -81,6 +81,7 @@ class DistributionStack(Lazy, Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
+    _fixed: ClassVar[str] = "each distribution has its own; take one, such as stack[0]"
 
     @property
     def value(self) -> float:

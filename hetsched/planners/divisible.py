@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -58,6 +58,14 @@ class DivisibleLoad(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
+
+    def _on(self, platform: Platform) -> Plan:
+        """The bound is the best of all orders for up to 6 workers, and without results."""
+        costs, few = self._star_links(platform), len(platform) <= _PROVEN
+        method = "best" if few and self.return_ratio else "fifo"
+        fresh = divisible_load(self.amount, platform, costs, return_ratio=self.return_ratio, method=method)
+        moved = replace(self, cycle_times=platform.cycle_times, link_costs=costs)
+        return self._carried(platform, max(step.end for step in moved.steps()), fresh.bound, link_costs=costs)
 
     def steps(self) -> list[Step]:
         """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
-from .._engine.layers import Layers
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 from .distribute import displs_of
@@ -77,6 +76,17 @@ class LayersPlan(Plan):
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
+
+    def _on(self, platform: Platform) -> Plan:
+        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs := self._star_links(platform))
+        order = np.concatenate((self.order, np.flatnonzero(self.counts == 0))).astype(np.int32)
+        shares, relaxed = engine.relaxed(order)
+        times, makespan = _schedule(engine, self.mode, order, self.counts)
+        bound = engine.bound()
+        if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # in any order
+            bound = max(bound, engine.schedule(order, found[0])[1])
+        times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs}
+        return self._carried(platform, makespan, bound, **times)
 
     def steps(self) -> list[Step]:
         """A message and the work of each worker with layers."""
@@ -159,17 +169,14 @@ def layers_star(
     costs = check.each("link_costs", given, p)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         check.choice(name, value, choices)
-    factor = max(side, 1)  # nothing to do takes no time anyway
-    work = _scaled("cycle_times", times, factor**2, "n^2")
-    message = _scaled("link_costs", costs, 2 * factor, "2 n")
-
-    engine = Layers(MODES.index(mode), side, work, message)
+    engine = _engine_of(mode, side, times, costs)
     order = np.arange(p, dtype=np.int32)
     exact = False
     if method == "paper":
         shares, counts = engine.paper()
-        first = int(np.argmax(np.isfinite(work)))
-        hold = max(work[first], message[first]) if mode in _OVERLAPPING else work[first] + message[first]
+        first = int(np.argmax(np.isfinite(times)))
+        work, message = float(times[first]) * max(side, 1) ** 2, float(costs[first]) * 2 * max(side, 1)
+        hold = max(work, message) if mode in _OVERLAPPING else work + message
         relaxed = float(shares[first] * hold)
     else:
         if method == "best":
@@ -177,12 +184,11 @@ def layers_star(
         else:
             counts, exact = engine.exact()
         shares, relaxed = engine.relaxed(order)
-    times_of, makespan = engine.schedule(order, counts)
+    schedule, makespan = _schedule(engine, mode, order, counts)
     bound = min(engine.bound(), makespan)
     optimal = (exact and (method == "best" or mode not in _SEQUENTIAL)) or proven(makespan, bound)
     if mode not in _SEQUENTIAL:
         order = np.arange(p, dtype=np.int32)
-    start, received, end = times_of
     enrolled = order[counts[order] > 0].astype(np.int64)
     return LayersPlan(
         method=method,
@@ -194,8 +200,7 @@ def layers_star(
         counts=check.frozen(counts),
         displs=displs_of(counts),
         order=check.frozen(enrolled),
-        receive=check.frozen(np.stack((start, received), axis=1)),
-        compute=check.frozen(np.stack((start if mode in _OVERLAPPING else received, end), axis=1)),
+        **schedule,
         makespan=makespan,
         shares=check.frozen(shares),
         relaxed=relaxed,
@@ -206,6 +211,20 @@ def layers_star(
         link_costs=check.frozen(costs),
         names=names_of(cycle_times, p),
     )
+
+
+def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64]) -> Layers:
+    factor = max(n, 1)  # nothing to do takes no time anyway
+    work, message = _scaled("cycle_times", times, factor**2, "n^2"), _scaled("link_costs", costs, 2 * factor, "2 n")
+    return Layers(MODES.index(mode), n, work, message)
+
+
+def _schedule(engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[dict[str, Any], float]:
+    """`receive` and `compute` of a plan, and its makespan."""
+    (start, received, end), makespan = engine.schedule(order, counts)
+    begin = start if mode in _OVERLAPPING else received
+    parts = {"receive": (start, received), "compute": (begin, end)}
+    return {name: check.frozen(np.stack(pair, axis=1)) for name, pair in parts.items()}, makespan
 
 
 def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> NDArray[np.float64]:

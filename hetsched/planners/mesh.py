@@ -15,6 +15,7 @@ from ..errors import InfeasibleError
 from ..plan import Plan, Step, proven
 from ..platform import Platform, mesh_links, names_of
 from .mesh_lp import Network, Program, Solution
+from .ring import links_between
 
 if TYPE_CHECKING:
     pass
@@ -118,6 +119,35 @@ class MeshPlan(Plan):
         held[self.source] = 2.0 * self.n**2
         memory: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
         return memory
+
+    def _on(self, platform: Platform) -> Plan:
+        """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
+        that of real numbers of layers; where this plan left links out, of all sets of links."""
+        times, costs = platform.cycle_times, self._costs_on(platform)
+        network = network_of(self.n, times, self.links, costs, self.source, self.source_computes)
+        tail, head = self.links.T
+        begin = self.start.ravel()
+        kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # nobody waits for a link that was left out
+        own = network.of_links(kept)
+        flows = self.flows[kept] / (2.0 * self.n)
+        start = own.starts(flows)
+        finish = start + own.busy(self.counts.ravel())
+        makespan = float(finish.max())
+        program = Program(network, below=None if kept.all() else makespan)
+        return self._carried(
+            platform, makespan, program.least(), start=check.frozen(start.reshape(self.counts.shape)),
+            finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), lp_solves=program.solves,
+            iterations=program.iterations,
+        )  # fmt: skip
+
+    def _costs_on(self, platform: Platform) -> NDArray[np.float64]:
+        """(m,) time per element over each link of the plan."""
+        if self.shape is None:
+            costs: NDArray[np.float64] = links_between(platform)[tuple(self.links.T)]
+            return costs
+        if platform.shape != self.shape or platform.right is None or platform.down is None:
+            raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*self.shape))
+        return mesh_edges(platform.right, platform.down, divmod(self.source, self.shape[1]))[2]
 
     def steps(self) -> list[Step]:
         """What each node receives, and then computes; links into a node that work at the same time are one transfer."""

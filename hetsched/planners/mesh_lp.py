@@ -47,6 +47,10 @@ class Network:
     works: NDArray[np.bool_]
     kept: NDArray[np.bool_]
 
+    def of_links(self, kept: NDArray[np.bool_]) -> Network:
+        """The network without the links that are not kept."""
+        return replace(self, transfer=self.transfer[kept], tail=self.tail[kept], head=self.head[kept], kept=kept)
+
     def starts(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
         """(p,) when each node can start at the earliest: when all that comes in over all its links has arrived."""
         starts = np.zeros(len(self.compute))
@@ -226,7 +230,7 @@ class Program:
                     break
                 solver.changeRowBounds(row, 0.0, inf)
                 solver.changeColBounds(column, 0.0, inf)
-        return replace(net, transfer=net.transfer[kept], tail=net.tail[kept], head=net.head[kept], kept=kept)
+        return net.of_links(kept)
 
     def fixed(self, counts: NDArray[np.int64]) -> Solution:
         """The best flows for given numbers of layers, whatever their sum."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
 from ..plan import Plan, Step, proven
-from ..platform import UNIT
+from ..platform import UNIT, Unit
 from .distribute import distribute
 from .floorplan import zones
 
@@ -99,13 +99,24 @@ class ProductPlan(Plan):
         total: NDArray[np.float64] = np.bincount(self.boxes[:, 0], self.sent, len(self.names)).astype(np.float64)
         return total if self.layers is None else total + self.layers.sent
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
+    def _on(self, platform: Platform) -> Plan:
+        """The same boxes in the same order; in a sum of layers everybody keeps his rows."""
+        platform, costs = platform.per(Unit.gigaflop(), "a product"), self._star_links(platform)
+        timed = _timed(platform, self.boxes, self.sent, self._box_flops(), self.communication, self.layers)
+        return self._carried(platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed)
+
+    def _box_flops(self) -> NDArray[np.float64]:
+        """(b,) of each box."""
+        volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
+        flops: NDArray[np.float64] = volumes * (self.flops.sum() / max(volumes.sum(), 1.0))
+        return flops
+
     def steps(self) -> list[Step]:
         steps = []
         overlap = COMMUNICATION[self.communication][2]
         ready = [0.0] * len(self.names)
-        volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
-        rate = self.flops.sum() / max(volumes.sum(), 1.0) / UNIT
-        durations = (volumes * rate * self.cycle_times[self.boxes[:, 0]]).tolist()
+        durations = (self._box_flops() / UNIT * self.cycle_times[self.boxes[:, 0]]).tolist()
         for box, worker in enumerate(self.boxes[:, 0].tolist()):
             start, end = self.receive[box].tolist()
             if end > start:
@@ -193,7 +204,7 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     first = np.diff(own[:, 0], prepend=-1) > 0  # a worker's first box of a step waits for the transfer
     sent = task.itemsize * lengths[:, None] * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
     scope = f"slices into block {method}" if method in ("columns", "rows") and not task.platform.link_costs.any() else ""
-    return _with_times(method, scope, boxes, first, sent, task, None)
+    return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
 
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
@@ -217,10 +228,8 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         own = worker == np.arange(p)[:, None]
         bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1).astype(np.float64)
         added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
-        sends, adds = bytes_sent * platform.link_costs / UNIT, added * platform.cycle_times / UNIT
-        receive, makespan = _schedule(np.arange(p), np.ones(p, bool), sends[None], adds[None], p, task.communication)
-        layers = LayerSum(rows, bytes_sent, receive[0], added, makespan)
-    return _with_times(method, "", boxes[None], np.ones(len(boxes), bool), sent[None], task, layers)
+        layers = LayerSum(rows, bytes_sent, np.zeros((p, 2)), added, 0.0)
+    return _with_times(method, "", boxes, sent, task, layers)
 
 
 def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPlan:
@@ -230,72 +239,65 @@ def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPl
     given = np.array([(worker, 0, 0, depth, m, n, length) for worker, depth, length in boxes], np.int64)
     rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
     added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
-    none, last = np.zeros((p, 2)), float((added * task.platform.cycle_times).max() / UNIT)
-    layers = LayerSum(rows, np.zeros(p), none, added, last)
-    first = np.diff(given[:, 0], prepend=-1) > 0
-    return _with_times("layers", "", given[None], first, np.zeros((1, len(given))), task, layers)
+    layers = LayerSum(rows, np.zeros(p), np.zeros((p, 2)), added, 0.0)
+    return _with_times("layers", "", given, np.zeros(len(given)), task, layers)
 
 
 def _with_times(
-    method: str,
-    scope: str,
-    boxes: NDArray[np.int64],
-    first: NDArray[np.bool_],
-    sent: NDArray[np.float64],
-    task: Task,
-    layers: LayerSum | None,
+    method: str, scope: str, boxes: NDArray[np.int64], sent: NDArray[np.float64], task: Task, layers: LayerSum | None
 ) -> ProductPlan:
-    """boxes (steps, b, 7): in each step first[b] those that wait for sent[step, b] bytes. layers.start is the sum's duration."""
-    platform, p = task.platform, len(task.platform)
-    times, costs = platform.cycle_times, platform.link_costs
-    worker = boxes[0, :, 0] if len(boxes) else np.zeros(0, np.int64)
-    flops = task.flops_per_update * np.prod(boxes[:, :, 4:].astype(np.float64), axis=2)
-    receive, makespan = _schedule(worker, first, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, p, task.communication)
-    if layers is not None:
-        for array in layers[:4]:
-            check.frozen(array)
-        layers, makespan = layers._replace(start=makespan), makespan + layers.start
-    total = np.bincount(worker, flops.sum(axis=0), p)
-    bound = float(total.sum() / platform.speeds.sum() / UNIT)
+    """The plan of boxes (b, 7) that wait for sent[b] bytes each, and of the sum of layers whose times are not known yet."""
+    platform = task.platform
+    flops = task.flops_per_update * np.prod(boxes[:, 4:].astype(np.float64), axis=1)
+    timed = _timed(platform, boxes, sent, flops, task.communication, layers)
+    makespan, bound = timed["makespan"], timed.pop("bound")
     return ProductPlan(
         method=method,
         bound=min(bound, makespan),
         optimal=proven(makespan, bound),
         scope=scope,
         shape=task.shape,
-        boxes=check.frozen(boxes.reshape(-1, 7)),
+        boxes=check.frozen(boxes),
         shared=task.shared,
-        makespan=makespan,
-        flops=check.frozen(total.astype(np.float64)),
-        sent=check.frozen(sent.reshape(-1)),
-        receive=check.frozen(receive.reshape(-1, 2)),
+        flops=check.frozen(np.bincount(boxes[:, 0], flops, len(platform)).astype(np.float64)),
+        sent=check.frozen(sent),
         communication=task.communication,
-        layers=layers,
-        cycle_times=check.frozen(times),
-        link_costs=check.frozen(costs),
+        **timed,
+        cycle_times=check.frozen(platform.cycle_times),
+        link_costs=check.frozen(platform.link_costs),
         names=platform.names,
     )
 
 
+def _timed(
+    platform: Platform, boxes: NDArray[np.int64], sent: NDArray[np.float64], flops: NDArray[np.float64], communication: str,
+    layers: LayerSum | None,
+) -> dict[str, Any]:  # fmt: skip
+    """What follows from the times of the workers: `receive`, `layers`, `makespan` and its bound."""
+    times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
+    workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
+    receive, makespan = _schedule(worker, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, len(times), communication)
+    if layers is not None:
+        added = layers.flops * times / UNIT
+        own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
+        layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
+        for array in layers[:4]:
+            check.frozen(array)
+    return {"receive": check.frozen(receive), "layers": layers, "makespan": makespan, "bound": bound}
+
+
 def _schedule(
-    workers: NDArray[np.int64],
-    first: NDArray[np.bool_],
-    transfers: NDArray[np.float64],
-    updates: NDArray[np.float64],
-    p: int,
-    communication: str,
+    workers: NDArray[np.int64], transfers: NDArray[np.float64], updates: NDArray[np.float64], p: int, communication: str
 ) -> tuple[NDArray[np.float64], float]:
-    """Start and end of the transfer of each box (steps, boxes), and the makespan. Workers are served in order, step by step."""
+    """(b, 2) start and end of the transfer of each box, and the makespan. Workers are served in order."""
     _, parallel, overlap = COMMUNICATION[communication]
-    receive = np.zeros((*transfers.shape, 2))
+    receive = []
     ready, port = [0.0] * p, 0.0
-    order = list(zip(range(len(workers)), workers.tolist(), first.tolist(), strict=True))
-    for step, (transfer, update) in enumerate(zip(transfers.tolist(), updates.tolist(), strict=True)):
-        for box, worker, waits in order:
-            start = end = ready[worker]
-            if waits and transfer[box] > 0:
-                start = start if parallel else max(port, start)
-                port = end = start + transfer[box]
-            receive[step, box] = start, end
-            ready[worker] = max((start if overlap else end) + update[box], end)
-    return receive, max(ready)
+    for worker, transfer, update in zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True):
+        start = end = ready[worker]
+        if transfer > 0:
+            start = start if parallel else max(port, start)
+            port = end = start + transfer
+        receive.append((start, end))
+        ready[worker] = max((start if overlap else end) + update, end)
+    return np.array(receive, np.float64).reshape(-1, 2), max(ready)

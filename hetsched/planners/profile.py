@@ -15,7 +15,7 @@ from .._engine import allocate as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step
 from ..platform import names_of
-from .distribute import displs_of
+from .distribute import displs_of, distribute
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -56,6 +56,12 @@ class ProfileDistribution(Plan):
             return check.frozen(np.ones(len(self.counts)))
         with np.errstate(over="ignore"):
             return check.frozen(np.where(self.counts > 0, self.times / np.maximum(self.counts, 1), np.inf))
+
+    def _on(self, platform: Platform) -> Plan:
+        """With times in proportion to the chunks, as `distribute_profile` reads a Platform; the bound has no limits on chunks."""
+        times = np.where(self.counts > 0, self.counts * platform.cycle_times, 0.0)
+        bound = distribute(int(self.counts.sum()), platform).bound
+        return self._carried(platform, float(times.max()), bound, times=check.frozen(times))
 
     def steps(self) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)

@@ -25,6 +25,7 @@ _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
 _ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
 _MOST_ROUNDS = 2**30  # of one call of the engine
 _BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
+_FEW = 12  # workers whose best ring takes no time to find
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -71,6 +72,16 @@ class SliceRing(Plan):
     def length(self) -> float:
         """Sum over the members of (link to the next + link to the one before) / cycle-time: what the best order makes small."""
         return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
+
+    def _on(self, platform: Platform) -> Plan:
+        """The members no longer end together: the shares stay."""
+        times, matrix = platform.cycle_times, links_between(platform)
+        able = _able(times, matrix)
+        ends = self.shares * self.work * times
+        ends[self.ring] += self.volume * _link_sums(matrix, self.ring)
+        makespan = float(ends.max())
+        bound = _bound(times[able], matrix, able, self.work, self.volume, self.relays, makespan)
+        return self._carried(platform, makespan, bound, links=check.frozen(matrix))
 
     def steps(self) -> list[Step]:
         """One step: each member updates its slice, sends its boundary to the next, and receives that of the one before."""
@@ -182,7 +193,7 @@ def slice_ring(
         shares[able], makespan = _shares(engine, found)
         ring = found.astype(np.int64)
         exact = method == "exact"
-        bound = makespan if exact else engine.bound(makespan, min(_BOUND_ROUNDS, 1 + _BOUND_EFFORT // len(own) ** 2))
+        bound = makespan if exact else engine.bound(makespan, _bound_rounds(len(own)))
         optimal = exact or proven(makespan, bound)
         scope = "all rings" if exact else "rings of all workers" if method == "all" and (shares[able] > 0).all() else ""
     return SliceRing(
@@ -265,6 +276,24 @@ def _homogeneous(
     if len(times) == 1 or alone <= together:
         return np.array([fastest]), (np.arange(len(times)) == fastest).astype(np.float64), alone
     return np.arange(len(times)), rates / rates.sum(), together
+
+
+def _bound_rounds(p: int) -> int:
+    return min(_BOUND_ROUNDS, 1 + _BOUND_EFFORT // p**2)
+
+
+def _bound(
+    times: NDArray[np.float64], matrix: NDArray[np.float64], able: NDArray[np.int64], work: float, volume: float, relays: bool,
+    makespan: float,
+) -> float:  # fmt: skip
+    """On the time of every ring; the least one of few workers, and where all links are equal."""
+    common = _common(matrix, able)
+    if common is not None:
+        return _homogeneous(times, common, work, volume)[2]
+    engine = Ring(times, _inner(matrix, able), work, volume, relays)
+    if len(able) <= _FEW:
+        return _shares(engine, engine.exact())[1]
+    return engine.bound(makespan, _bound_rounds(len(able)))
 
 
 # ---- profile -----------------------------------------------------------------------------------------------------
@@ -436,6 +465,14 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
         number = check.number("links", links, low=0.0)
         return np.broadcast_to(np.float64(number), (p, p))
     return link_matrix(links, p)
+
+
+def links_between(platform: Platform) -> NDArray[np.float64]:
+    """(p, p), of a platform that has them."""
+    if platform.links is None:
+        kind = "star" if platform.shape is None else "mesh"
+        raise ValueError(f"platform must have links between every two workers (Platform.complete), it is a {kind}")
+    return platform.links
 
 
 def _amount(name: str, value: float | None, **limits: float) -> float:

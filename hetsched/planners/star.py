@@ -120,6 +120,19 @@ class StarPlan(Plan):
         """Makespan times the workers enrolled: what the paper's relative work compares."""
         return self.makespan * len(self.enrolled)
 
+    def _on(self, platform: Platform) -> Plan:
+        """The same chunks, and the port serves the workers in the same order."""
+        times, costs, memory = _star_of(platform, self.shape)
+        require_room(self, memory)
+        star, served = engine.Star(self.shape, times, costs, memory), np.ascontiguousarray(self.messages["worker"])
+        makespan, log = star.simulate(self.chunks, _LISTED, served, False, len(served) > _LONG)
+        bounds = dict(zip(_BOUNDS, star.bounds(_DOUBLE), strict=True))
+        return self._carried(
+            platform, makespan, max(bounds[name] for name in _BOUNDS[:3]), messages=check.frozen(log), variant="",
+            mu=check.frozen(_sides(memory, _DOUBLE)), bounds=check.FrozenDict(bounds), variants=check.FrozenDict(),
+            cycle_times=check.frozen(times), link_costs=check.frozen(costs), memory=check.frozen(memory),
+        )  # fmt: skip
+
     def steps(self) -> list[Step]:
         steps, held = [], self.chunks["held"].tolist()
         for worker, kind, chunk, depth, start, end, compute_start, compute_end in self.messages.tolist():
@@ -368,6 +381,16 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
     depth, zero = np.full_like(h, t), np.zeros_like(h)
     table = np.array([[h * v, h + v, zero, depth], [h * t, h + t, h, v], [v * t, v + t, v, h]])
     return tuple(np.take_along_axis(table[:, i], chunks["held"][None], 0)[0] for i in range(4))
+
+
+def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
+    """ValueError where a worker's memory is too small for one of its chunks and the panels that it holds."""
+    chunk, needs = plan.chunks, np.zeros(len(plan.names), np.int64)
+    held, come, _, length = forms(chunk, plan.shape[2])
+    np.maximum.at(needs, chunk["worker"], held + chunk["buffers"] * np.minimum(chunk["depth"], length) * come)
+    if (less := memory < needs).any():
+        i = int(np.argmax(less))
+        raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {memory[i]}")
 
 
 def _log_length(chunks: NDArray[Any], t: int) -> int:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from .._base import check
 from .._engine import allocate as engine
 from ..plan import MOST_STEPS, Plan, Step, proven
-from ..platform import UNIT
-from .ring import SliceRing, slice_ring
+from ..platform import UNIT, Unit
+from .ring import SliceRing, links_between, slice_ring
 
 if TYPE_CHECKING:
-    pass
+    from ..platform import Platform
 
 #: Of the update of an element.
 FLOPS = 7.0
@@ -90,6 +90,15 @@ class StencilPlan(Plan):
         """(q, 2) seconds that each member's exchange with the next one takes, and that with the one before."""
         return self.volume * _link_pairs(self.links, self.ring)
 
+    def _on(self, platform: Platform) -> Plan:
+        """On a star without link costs as well: then messages take no time, as for `Pool.plan_stencil`."""
+        platform = platform.per(Unit.gigaflop(), "a stencil")
+        free = platform.links is None and platform.shape is None and not platform.link_costs.any()
+        links = np.broadcast_to(np.float64(0.0), (len(platform),) * 2) if free else links_between(platform)
+        members = Members(platform.cycle_times, links, platform.names)
+        slices, bound = (self.ring, self.counts[self.ring]), _best_ring(*self.shape, members, self.itemsize).lower_bound
+        return _evaluated(*self.shape, self.iterations, members, self.itemsize, slices, "given", bound)
+
     def _lags(self) -> Iterator[NDArray[np.float64]]:
         """For each step k, by how much the members start it before k * step_time: the slowest never waits."""
         spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
@@ -155,22 +164,28 @@ def plan_stencil(
     rows: int, cols: int, steps: int, members: Members, itemsize: int, ring: SliceRing | Sequence[int] | None = None
 ) -> StencilPlan:
     """Whole columns for a ring of workers; see `Pool.plan_stencil`."""
-    cycle_times, links, _ = members
+    cycle_times = members.cycle_times
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     count = check.integer("steps", steps, low=0, high=_MOST)
-    inner = max(_inner(rows), 1)  # nothing changes in fewer rows; the ring is that of one
-    free = 0.0 if not links.any() else links
-    best = slice_ring(cycle_times, free, inner * cols * FLOPS / UNIT, inner * itemsize / UNIT, "best", relays=True)
+    inner, best = max(_inner(rows), 1), _best_ring(rows, cols, members, itemsize)
     if ring is None:
         given, method = [best.ring], "rounded ring"
         if (best.shares[best.ring] == 0.0).any():  # a relay would get a column
-            given.append(slice_ring(cycle_times, free, best.work, best.volume, "best").ring)
+            given.append(_best_ring(rows, cols, members, itemsize, relays=False).ring)
         given.append(np.array([np.argmin(cycle_times)]))
     else:
         given, method = [_ring_of(ring, len(cycle_times))], "given ring"
     divided = [option for order in given for option in _divisions(inner, cols, members, itemsize, order)]
     slices = min(divided, key=lambda option: _step_time(inner, members, itemsize, option))
     return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
+
+
+def _best_ring(rows: int, cols: int, members: Members, itemsize: int, *, relays: bool = True) -> SliceRing:
+    """For shares that need not be whole columns; with relays its lower bound holds for all slices."""
+    inner = max(_inner(rows), 1)  # nothing changes in fewer rows; the ring is that of one
+    links = members.links if members.links.any() else 0.0
+    work, volume = inner * cols * FLOPS / UNIT, inner * itemsize / UNIT
+    return slice_ring(members.cycle_times, links, work, volume, method="best", relays=relays)
 
 
 def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -33,6 +34,10 @@ class _TaskPlan(Plan):
     receive: Message
     cycle_times: NDArray[np.float64]
     names: tuple[str, ...]
+
+    def _last(self, platform: Platform) -> float:
+        """When the last one ends, if these are the slaves."""
+        return max((step.end for step in replace(self, cycle_times=platform.cycle_times).steps()), default=0.0)
 
     def steps(self) -> list[Step]:
         """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
@@ -67,7 +72,7 @@ class MaxTasks(_TaskPlan):
     tasks : int
         Their sum, which is maximised: there is no lower_bound, but an `upper_bound`.
     T : float
-        The time that there is.
+        The time that there is; of a plan on slower slaves by `on`, the time that it takes, if that is longer.
     makespan : float
         When the last one ends.
     send_order, receive_order : (q,) int64 arrays
@@ -82,6 +87,11 @@ class MaxTasks(_TaskPlan):
 
     _value: ClassVar[str] = "tasks"
     sense: ClassVar[str] = "max"
+
+    def _on(self, platform: Platform) -> Plan:
+        bound = max(self.T, _enough(self, platform.cycle_times.tolist()))
+        most = max_tasks(bound, platform, self.send, self.receive).upper_bound
+        return self._carried(platform, self.tasks, most, T=bound, makespan=self._last(platform))
 
     @property
     def value(self) -> int:
@@ -114,6 +124,9 @@ class MinTime(_TaskPlan):
     """
 
     _value: ClassVar[str] = "makespan"
+
+    def _on(self, platform: Platform) -> Plan:
+        return self._carried(platform, self._last(platform), min_time(self.tasks, platform, self.send, self.receive).bound)
 
 
 def max_tasks(
@@ -281,6 +294,20 @@ def _message(name: str, given: float | ArrayLike, p: int) -> Message:
 
 def _of(message: Message, i: int) -> float:
     return float(message[i]) if isinstance(message, np.ndarray) else message
+
+
+def _enough(plan: _TaskPlan, times: list[float]) -> float:
+    """The least double in which slaves with these times have done what a plan says, computed in fractions."""
+    bus, ends = Fraction(0), {}
+    for i in plan.send_order.tolist():
+        bus += Fraction(_of(plan.send, i))
+        ends[i] = bus + int(plan.counts[i]) * Fraction(times[i])
+    for i in plan.receive_order.tolist():
+        if message := Fraction(_of(plan.receive, i)):
+            ends[i] = bus = max(bus, ends[i]) + message
+    last = max(ends.values(), default=Fraction(0))
+    found = float(last)
+    return math.nextafter(found, math.inf) if Fraction(found) < last else found
 
 
 def _arrivals(message: Message, order: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -94,11 +94,7 @@ class Wavefront(Plan):
         times, (rows, cols) = platform.cycle_times, self.shape
         length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
         makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, ORDERS.index(self.order))
-        bound = engine.wavefront_bound(length, lines, times, self.reach)
-        return replace(
-            self, method="given", bound=min(bound, makespan), optimal=proven(makespan, bound), scope="", makespan=makespan,
-            cycle_times=check.frozen(times), names=platform.names,
-        )  # fmt: skip
+        return self._carried(platform, makespan, engine.wavefront_bound(length, lines, times, self.reach))
 
     def steps(self) -> list[Step]:
         starts, ends = (times.ravel().tolist() for times in self._times)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,9 +15,6 @@ from ..machine.topology import topology
 from ..plan import Plan, Step, proven
 from ..platform import UNIT, Platform, Unit
 from .product_methods import plan_boxes
-
-if TYPE_CHECKING:
-    pass
 
 #: Up to this slower than the fastest number of workers, fewer of them are preferred.
 _TOLERANCE = 0.02
@@ -41,6 +38,7 @@ class WorkersWorth(Plan):
         m, n, k.
     quota : float or None
         Cpus' worth that all workers together may use.
+    dtype : str
     cycle_times : (p,) float64 array
         Seconds per gigaflop of each worker, by itself.
     names : tuple of str
@@ -53,11 +51,16 @@ class WorkersWorth(Plan):
     makespan: float
     shape: tuple[int, int, int]
     quota: float | None
+    dtype: str
     cycle_times: NDArray[np.float64]
     names: tuple[str, ...]
 
     _value: ClassVar[str] = "makespan"
     _scale: ClassVar[str] = "platform and quota"
+
+    def _on(self, platform: Platform) -> Plan:
+        """The same workers are enrolled, first in `times` and `bounds`; the others follow as they are worth it there."""
+        return _plan(self.shape, platform, np.dtype(self.dtype), self.quota, self.enrolled)
 
     def steps(self) -> list[Step]:
         return [Step(i, "compute", 0.0, self.makespan, "shared tiles") for i in sorted(self.enrolled) if self.makespan > 0]
@@ -117,7 +120,6 @@ def workers_worth(
     kind = check.dtype(dtype, DTYPES)
     if quota is not None:
         quota = check.number("quota", quota, above=0.0)
-    start = 0.0
     if platform is None:
         host = topology()
         quota = host.quota if quota is None else quota
@@ -126,6 +128,15 @@ def workers_worth(
             platform = Platform.star([UNIT / rate(kind)] * host.worth)
     elif not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    return _plan((m, n, k), platform, kind, quota, None)
+
+
+def _plan(
+    shape: tuple[int, int, int], platform: Platform, kind: np.dtype[Any], quota: float | None, given: tuple[int, ...] | None
+) -> WorkersWorth:
+    """The plan, or the one that enrols given workers."""
+    m, n, k = shape
+    start = 0.0
     if not isinstance(platform, MeasuredPlatform):
         platform = platform.per(Unit.gigaflop(), "workers_worth")
     if isinstance(platform, MeasuredPlatform):
@@ -135,10 +146,10 @@ def workers_worth(
     work = flops * m * n * k / UNIT
     alone, crowded = _speeds(platform, kind)
     p = len(alone)
-    order = np.argsort(-alone, kind="stable")
+    order = _enrolment(-alone, given)
     with np.errstate(over="ignore"):  # of speeds: no time
         if platform.link_costs.any():
-            order, times, bounds = _linked(m, n, k, platform, kind)
+            order, times, bounds = _linked(m, n, k, platform, kind, given)
             if quota is not None:
                 times = np.maximum(times, work / (quota * alone.max()))
         else:
@@ -152,11 +163,11 @@ def workers_worth(
         if quota is not None:
             bounds = np.maximum(bounds, work / (quota * alone.max()))
         bounds = np.minimum(bounds, times)
-    workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1
+    workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1 if given is None else len(given)
     makespan = float(times[workers - 1])
     bound = min(float(bounds.min()), makespan)
     return WorkersWorth(
-        method="workers_worth",
+        method="workers_worth" if given is None else "given",
         bound=bound,
         optimal=proven(makespan, bound),
         scope="",
@@ -165,8 +176,9 @@ def workers_worth(
         times=check.frozen(times),
         bounds=check.frozen(bounds),
         makespan=makespan,
-        shape=(m, n, k),
+        shape=shape,
         quota=quota,
+        dtype=kind.name,
         cycle_times=check.frozen(1.0 / alone),
         names=platform.names,
     )
@@ -185,8 +197,14 @@ def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np
     return speeds, speeds
 
 
+def _enrolment(times: NDArray[np.float64], given: tuple[int, ...] | None) -> NDArray[np.int64]:
+    """The workers by their time for everything, those first that are enrolled whatever it is."""
+    order = np.argsort(times, kind="stable")
+    return order if given is None else np.concatenate((np.array(given, np.int64), order[~np.isin(order, given)]))
+
+
 def _linked(
-    m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic]
+    m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic], given: tuple[int, ...] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Order of enrolment, times and bounds by plans for the first 1, 2, ... workers."""
     options = {"itemsize": dtype.itemsize, "flops_per_update": flops_per_update(dtype)}
@@ -197,7 +215,7 @@ def _linked(
         best = min(plans, key=lambda found: found.makespan)
         return best.makespan, best.lower_bound
 
-    order = np.argsort([plan([i])[0] for i in range(len(platform))], kind="stable")
+    order = _enrolment(np.array([plan([i])[0] for i in range(len(platform))]), given)
     pairs = [plan(order[: i + 1].tolist()) for i in range(len(platform))]
     times, bounds = map(np.array, zip(*pairs, strict=True))
     return order, times, bounds

@@ -14,7 +14,7 @@ from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
 from .._engine.star import Star
-from ..planners.star import StarPlan, forms
+from ..planners.star import StarPlan, forms, require_room
 from ..platform import UNIT, Unit
 from ..trace import Trace
 
@@ -128,11 +128,7 @@ def checked(
     """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
     check.choice("order", order, ORDERS)
     limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
-    needs = np.zeros(len(plan.names), np.int64)
-    np.maximum.at(needs, plan.chunks["worker"], _room(plan))
-    if (less := limits < needs).any():
-        i = int(np.argmax(less))
-        raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {limits[i]}")
+    require_room(plan, limits)
     for what, own in (("cycle-time", times), ("link cost", costs)):
         if own is not None and (own > _MOST).any():
             i = int(np.argmax(own))
@@ -169,14 +165,6 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
                 f"blocks would be too many for {largest}"
             )
     return q
-
-
-def _room(plan: StarPlan) -> NDArray[np.int64]:
-    """Blocks of memory that each chunk takes."""
-    chunk = plan.chunks
-    held, come, _, length = forms(chunk, plan.shape[2])
-    room: NDArray[np.int64] = held + chunk["buffers"] * np.minimum(chunk["depth"], length) * come
-    return room
 
 
 def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
