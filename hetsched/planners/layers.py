@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._engine.layers import Layers
 from ..plan import Plan, Step, proven
 from ..platform import names_of
 from .distribute import displs_of
