@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import signal
-import threading
-import time
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -17,7 +14,6 @@ from hypothesis import strategies as st
 from oracles_ring import balanced, best_time, messages, milp_time, rings, shortest
 
 import hetsched as hs
-from hetsched._engine import ffi
 from hetsched._engine.ring import Ring
 from hetsched.planners import ring as planner
 from hetsched.planners.ring import METHODS
@@ -537,22 +533,6 @@ def test_picture(pyplot, p):
     assert "SliceRing" in plan._repr_html_()
 
 
-def test_cancelled():
-    """What interrupts the wait for a long computation ends it, and passes on when it has ended."""
-    ended = []
-
-    def work(cancel):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        while not cancel[0]:
-            time.sleep(0.01)
-        ended.append(True)
-        return 0
-
-    with pytest.raises(KeyboardInterrupt):
-        ffi.cancellable(work, True)
-    assert ended == [True]
-
-
 def test_search_of_one_worker_with_a_budget():
     """There is nothing to search: no round after round until their number overflows."""
     plan = hs.slice_ring([2.0, INF], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0, "search", budget=0.2)
@@ -573,15 +553,3 @@ def test_budget_without_end(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         hs.slice_ring([1.0, 2.0], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0, "search", budget=1e308)
     assert max(asked) < 2**63
-
-
-@pytest.mark.parametrize("error", [OverflowError("as it is"), SystemExit(3)])
-def test_errors_of_the_side_thread_pass(error):
-    """They were called a thread that the system refused."""
-
-    def fail(_cancel):
-        raise error
-
-    with pytest.raises(type(error)) as caught:
-        ffi.cancellable(fail, True)
-    assert caught.value is error

@@ -56,27 +56,28 @@ def cancellable(call: Callable[[Any], int], long: bool) -> None:
         return
     cancel = ffi.new("int *")
     outcome: list[int | BaseException] = []
-    running = threading.Lock()
-    running.acquire()
+    turn, ended = threading.Lock(), threading.Lock()
+    ended.acquire()
 
     def run() -> None:
+        if not turn.acquire(blocking=False):
+            return
         try:
             outcome.append(call(cancel))
         except BaseException as error:
             outcome.append(error)
-        finally:
-            running.release()
+        ended.release()
 
-    try:  # not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11)
-        try:
-            _thread.start_new_thread(run, ())
-        except RuntimeError:  # the system refuses
-            running.release()
-            raise
-        running.acquire()
+    # Not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11).
+    # An interrupt may come before or after any step: turn says whether the call has begun or never will, outcome whether it has ended.
+    try:
+        _thread.start_new_thread(run, ())
+        ended.acquire()
     except BaseException:
         cancel[0] = 1
-        running.acquire()
+        if not turn.acquire(blocking=False):
+            while not outcome:
+                ended.acquire()
         raise
     (found,) = outcome
     if isinstance(found, BaseException):
