@@ -67,7 +67,7 @@ def measure(size: int, meshes: int, exact: bool, limit: float) -> None:
         mesh = random_mesh(size, draw)
         plans = {}
         for method in methods:
-            seconds, plan = cpu(lambda m=method, own=mesh: hs.layers_mesh(1500, *own, method=m, time_limit=limit))
+            seconds, plan = cpu(lambda m=method, own=mesh: hs.layers_mesh(1500, *own, method=m, budget=limit))
             plans[method] = plan
             rows[method].append((seconds, plan.lp_solves, plan.iterations, plan.makespan))
         seconds, value = cpu(lambda plan=plans["relaxed"]: linprog_relaxed(plan))

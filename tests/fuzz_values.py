@@ -33,8 +33,6 @@ IMPORTS = (
 #: What no declaration says: benign values by name. Those of `_LIMITS` are seconds or work, so that a large one is no fault.
 _LIMITS = {
     "budget": ["0.01", "None"],
-    "time_limit": ["0.2"],
-    "effort": ["1000", "0", "1"],
     "seconds": ["0.001"],
     "orders": ["0", "1", "10"],
     "sample": ["0.0", "0.001"],

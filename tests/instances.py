@@ -279,7 +279,7 @@ def _plan_product(rng: np.random.Generator) -> Given:
     platform = hs.Platform.star(positives(rng, p, 3), free(rng, positives(rng, p, 3)), memory)
     method = str(rng.choice(["best", "search", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"]))
     sides = tuple(few(rng, 5, 1) for _ in range(3))
-    return (*sides, platform), {"method": method, "effort": 2000, "returns": str(rng.choice(["lazy", "eager"]))}
+    return (*sides, platform), {"method": method, "budget": 0, "returns": str(rng.choice(["lazy", "eager"]))}
 
 
 def _layers_star(rng: np.random.Generator) -> Given:

@@ -209,7 +209,7 @@ def test_forms_of_input():
         ((5,), {}, TypeError, "give either cycle_times or speeds"),
         ((5, THREE, 0), {}, ValueError, r"period must be in \[1, 9007199254740992\], got 0"),
         ((5, THREE, "3"), {}, TypeError, "period must be an integer, got '3'"),
-        ((5, THREE), {"method": "best"}, ValueError, "method must be one of pattern, cyclic, contiguous, got 'best'"),
+        ((5, THREE), {"method": "least"}, ValueError, "method must be one of best, pattern, cyclic, contiguous, got 'least'"),
         ((5, THREE, 2), {"method": "cyclic"}, ValueError, 'period is for method "pattern" only, got period=2 with'),
     ],
 )

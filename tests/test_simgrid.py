@@ -80,7 +80,7 @@ def test_methods(simgrid):
         shape = rng.randint(1, 9), rng.randint(1, 12), rng.randint(1, 5)
         star = hs.Platform.star(times, costs, memory)
         for method, returns in itertools.product((*PAPER, "search"), ("lazy", "eager")):
-            plan = hs.plan_product(*shape, star, method, returns=returns, effort=2000)
+            plan = hs.plan_product(*shape, star, method, returns=returns, budget=0)
             instances.append(instance(shape, costs, times, plan.chunks, plan.messages))
             makespans.append(plan.makespan)
     compare(simgrid, instances, makespans)

@@ -91,7 +91,7 @@ class TestPaper:
     )
     def test_golden_makespans(self, instance, makespans):
         assert [plan_of(instance, method).makespan for method in METHODS] == makespans
-        best = plan_of(instance, "best", effort=20000)
+        best = plan_of(instance, "best", budget=0)
         assert best.makespan <= min(makespans)
         assert best.method == "search" or makespans[METHODS.index(best.method)] == best.makespan
 
@@ -311,7 +311,7 @@ class TestBounds:
         instance = drawn(seed + 3000)
         r, s, t, costs, times, memory = instance
         for method in (*METHODS, "best"):
-            plan = plan_of(instance, method) if method != "best" else plan_of(instance, effort=3000)
+            plan = plan_of(instance, method) if method != "best" else plan_of(instance, budget=0)
             names = plan.bounds if plan.method != "search" else ("work", "traffic", "transfer")
             assert max(plan.bounds[name] for name in names) <= plan.makespan
             assert plan.lower_bound == min(plan.makespan, max(plan.bounds[name] for name in ("work", "traffic", "transfer")))
@@ -369,29 +369,27 @@ class TestSearch:
         for k in range(3):
             instance = drawn(7000 + 3 * seed + k)
             returns = ("lazy", "eager")[k % 2]
-            plan = plan_of(instance, "search", effort=1000, seed=k, returns=returns)
+            plan = plan_of(instance, "search", budget=0, seed=k, returns=returns)
             assert valid(instance, plan)
-            again = plan_of(instance, "search", effort=1000, seed=k, returns=returns)
+            again = plan_of(instance, "search", budget=0, seed=k, returns=returns)
             assert again.messages.tolist() == plan.messages.tolist()
             assert again.chunks.tolist() == plan.chunks.tolist()
         others = [plan_of(instance, method).makespan for method in METHODS if method == "bmm" or max(instance[5]) >= 5]
-        best = plan_of(instance, effort=1000)
+        best = plan_of(instance, budget=0)
         assert best.makespan <= min(others)
-        assert best.makespan <= plan_of(instance, "search", effort=1000).makespan
+        assert best.makespan <= plan_of(instance, "search", budget=0).makespan
 
     @pytest.mark.parametrize("seed", range(4))
     def test_rows_and_columns_alike(self, seed):
         """A plan of C^T = B^T A^T is as good, whichever way it lies."""
         r, s, t, costs, times, memory = drawn(seed + 82)
-        plan, turned = (
-            plan_of((*shape, costs, times, memory), "search", effort=10**6) for shape in ((r, 3 * s, t), (3 * s, r, t))
-        )
+        plan, turned = (plan_of((*shape, costs, times, memory), "search") for shape in ((r, 3 * s, t), (3 * s, r, t)))
         assert math.isclose(plan.makespan, turned.makespan, rel_tol=0.02)
 
     def test_by_rows(self):
         """Two columns for three workers: shared out by rows."""
         instance = (60, 2, 6, (1, 1, 1), (8, 8, 8), (60, 60, 60))
-        plan = plan_of(instance, "search", effort=10**5)
+        plan = plan_of(instance, "search")
         assert valid(instance, plan)
         assert plan.enrolled.tolist() == [0, 1, 2]
         assert plan.columns.tolist() == [1, 1, 0]
@@ -401,7 +399,7 @@ class TestSearch:
     def test_each_operand_can_be_the_one_to_hold(self):
         """Long in one dimension, the face across it is held."""
         for shape, held in (((5, 5, 60), 0), ((5, 60, 5), 1), ((60, 5, 5), 2)):
-            plan = hs.plan_product(*shape, platform_of([1], [0.5], [45]), "search", effort=10**5)
+            plan = hs.plan_product(*shape, platform_of([1], [0.5], [45]), "search")
             assert set(plan.chunks["held"].tolist()) == {held}
             # each block passes once, what is held in C twice; the bound of the traffic, and little else
             assert plan.makespan < 1.1 * plan.bounds["traffic"]
@@ -409,29 +407,41 @@ class TestSearch:
     def test_the_gain_on_the_calibrated_platform(self):
         """2 x 256 MB, 4 x 512, 2 x 1024; spec: 20 % below Het, 1.35 times the bound."""
         platform = platform_of([5.12e-3] * 8, [0.76e-3] * 8, [5242] * 2 + [10485] * 4 + [20971] * 2)
-        het, best = (hs.plan_product(100, 800, 100, platform, method, effort=10**6) for method in ("het", "best"))
+        het, best = (hs.plan_product(100, 800, 100, platform, method) for method in ("het", "best"))
         assert round(het.makespan) == 2086
         assert best.makespan < 0.78 * het.makespan
         assert best.makespan < 1.3 * best.lower_bound
         assert best.method == "search"
         assert 0 < best.planning_time < 60
 
-    def test_more_effort_is_never_wasted(self):
+    def test_a_budget(self):
+        """Rounds until the time is over, the best of them; with 0 a short one that is always the same."""
         instance = (20, 60, 20, (1, 2, 3, 4), (30, 20, 10, 5), (60, 120, 200, 300))
-        spans = [plan_of(instance, "search", effort=effort).makespan for effort in (0, 10**4, 10**6)]
-        assert spans[0] > spans[2]
-        assert spans[1] >= spans[2]
+        short, again, long = (plan_of(instance, "search", budget=seconds) for seconds in (0, 0, 0.5))
+        assert short.messages.tolist() == again.messages.tolist()
+        assert long.makespan < short.makespan
+        assert plan_of(instance, "search").makespan < short.makespan
+        assert valid(instance, long)
+
+    def test_a_budget_for_the_proof(self):
+        """It is tried again with more messages while there is time."""
+        instance = (4, 12, 3, (1, 2), (2, 3), (12, 21))
+        with pytest.raises(ValueError, match="need a larger budget"):
+            plan_of(instance, "exact", budget=0)
+        found = plan_of(instance, "exact", budget=100)
+        assert found.scope == "panels of full columns"
+        assert found.makespan == plan_of(instance, "exact").makespan
 
     def test_many_panels_are_searched_coarsely(self):
         """More messages than a thousandth of the effort: fewer panels while searching, the plan itself is exact."""
         instance = (40, 40, 300, (1, 2), (1, 1), (90, 45))
-        plan = plan_of(instance, "search", effort=10**4)
+        plan = plan_of(instance, "search", budget=0)
         assert valid(instance, plan)
         assert set(plan.chunks["depth"].tolist()) == {1}
 
     def test_zero_link_costs(self):
         """Nothing to save on the port: the work is the bound."""
-        plan = hs.plan_product(6, 12, 3, platform_of([0, 0], [1, 2], [300, 300]), "search", effort=10**5)
+        plan = hs.plan_product(6, 12, 3, platform_of([0, 0], [1, 2], [300, 300]), "search")
         assert plan.makespan == 6 * 3 * 8
         assert plan.optimal
 
@@ -548,9 +558,9 @@ class TestExact:
 @given(seed=st.integers(0, 10**9), method=st.sampled_from((*METHODS, "search")), exponent=st.integers(-300, 300))
 def test_unit_of_time_does_not_matter(seed, method, exponent):
     r, s, t, costs, times, memory = drawn(seed)
-    plan = hs.plan_product(r, s, t, platform_of(costs, times, memory), method, effort=1000)
+    plan = hs.plan_product(r, s, t, platform_of(costs, times, memory), method, budget=0)
     scaled = [[math.ldexp(x, exponent) for x in values] for values in (costs, times)]
-    again = hs.plan_product(r, s, t, platform_of(*scaled, memory), method, effort=1000)
+    again = hs.plan_product(r, s, t, platform_of(*scaled, memory), method, budget=0)
     assert again.makespan == math.ldexp(plan.makespan, exponent)
     assert again.columns.tolist() == plan.columns.tolist()
 
@@ -582,13 +592,13 @@ def test_a_worker_without_memory_changes_nothing(seed, method, at, memory):
 def test_any_numbers(numbers, r, s, t, method):
     costs, times, memory = zip(*numbers, strict=True)
     platform = platform_of(costs, times, memory)
-    plan = hs.plan_product(r, s, t, platform, method, effort=1000)
+    plan = hs.plan_product(r, s, t, platform, method, budget=0)
     assert plan.columns.sum() == s
     assert plan.makespan == plan.messages["end"][-1]
     names = plan.bounds if plan.method != "search" else ("work", "traffic", "transfer")
     assert max(plan.bounds[name] for name in names) <= plan.makespan * (1 + 1e-9)
     assert (np.diff(plan.messages["start"]) >= 0).all()
-    assert hs.plan_product(r, s, t, platform, method, effort=1000).messages.tolist() == plan.messages.tolist()
+    assert hs.plan_product(r, s, t, platform, method, budget=0).messages.tolist() == plan.messages.tolist()
 
 
 class TestPlan:
@@ -617,7 +627,7 @@ class TestPlan:
     def test_only_toledo_fits(self):
         platform = platform_of([1, 1], [1, 1], [4, 2])
         assert hs.plan_product(2, 2, 2, platform, "bmm").columns.tolist() == [2, 0]
-        best = hs.plan_product(2, 2, 2, platform, effort=0)
+        best = hs.plan_product(2, 2, 2, platform, budget=0)
         assert best.makespan <= hs.plan_product(2, 2, 2, platform, "bmm").makespan
         with pytest.raises(hs.InfeasibleError, match="'het' needs at least 5 blocks, the largest is 4"):
             hs.plan_product(2, 2, 2, platform, "het")
@@ -667,15 +677,15 @@ class TestPlan:
     def test_a_log_too_long_is_not_kept(self, monkeypatch, method):
         """Small memory beside a large one: the large one alone would need few messages."""
         shape, platform = (60, 60, 9), platform_of([1, 2], [1, 1], [3, 4000])
-        found = hs.plan_product(*shape, platform, method, effort=2000)
+        found = hs.plan_product(*shape, platform, method, budget=0)
         monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages))
-        assert hs.plan_product(*shape, platform, method, effort=2000).makespan == found.makespan
+        assert hs.plan_product(*shape, platform, method, budget=0).makespan == found.makespan
         monkeypatch.setattr(star_module, "_MOST_MESSAGES", len(found.messages) - 1)
         if method != "best":
             with pytest.raises(ValueError, match=f"need {len(found.messages)} messages, at most {len(found.messages) - 1} can"):
-                hs.plan_product(*shape, platform, method, effort=2000)
+                hs.plan_product(*shape, platform, method, budget=0)
             return
-        other = hs.plan_product(*shape, platform, method, effort=2000)
+        other = hs.plan_product(*shape, platform, method, budget=0)
         assert len(other.messages) < len(found.messages)
         assert other.makespan >= found.makespan
 
@@ -697,13 +707,14 @@ class TestBadInput:
             ({"t": 2**31}, ValueError, "t must be in"),
             ({"method": "greedy"}, ValueError, "method must be one of best, hom, .*, exact, got 'greedy'"),
             ({"method": "exact", "returns": "eager"}, ValueError, "returns is not for method='exact', .*, got 'eager'"),
-            ({"method": "exact", "effort": 9}, ValueError, r"\(4, 8, 3\) on 2 workers need more than effort=9 messages"),
+            ({"method": "exact", "s": 40, "budget": 0}, ValueError, r"\(4, 40, 3\) on 2 workers need a larger budget"),
             ({"method": "exact", "s": 10**6}, ValueError, "on 2 workers can need 10000000 messages, at most 1048576 are tried"),
             ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
             ({"seed": -1}, ValueError, r"seed must be in \[0, 18446744073709551615\], got -1"),
             ({"method": np.array(["het", "hom"])}, ValueError, "method must be one of best, hom"),
             ({"variant": ["c"], "method": "het"}, ValueError, r"variant must be one of global, .*, got \['c'\]"),
-            ({"effort": -1}, ValueError, r"effort must be in \[0, 1000000000000\], got -1"),
+            ({"budget": -1}, ValueError, "budget must be at least 0, got -1"),
+            ({"budget": math.inf}, ValueError, "budget must be finite, got inf"),
             ({"variant": "c", "method": "het"}, ValueError, "variant must be one of global, .*, got 'c'"),
             ({"variant": "global", "method": "hom"}, ValueError, "variant is for method='het', got 'global' with 'hom'"),
             ({"platform": [1, 2]}, TypeError, "platform must be a Platform .*, got list"),

@@ -69,7 +69,7 @@ def cancellable(call: Callable[[Any], int], long: bool) -> None:
         ended.release()
 
     # Not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11).
-    # An interrupt may come before or after any step: turn says whether the call has begun or never will, outcome whether it has ended.
+    # An interrupt can come between any two steps: turn says that the call has begun or never will, outcome that it has ended.
     try:
         _thread.start_new_thread(run, ())
         ended.acquire()

@@ -15,7 +15,7 @@ from .._engine import allocate, run
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, proven
 from ..platform import UNIT, Platform, Unit, names_of
-from .lu_pattern import METHODS, LuPattern, lu_pattern
+from .lu_pattern import PATTERNS, LuPattern, lu_pattern
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -320,8 +320,8 @@ def _deal(
     if block is not None:
         block = check.integer("block", block, low=1, high=_HIGH)
     if isinstance(owner, str):
-        if owner not in METHODS:
-            raise ValueError(f"owner must be one of {', '.join(METHODS)}, a LuPattern or the workers, got {owner!r}")
+        if owner not in PATTERNS:
+            raise ValueError(f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got {owner!r}")
         if block is None:
             block = run.lu_block(m, n, dtype, len(times))
         count = _blocks(m, n, block)

@@ -16,7 +16,8 @@ from ..platform import names_of
 if TYPE_CHECKING:
     from ..platform import Platform
 
-METHODS = ("pattern", "cyclic", "contiguous")
+PATTERNS = ("pattern", "cyclic", "contiguous")
+METHODS = ("best", *PATTERNS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -75,7 +76,7 @@ def lu_pattern(
     period: int | None = None,
     *,
     speeds: ArrayLike | None = None,
-    method: str = "pattern",
+    method: str = "best",
     owner: ArrayLike | None = None,
 ) -> LuPattern:
     """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR are balanced.
@@ -93,9 +94,9 @@ def lu_pattern(
         slice of n. Only for method "pattern".
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
-    method : {"pattern", "cyclic", "contiguous"}
-        "pattern": the reversed incremental allocation. For comparison, "cyclic": in turn over the workers; "contiguous":
-        the counts of `distribute`, each worker's blocks side by side.
+    method : {"best", "pattern", "cyclic", "contiguous"}
+        "pattern", which is the best: the reversed incremental allocation. For comparison, "cyclic": in turn over the workers;
+        "contiguous": the counts of `distribute`, each worker's blocks side by side.
     owner : (n,) array_like of int, optional
         The worker of each block column, to be certified as it is: the plan of method "given".
 
@@ -126,6 +127,8 @@ def lu_pattern(
     n = check.integer("n", n, low=1)
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)
+    if method == "best":
+        method = "pattern"
     if period is not None:
         if method != "pattern":
             raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')

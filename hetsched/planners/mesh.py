@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from .ring import links_between
 if TYPE_CHECKING:
     pass
 
-METHODS = ("relaxed", "pmft", "heuristic", "neighbours", "milp")
+METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
+_SECONDS = 60.0  # of branch and bound
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
 _SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times and links
@@ -190,7 +192,7 @@ def layers_mesh(
     source_computes: bool = False,
     prune: bool = False,
     gap: float = 0.0,
-    time_limit: float | None = 60.0,
+    budget: float | None = None,
 ) -> MeshPlan:
     """Divide the layers of an n x n product among the nodes of a mesh, and route them there from a source.
 
@@ -209,10 +211,10 @@ def layers_mesh(
         Time per element between each node and the one to its right, >= 0.
     down : (X - 1, Y) array_like
         Time per element between each node and the one below it, >= 0.
-    method : {"pmft", "relaxed", "heuristic", "neighbours", "milp"}
+    method : {"pmft", "relaxed", "heuristic", "neighbours", "milp", "best"}
         "relaxed": layers divided at will. "pmft": the paper's three phases, from the relaxed shares to a local optimum.
         "heuristic": the paper's, two or three linear programs. "neighbours": a local optimum of all moves of one layer.
-        "milp": branch and bound by HiGHS, optimal unless it ends at its time limit or gap.
+        "milp", or "best": branch and bound by HiGHS from there, optimal unless it ends at its budget or gap.
     speeds : (X, Y) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
     source : (row, column)
@@ -223,8 +225,8 @@ def layers_mesh(
         Whether links may be left out, so that nodes do not wait for others that send them nothing.
     gap : float
         "milp" ends at this relative distance from its bound.
-    time_limit : float or None
-        Seconds of branch and bound; None for no limit. Ctrl-C ends it too.
+    budget : float, optional
+        Seconds of branch and bound, 60 by default; math.inf for no limit. Ctrl-C ends it too.
 
     Returns
     -------
@@ -266,7 +268,7 @@ def layers_mesh(
     across, along = mesh_links(right, down, times.shape)
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
-    options = _options(n, method, source_computes, prune, gap, time_limit)
+    options = _options(n, method, source_computes, prune, gap, budget)
     return _plan(options, times, links, costs, first, names_of(given, times.size))
 
 
@@ -281,7 +283,7 @@ def layers_network(
     source_computes: bool = False,
     prune: bool = False,
     gap: float = 0.0,
-    time_limit: float | None = 60.0,
+    budget: float | None = None,
 ) -> MeshPlan:
     """Divide the layers of an n x n product among the nodes of any network whose links lead away from a source.
 
@@ -294,7 +296,7 @@ def layers_network(
         there is no cycle and the source reaches every node. Two links may join the same nodes.
     source : int
         The node that has A and B.
-    n, method, speeds, source_computes, prune, gap, time_limit
+    n, method, speeds, source_computes, prune, gap, budget
         As of `layers_mesh`.
 
     Returns
@@ -326,7 +328,7 @@ def layers_network(
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
     start = check.integer("source", source, low=0, high=len(times) - 1)
-    options = _options(n, method, source_computes, prune, gap, time_limit)
+    options = _options(n, method, source_computes, prune, gap, budget)
     return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
 
 
@@ -357,7 +359,7 @@ class Options:
     source_computes: bool = False
     prune: bool = False
     gap: float = 0.0
-    time_limit: float = float("inf")
+    budget: float = math.inf
 
 
 def _plan(
@@ -422,7 +424,7 @@ def solved(program: Program, options: Options) -> tuple[Solution, float]:
         found = _neighbours(program, found)
     if options.method != "milp":
         return found, least
-    found, bound, done = program.whole(found, options.gap, options.time_limit)
+    found, bound, done = program.whole(found, options.gap, options.budget)
     return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
 
 
@@ -517,13 +519,15 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, time_limit: Any) -> Options:
+def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
+    if method == "best":
+        method = "milp"
     for name, given in (("source_computes", source_computes), ("prune", prune)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
-    seconds = float("inf") if time_limit is None else check.number("time_limit", time_limit, low=0.0)
+    seconds = _SECONDS if budget is None else math.inf if budget == math.inf else check.number("budget", budget, low=0.0)
     return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds)
 
 

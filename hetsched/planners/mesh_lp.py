@@ -243,17 +243,17 @@ class Program:
         duals = np.array(self._solver.getSolution().col_dual)[: self._p]
         return duals * self._unit
 
-    def whole(self, start: Solution, gap: float, time_limit: float) -> tuple[Solution, float, bool]:
+    def whole(self, start: Solution, gap: float, budget: float) -> tuple[Solution, float, bool]:
         """The best whole numbers of layers, a lower bound on their makespan, and whether they are within the gap of it.
 
-        HiGHS begins with `start` and gives up after time_limit seconds, or where rounding defeats it; the best that it has found
+        HiGHS begins with `start` and gives up after so many seconds, or where rounding defeats it; the best that it has found
         is returned then.
         """
         solver, p = self._solver, self._p
         self._fix(np.zeros(p), self._upper, self.network.n)
         columns, kinds = np.arange(p, dtype=np.int32), self.highs.HighsVarType
         solver.changeColsIntegrality(p, columns, np.full(p, kinds.kInteger))
-        self._set(mip_rel_gap=gap, mip_abs_gap=0.0, time_limit=time_limit, solver="choose")
+        self._set(mip_rel_gap=gap, mip_abs_gap=0.0, time_limit=budget, solver="choose")
         self._set(primal_feasibility_tolerance=_USUAL, dual_feasibility_tolerance=_USUAL)
         hint = self.highs.HighsSolution()
         starts = self.network.starts(start.flows)

@@ -106,7 +106,7 @@ def slice_ring(
     links: ArrayLike | None = None,
     work: float | None = None,
     volume: float | None = None,
-    method: str = "exact",
+    method: str = "best",
     *,
     speeds: ArrayLike | None = None,
     relays: bool = False,
@@ -129,7 +129,7 @@ def slice_ring(
         Work of a step, > 0, in the unit of the cycle-times.
     volume : float
         What two neighbours send each other in a step, >= 0, in the unit of the links.
-    method : {"exact", "best", "search", "multistart", "greedy", "all"}
+    method : {"best", "exact", "search", "multistart", "greedy", "all"}
         "exact": optimal, for up to 22 workers that could be in the best ring (352 MiB then, 80 MiB for 20), for any number
         where all links are equal. "search": local search from greedy rings. "best": exact where that is possible, else search.
         "multistart": the best greedy ring of those that start with each worker, "greedy": the paper's, from the fastest.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,6 +46,7 @@ _MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; from here on Ctrl-C is looked for
 _MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
 _MOST_EXACT = 2**20  # messages, of hs_star_exact
+_EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12  # messages: without a budget, of the first round with one, and of any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -155,7 +157,7 @@ def plan_product(
     returns: str = "lazy",
     variant: str | None = None,
     seed: int = 0,
-    effort: int = 10**7,
+    budget: float | None = None,
 ) -> StarPlan:
     """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
 
@@ -183,10 +185,10 @@ def plan_product(
         Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
         "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
     seed : int
-        Of the search: 0 to 2**64 - 1. The same arguments give the same plan.
-    effort : int
-        Of the search: how many messages it simulates, about. The default takes about half a second. Of "exact": how many it
-        tries at most, a few million per second.
+        Of the search: 0 to 2**64 - 1. Without a budget, or with 0, the same arguments give the same plan.
+    budget : float, optional
+        Seconds for the search, or for the proof of "exact". Default: a fixed number of messages, 10^7: half a second of the
+        search, some five of "exact".
 
     Returns
     -------
@@ -198,7 +200,7 @@ def plan_product(
     InfeasibleError
         If no worker's memory holds a chunk: 5 blocks, 3 for "bmm".
     ValueError, TypeError
-        For arguments outside their ranges; ValueError where "exact" has no proof after `effort` messages.
+        For arguments outside their ranges; ValueError where "exact" has no proof in its time.
 
     Notes
     -----
@@ -235,7 +237,7 @@ def plan_product(
     if variant is not None:
         check.choice("variant", variant, VARIANTS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
-    effort = check.integer("effort", effort, low=0, high=10**12)
+    end = None if budget is None else start + check.number("budget", budget, low=0.0)
     least = 3 if method in ("bmm", "best", "search") else 5
     if memory.max() < least:
         raise InfeasibleError(
@@ -253,7 +255,7 @@ def plan_product(
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
     if method in ("best", "search"):
-        chunks, order, makespan = star.search(eager, seed, effort)
+        chunks, order, makespan = _searched(star, eager, seed, end)
         messages = _log_length(chunks, shape[2])
     if method == "best":
         trials = {"search": (messages > _MOST_MESSAGES, makespan)}
@@ -267,7 +269,7 @@ def plan_product(
             raise _too_many(shape, f"{messages} messages")
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     elif chosen == "exact":
-        makespan, chunks, log = _exact(star, shape, memory, messages, effort)
+        makespan, chunks, log = _exact(star, shape, memory, messages, end)
     else:
         result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
         if result.message_count > _MOST_MESSAGES:
@@ -305,8 +307,36 @@ def plan_product(
     )
 
 
+def _efforts(end: float | None) -> Iterator[int]:
+    """Messages to try in each round, more and more until the time is over: one round of a fixed number where there is no end."""
+    effort, began = _EFFORT if end is None else _LEAST_EFFORT, time.perf_counter()
+    while True:
+        yield effort
+        now = time.perf_counter()
+        if end is None or now >= end:
+            return
+        effort = max(_LEAST_EFFORT, int(min(4 * effort, effort * (end - now) / max(now - began, 1e-6), _MOST_EFFORT)))
+        began = now
+
+
+def _searched(star: engine.Star, eager: bool, seed: int, end: float | None) -> tuple[NDArray[Any], int, float]:
+    """Chunks, order and makespan: the best of the rounds."""
+    rounds = (star.search(eager, (seed + k) % 2**64, effort) for k, effort in enumerate(_efforts(end)))
+    return min(rounds, key=lambda found: found[2])
+
+
+def _proved(star: engine.Star, most: int, known: float, end: float | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Of the first round that is long enough."""
+    for effort in _efforts(end):
+        try:
+            return star.exact(most, effort, known)
+        except NotImplementedError:
+            pass
+    raise NotImplementedError
+
+
 def _exact(
-    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, effort: int
+    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, end: float | None
 ) -> tuple[float, NDArray[Any], NDArray[Any]]:
     """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
     r, s, t = shape
@@ -324,12 +354,12 @@ def _exact(
                 trials.append((trial.makespan, PAPER.index(name), eager))
     known = min(trials)
     try:
-        chunks, served = star.exact(s * parts, effort, known[0])
+        chunks, served = _proved(star, s * parts, known[0], end)
     except InfeasibleError:
         result = star.plan(known[1], -1, known[2], _MOST_MESSAGES, False)
         return result.makespan, result.chunks, result.messages
     except NotImplementedError:
-        raise ValueError(f"{failure} need more than effort={effort} messages tried; raise effort or use 'search'") from None
+        raise ValueError(f"{failure} need a larger budget, or use method 'search'") from None
     makespan, log = star.simulate(chunks, _LISTED, served, False)
     return makespan, chunks, log
 

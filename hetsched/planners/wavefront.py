@@ -18,7 +18,7 @@ from ..platform import names_of
 if TYPE_CHECKING:
     from ..platform import Platform
 
-METHODS = ("panels", "cyclic")
+METHODS = ("best", "panels", "cyclic")
 ORDERS = ("across", "along")
 _MASK = ("W", "N", "NW", "NE", "SW")
 
@@ -117,7 +117,7 @@ def wavefront(
     period: int | None = None,
     *,
     speeds: ArrayLike | None = None,
-    method: str = "panels",
+    method: str = "best",
     order: str = "across",
     mask: str | Sequence[str] = ("W", "N"),
     axis: int = 1,
@@ -134,11 +134,11 @@ def wavefront(
         Columns in a panel. Default: the best of all periods, the longest of equals.
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
-    method : {"panels", "cyclic"}
-        "panels": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of equals the
-        first one first. The columns left over after the last full panel are the first ones of a panel or are distributed
-        anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, whatever its speed, for
-        comparison.
+    method : {"best", "panels", "cyclic"}
+        "panels", or "best": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of
+        equals the first one first. The columns left over after the last full panel are the first ones of a panel or are
+        distributed anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, of those that work,
+        whatever its speed, for comparison.
     order : {"across", "along"}
         Of the tiles in a chunk, the neighbouring columns of one worker. "across": row by row, so that the workers to the
         right can go on early (skewed rows with "NE" or "SW" in the mask). "along": one column after the other.
@@ -176,24 +176,24 @@ def wavefront(
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)
+    if method == "best":
+        method = "panels"
     check.choice("order", order, ORDERS)
     axis = check.integer("axis", axis, low=0, high=1)
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
     if lines > 2**31 - 1 or rows * cols > 2**53:
         raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
-    reach, redistributed = _reach(neighbours), False
+    reach, turn, redistributed = _reach(neighbours), ORDERS.index(order), False
     if method == "panels":
         chosen = 0 if period is None else min(check.integer("period", period, low=1), lines)
-        owner, chosen, redistributed, makespan = engine.wavefront_panels(length, lines, times, chosen, reach, ORDERS.index(order))
+        owner, chosen, redistributed, makespan = engine.wavefront_panels(length, lines, times, chosen, reach, turn)
     else:
         if period is not None:
             raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
-        if np.isinf(times).any():
-            raise ValueError("cycle_times has an infinite one: method='cyclic' gives columns to every worker")
-        chosen = len(times)
-        owner = np.resize(np.arange(chosen, dtype=np.int32), lines)
-        makespan = engine.wavefront_makespan(length, owner, times, reach, ORDERS.index(order))
+        able = np.flatnonzero(np.isfinite(times)).astype(np.int32)
+        owner, chosen = np.resize(able, lines), len(able)
+        makespan = engine.wavefront_makespan(length, owner, times, reach, turn)
     bound = engine.wavefront_bound(length, lines, times, reach)
     return Wavefront(
         method=method,
