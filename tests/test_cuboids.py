@@ -426,7 +426,7 @@ def test_volumes_of_a_platform_are_its_speeds(times):
     plan = hs.cuboids(platform)
     assert plan.cost == pytest.approx(hs.cuboids(1 / np.array(times)).cost, rel=1e-11)
     assert plan.cycle_times.tolist() == times
-    assert plan.worker_names == platform.names
+    assert plan.names == platform.names
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(1 / math.fsum(1 / t for t in times), rel=1e-12)
     assert trace.efficiency == pytest.approx(1, rel=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,12 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .. import _engine
 from .._base import check
 from .._base.table import table
-from ..plan import Plan, Step, proven
-from ..platform import UNIT, Platform, Unit, names_of
+from ..plan import Plan, Step, certified
+from ..platform import UNIT, Platform, Unit, whose
 from .lu_pattern import METHODS, LuPattern, lu_pattern
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 #: A method of `lu_pattern`, its result, or the worker of each block of columns.
 Owner = str | LuPattern | ArrayLike
@@ -60,8 +57,6 @@ class LuPlan(Plan):
     ideal : float
         The work divided perfectly over the speeds.
     dtype : str
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     shape: tuple[int, int]
@@ -77,9 +72,7 @@ class LuPlan(Plan):
     look_ahead: bool
     ideal: float
     dtype: str
-    names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"
     _records: ClassVar = {"tasks": _TASK, "messages": _engine.LU_MESSAGE}
 
     @cached_property
@@ -110,7 +103,7 @@ class LuPlan(Plan):
         """Perfectly divided work / makespan."""
         return self.ideal / self.makespan if self.makespan > 0 else 1.0
 
-    def table(self) -> str:
+    def step_table(self) -> str:
         """The steps, one a line: from when to when, who factors the panel, how long each worker updates, and the efficiency."""
         steps = len(self.step_times)
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
@@ -129,6 +122,14 @@ class LuPlan(Plan):
     def flops(self) -> NDArray[np.float64]:
         """(p,) of each worker."""
         return check.frozen(np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64))
+
+    def _load(self) -> Any:
+        """Gigaflops."""
+        return self.flops / UNIT
+
+    def _busy(self) -> NDArray[np.float64]:
+        tasks = self.tasks
+        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(np.float64)
 
     def label(self, panel: int, block: int) -> str:
         """A task in words."""
@@ -258,14 +259,11 @@ def plan_lu(
     bound = max(ideal, _chain(tasks, times, panels) / UNIT)
     return LuPlan(
         method=method,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
-        scope="",
+        **certified(bound, makespan=makespan),
         shape=(m, n),
         block=block,
         owner=check.frozen(owners),
         counts=check.frozen(np.bincount(owners, minlength=len(times))),
-        makespan=makespan,
         tasks=check.frozen(tasks),
         messages=check.frozen(messages),
         cycle_times=check.frozen(times),
@@ -274,7 +272,7 @@ def plan_lu(
         look_ahead=bool(look_ahead),
         ideal=ideal,
         dtype=kind.name,
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import Platform, mesh_links, names_of
+from ..plan import Plan, Step, certified
+from ..platform import Platform, mesh_links, whose
 from .mesh_lp import Network, Program, Solution
 from .ring import links_between
-
-if TYPE_CHECKING:
-    pass
 
 METHODS = ("relaxed", "pmft", "heuristic", "neighbours", "milp")
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
@@ -59,7 +56,6 @@ class MeshPlan(Plan):
         Linear programs solved, and simplex iterations in all of them.
     planning_time : float
         Seconds.
-    names : tuple of str
     """
 
     n: int
@@ -77,9 +73,6 @@ class MeshPlan(Plan):
     lp_solves: int
     iterations: int
     planning_time: float = field(compare=False)
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def flows_right(self) -> NDArray[np.float64]:
@@ -148,6 +141,10 @@ class MeshPlan(Plan):
         if platform.shape != self.shape or platform.right is None or platform.down is None:
             raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*self.shape))
         return mesh_edges(platform.right, platform.down, divmod(self.source, self.shape[1]))[2]
+
+    def _load(self) -> Any:
+        """Multiply-adds."""
+        return self.counts.ravel() * float(self.n) ** 2
 
     def steps(self) -> list[Step]:
         """What each node receives, and then computes; links into a node that work at the same time are one transfer."""
@@ -267,7 +264,7 @@ def layers_mesh(
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
     options = _options(n, method, source_computes, prune, gap, time_limit)
-    return _plan(options, times, links, costs, first, names_of(given, times.size))
+    return _plan(options, times, links, costs, first, whose(given, times.size))
 
 
 def layers_network(
@@ -327,7 +324,7 @@ def layers_network(
     pairs, costs = _triples(links, len(times))
     start = check.integer("source", source, low=0, high=len(times) - 1)
     options = _options(n, method, source_computes, prune, gap, time_limit)
-    return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
+    return _plan(options, times, pairs, costs, start, whose(None, len(times)))
 
 
 def mesh_edges(
@@ -366,7 +363,7 @@ def _plan(
     links: NDArray[np.int64],
     costs: NDArray[np.float64],
     source: int,
-    names: tuple[str, ...],
+    who: dict[str, Any],
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
@@ -386,16 +383,13 @@ def _plan(
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     return MeshPlan(
         method=options.method,
-        bound=min(bound, found.makespan),
-        optimal=proven(found.makespan, bound),
-        scope="",
+        **certified(bound, makespan=found.makespan),
         n=n,
         counts=check.frozen(found.counts.reshape(times.shape)),
         links=check.frozen(links),
         flows=check.frozen(flows),
         start=check.frozen(network.starts(found.flows).reshape(times.shape)),
         finish=check.frozen(found.finish.reshape(times.shape)),
-        makespan=found.makespan,
         source=source,
         source_computes=options.source_computes,
         shape=shape,
@@ -404,7 +398,7 @@ def _plan(
         lp_solves=sum(program.solves for program in programs),
         iterations=sum(program.iterations for program in programs),
         planning_time=time.perf_counter() - began,
-        names=names,
+        **who,
     )
 
 

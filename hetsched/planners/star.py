@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 from .. import _engine
 from .._base import check
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import Platform, Unit
-
-if TYPE_CHECKING:
-    pass
+from ..plan import Plan, Step, certified
+from ..platform import Platform, Unit, whose
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
 METHODS = (*PAPER, "search", "exact")
@@ -84,7 +81,6 @@ class StarPlan(Plan):
         Time per block update, and per block on the port.
     memory : (p,) int64 array
         Buffers of one block.
-    names : tuple of str
     planning_time : float
         Seconds that the planning took.
     """
@@ -104,10 +100,8 @@ class StarPlan(Plan):
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
     memory: NDArray[np.int64]
-    names: tuple[str, ...]
     planning_time: float = field(compare=False)
 
-    _value: ClassVar[str] = "makespan"
     _records: ClassVar = {"chunks": _engine.STAR_CHUNK, "messages": _engine.STAR_MESSAGE}
 
     @property
@@ -132,6 +126,9 @@ class StarPlan(Plan):
             mu=check.frozen(_sides(memory, _DOUBLE)), bounds=check.FrozenDict(bounds), variants=check.FrozenDict(),
             cycle_times=check.frozen(times), link_costs=check.frozen(costs), memory=check.frozen(memory),
         )  # fmt: skip
+
+    def _load(self) -> Any:
+        return self.updates
 
     def steps(self) -> list[Step]:
         steps, held = [], self.chunks["held"].tolist()
@@ -282,11 +279,10 @@ def plan_product(
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
+        asked=method,
+        **certified(bound, makespan=makespan),
         scope="panels of full columns" if chosen == "exact" else "",
         shape=shape,
-        makespan=makespan,
         columns=check.frozen(_columns_of(updates, shape)),
         enrolled=check.frozen(np.flatnonzero(updates)),
         mu=check.frozen(mu),
@@ -300,7 +296,7 @@ def plan_product(
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         memory=check.frozen(memory),
-        names=platform.names,
+        **whose(platform, len(platform)),
         planning_time=time.perf_counter() - start,
     )
 

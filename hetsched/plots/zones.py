@@ -137,7 +137,7 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     _settle(ax)
     _narrow(ax, heading)
     pieces = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
-    plot_boxes(shape, pieces, partition.worker_names, ax, zones=True)
+    plot_boxes(shape, pieces, partition.names, ax, zones=True)
     if len(pieces) <= _MANY:
         cuts = cuts_of(partition)
         _draw_cuts(ax, cuts, partition.pieces.astype(float))
