@@ -170,8 +170,7 @@ class Plan(Drawn):
     sense: ClassVar[str] = "min"
 
     def __post_init__(self) -> None:
-        if not self.asked:
-            object.__setattr__(self, "asked", self.method)
+        self.__dict__["asked"] = self.asked or self.method
         if not math.isfinite(self.value):  # of which no plan is better than another
             raise ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
@@ -253,8 +252,8 @@ class Plan(Drawn):
     # ---- who gets how much ----
 
     def _load(self) -> Any:
-        """What `load` is of a plan."""
-        raise NotImplementedError
+        """What `load` is, where it is not the counts."""
+        return self.counts  # type: ignore[attr-defined]
 
     def _busy(self) -> NDArray[np.float64] | None:
         """(p,) how long each worker computes, where that is known."""

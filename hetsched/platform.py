@@ -554,9 +554,9 @@ def names_of(platform: Any, p: int) -> tuple[str, ...]:
 
 def whose(given: Any, p: int, *, lazily: bool = False) -> dict[str, Any]:
     """What a plan says of its workers, from a Platform or from numbers: `names` (of a `Lazy` plan made later) and `unit`."""
-    unit = given.unit if isinstance(given, Platform) else None
-    lazily = lazily and getattr(given, "names", None) is None
-    return {"names": later(lambda: names_of(None, p)) if lazily else names_of(given, p), "unit": unit}
+    if isinstance(given, Platform):
+        return {"names": given.names, "unit": given.unit}
+    return {"names": later(lambda: names_of(None, p)) if lazily else names_of(None, p)}
 
 
 def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:

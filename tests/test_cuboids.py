@@ -323,7 +323,7 @@ def test_results_are_read_only_and_inputs_untouched():
 
 def test_certificate_and_dict():
     plan = hs.cuboids([5, 3, 2, 2, 2], 2.0)
-    assert "optimal among guillotine tilings (best)" in str(plan.certificate)
+    assert "optimal among guillotine tilings (guillotine)" in str(plan.certificate)
     content = json.loads(json.dumps(plan.to_dict()))
     assert content["type"] == "Cuboids"
     assert content["weights"] == [1.0, 1.0, 2.0]

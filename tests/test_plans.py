@@ -207,6 +207,16 @@ def test_asked(plan):
 
 def test_asked_and_found():
     assert (hs.slice_ring([1, 2], 1.0, 9.0, 0.1, method="best").asked, hs.distribute(3, [1, 2]).asked) == ("best", "distribute")
+    zones = hs.partition([5, 3, 2, 1, 1])
+    assert (zones.asked, zones.method) == ("best", "guillotine")
+    assert zones.cost == hs.partition([5, 3, 2, 1, 1], method=zones.method).cost
+    assert (zones.recut([5, 3, 2, 1, 2]).plan.asked, zones.recut([5, 3, 2, 1, 2]).fresh.asked) == ("best", "best")
+    many = hs.partition(1.0 / np.arange(1, 30))
+    assert (many.asked, many.method) == ("best", "search")
+    assert many.cost < min(hs.partition(1.0 / np.arange(1, 30), method=m).cost for m in ("interval", "columns", "nonrectangular"))
+    assert (hs.cuboids([1, 2, 3]).asked, hs.cuboids([1, 2, 3]).method) == ("best", "guillotine")
+    assert (hs.cuboids(range(1, 13)).method, hs.cuboids([1, 2], method="rectangles").method) == ("search", "rectangles")
+    assert hs.plan_matmul(9, 9, 9, STAR).asked in ("best", "auto")
     grid = hs.lu_grid(6, [1, 2, 3, 4])
     assert (grid.asked, grid.method) == ("best", "nested")
     assert hs.lu_grid(6, [1, 2, 3, 4], owner=grid.owner).asked == "given"

@@ -201,8 +201,10 @@ def cuboids(
     bound = unit * _separate_cost(height * width * length, scaled_weights, (m, n, k))
     if sides is None and enrolled <= 4:  # these tilings are all guillotine
         bound = max(bound, unit * _engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
+    found = "guillotine" if exact else "search"
     return Cuboids(
-        method=method,
+        method=found if method == "best" else method,
+        asked=method,
         **certified(bound, cost=cost),
         scope=_scope(method, exact) if sides is None else "",
         boxes=check.frozen(boxes),

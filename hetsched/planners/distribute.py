@@ -42,9 +42,6 @@ class Distribution(Lazy, Plan):
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
 
-    def _load(self) -> Any:
-        return self.counts
-
     def steps(self) -> list[Step]:
         return [
             Step(i, "compute", 0.0, float(count * time), f"{count} chunks")

@@ -247,7 +247,8 @@ def partition(
         if method != "best" or groups is not None:
             raise ValueError("rects stand alone: without method and groups")
         return finish("given", _given(rects, request), request, times, who)
-    return finish(method, plan_floorplan(method, request), request, times, who)
+    winner, found = plan_floorplan(method, request)
+    return finish(winner, found, request, times, {"asked": method, **who})
 
 
 def _given(rects: ArrayLike, request: Request) -> Floorplan:
@@ -449,7 +450,7 @@ def _recut(
         seed=0,
         budget=None,
     )
-    who = whose(areas if cycle_times is None else cycle_times, len(scaled))
+    who = {"asked": old.asked, **whose(areas if cycle_times is None else cycle_times, len(scaled))}
     if who["names"] == names_of(None, len(scaled)):
         who["names"] = old.names
     floorplan = np.array(old.floorplan, np.int32)
@@ -457,7 +458,7 @@ def _recut(
     plan = finish(old.method, replace(found, scope=""), request, times, who)
     fresh = partition(
         areas,
-        old.method,
+        old.asked,
         old.shape,
         cycle_times=cycle_times,
         speeds=speeds,

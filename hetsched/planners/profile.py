@@ -58,9 +58,6 @@ class ProfileDistribution(Plan):
         bound = distribute(int(self.counts.sum()), platform).bound
         return self._carried(platform, float(times.max()), bound, times=check.frozen(times))
 
-    def _load(self) -> Any:
-        return self.counts
-
     def steps(self) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)
         return [Step(i, "compute", 0.0, time, f"{count} chunks") for i, (count, time) in enumerate(pairs) if count]

@@ -34,9 +34,6 @@ class _TaskPlan(Plan):
     receive: Message
     cycle_times: NDArray[np.float64]
 
-    def _load(self) -> Any:
-        return self.counts
-
     def _last(self, platform: Platform) -> float:
         """When the last one ends, if these are the slaves."""
         return max((step.end for step in replace(self, cycle_times=platform.cycle_times).steps()), default=0.0)

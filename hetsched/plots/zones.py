@@ -167,9 +167,9 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
     for ax in panels:
         ax.set(xticks=[], yticks=[])
-    for ax, plan in zip(panels, plans, strict=True):
+    for ax, (method, plan) in zip(panels, partitions.items(), strict=True):
         plan.plot(ax)
-        _title(ax, f"{plan.method}\ncost {plan.cost:.6g}, gap {plan.gap:.2%}").set_fontsize(_SMALLEST + 1)
+        _title(ax, f"{method}\ncost {plan.cost:.6g}, gap {plan.gap:.2%}").set_fontsize(_SMALLEST + 1)
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     return figure
 
