@@ -486,6 +486,43 @@ PLANNERS = (
 )  # fmt: skip
 
 
+def some_platform(plan, rng):
+    """Of workers that a random plan can be put on."""
+    p, work = len(plan.names), np.asarray(getattr(plan, "cycle_times", 1.0))
+    times = np.where(np.isfinite(work), work, work[np.isfinite(work)].min()) * rng.uniform(0.3, 3.0, p)
+    if isinstance(plan, hs.MeshPlan) and plan.shape is not None:
+        x, y = plan.shape
+        return hs.Platform.mesh(times.reshape(x, y), rng.random((x, y - 1)) * times.min(), rng.random((x - 1, y)) * times.min())
+    if isinstance(plan, hs.SliceRing | hs.MeshPlan):
+        links = np.array(plan.links) if isinstance(plan, hs.SliceRing) else np.zeros((p, p))
+        if isinstance(plan, hs.MeshPlan):
+            links[tuple(plan.links.T)] = plan.link_costs
+        return hs.Platform.complete(times, 1.3 * links)
+    linked = isinstance(plan, hs.StarPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad)
+    memory = plan.memory.tolist() if isinstance(plan, hs.StarPlan) else None
+    return hs.Platform.star(times, link_costs=plan.link_costs * 1.3 if linked else None, memory=memory)
+
+
+@pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
+def test_random_plans_on_other_workers(name):
+    """Of every planner: what is carried over is right by the replays of the validators."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, len(name)])
+        arguments, options = INSTANCES[name](rng)
+        try:
+            plan = getattr(hs, name)(*arguments, **options)
+        except ValueError:
+            continue
+        if isinstance(plan, hs.Plan) and not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.LuPlan):
+            validate(plan.on(some_platform(plan, rng)))
+
+
+def test_a_worker_whose_panel_times_are_not_known():
+    plan = hs.plan_lu(60, 60, [3.0, np.inf], block=8, panel_times=[4.0, 5.0])
+    with pytest.raises(ValueError, match="its panel time is not known"):
+        plan.on(hs.Platform.star([3.0, 5.0]))
+
+
 #: Planners by whom the order of the workers does not matter.
 PERMUTED = (
     "distribute", "distribute_profile", "lu_pattern", "lu_grid", "plan_lu", "wavefront", "wavefront along", "partition",

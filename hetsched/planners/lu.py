@@ -140,7 +140,7 @@ class LuPlan(Plan):
         times = platform.per(Unit.gigaflop(), "plan_lu").cycle_times
         with np.errstate(invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
-        if panels is not None and np.isnan(panels).any():
+        if panels is not None and not (panels > 0.0).all():
             raise ValueError("platform gives work to a worker that had none: its panel time is not known")
         return plan_lu(
             *self.shape,
