@@ -6,12 +6,13 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from types import MethodType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,11 @@ from numpy.typing import NDArray
 from ._base import check
 from ._base.drawn import Drawn
 from ._base.replace import replace_file
-from .platform import Platform, relative_speeds
+from ._base.table import Table
+from .platform import Platform, Unit, relative_speeds
 from .trace import Trace
+
+P = TypeVar("P", bound="Plan")
 
 #: Entries of a predicted schedule at most: each takes some 200 bytes.
 MOST_STEPS = 3_000_000
@@ -98,6 +102,36 @@ class Certificate(NamedTuple):
         return f"{self.objective} {value}, {side} bound {bound}, gap {self.gap:.2%}, {proof} ({self.method})"
 
 
+class _Load:
+    """`Plan.load(path)` reads a file. Of a plan, `load` is the work of each worker."""
+
+    @overload
+    def __get__(self, plan: None, kind: type[P]) -> Callable[[str | PathLike[str]], P]: ...
+    @overload
+    def __get__(self, plan: P, kind: type[P]) -> NDArray[Any]: ...
+    def __get__(self, plan: P | None, kind: type[P]) -> Any:
+        return MethodType(_read_file, kind) if plan is None else check.frozen(plan._load())
+
+
+def _read_file(kind: type[P], path: str | PathLike[str]) -> P:
+    """Read what `save` wrote: it plots, simulates and runs the same.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is not such a plan; the message names the file and the key.
+    """
+    try:
+        content = json.loads(Path(path).read_bytes())
+        if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
+            raise ValueError("this is no file of a plan, or of a later version")
+        return kind.from_dict(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Plan(Drawn):
     """Base of all plans. Two are equal if all that they say is equal, but for how long it took to find it.
@@ -112,14 +146,23 @@ class Plan(Drawn):
         True only where optimality among all plans is proven.
     scope : str
         The class of plans among which the method finds the best, or "" if it is a heuristic.
+    asked : str
+        The method asked for, such as "best"; `method` where none was.
+    unit : Unit or None
+        What the numbers of the platform are per; None where it does not say.
+    names : tuple of str
+        Of the workers: the platform's, or P0, P1, ...
     """
 
     method: str
     bound: float
     optimal: bool
-    scope: str
+    scope: str = ""
+    asked: str = ""
+    unit: Unit | None = None
+    names: tuple[str, ...]
 
-    _value: ClassVar[str]  # the name of the attribute that the bound is of
+    _value: ClassVar[str] = "makespan"  # the name of the attribute that the bound is of
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
     _records: ClassVar[dict[str, np.dtype[Any]]] = {}  # of the fields that are tables
@@ -127,6 +170,7 @@ class Plan(Drawn):
     sense: ClassVar[str] = "min"
 
     def __post_init__(self) -> None:
+        self.__dict__["asked"] = self.asked or self.method
         if not math.isfinite(self.value):  # of which no plan is better than another
             raise ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
@@ -179,9 +223,9 @@ class Plan(Drawn):
             raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
         if self._fixed:
             raise TypeError(f"a {type(self).__name__} cannot be put on other workers: {self._fixed}")
-        if len(platform) != len(self.worker_names):
-            raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.worker_names)}")
-        return self._on(platform)
+        if len(platform) != len(self.names):
+            raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.names)}")
+        return self._on(platform if self.unit is None else platform.per(self.unit, "the plan"))
 
     def _on(self, platform: Platform) -> Plan:
         raise NotImplementedError
@@ -195,18 +239,52 @@ class Plan(Drawn):
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:
         """The plan with the names, the cycle-times and what else changes on another platform, and its certificate there."""
-        own = {"names": platform.names, "cycle_times": check.frozen(platform.cycle_times), self._value: value}
-        known = {f.name for f in fields(self)}
-        changed = {name: given for name, given in own.items() if name in known} | changed
-        reached = value == bound if self.sense == "max" else proven(value, bound)
-        bound = (max if self.sense == "max" else min)(bound, value)
-        return replace(self, method="given", bound=bound, optimal=reached, scope="", **changed)
+        given = certified(bound, **{self._value: value}) | {"method": "given", "asked": "given", "scope": ""}
+        if self.sense == "max":
+            given |= {"bound": max(bound, value), "optimal": value == bound}
+        return replace(self, **{**self._workers(platform), **given, **changed})
 
-    @property
-    def worker_names(self) -> tuple[str, ...]:
-        """A name for each worker."""
-        names: tuple[str, ...] = self.names  # type: ignore[attr-defined]
-        return names
+    def _workers(self, platform: Platform) -> dict[str, Any]:
+        """The fields that are those of a platform, whatever the kind of plan."""
+        own = {"names": platform.names, "unit": platform.unit, "cycle_times": check.frozen(platform.cycle_times)}
+        return {f.name: own[f.name] for f in fields(self) if f.name in own}
+
+    # ---- who gets how much ----
+
+    def _load(self) -> Any:
+        """What `load` is, where it is not the counts."""
+        return self.counts  # type: ignore[attr-defined]
+
+    def _busy(self) -> NDArray[np.float64] | None:
+        """(p,) how long each worker computes, where that is known."""
+        times: NDArray[np.float64] | None = getattr(self, "cycle_times", None)
+        if times is None or times.ndim > 1:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(self.load > 0, self.load * times, 0.0)
+
+    def table(self) -> Table:
+        """A row for each worker: its name, its load, its share of all work, and how long it computes, where that is known.
+
+        Returns
+        -------
+        Table
+            A list of dicts; as text, and in a notebook, a table.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> print(hs.distribute(78, [3, 5, 8]).table())
+        worker  load   share  busy
+        P0        40  51.28%   120
+        P1        24  30.77%   120
+        P2        14  17.95%   112
+        """
+        load, busy = self.load, self._busy()
+        columns = {"worker": self.names, "load": load.tolist(), "share": (load / max(load.sum(), 1e-300)).tolist()}
+        if busy is not None:
+            columns["busy"] = busy.tolist()
+        return Table(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
     # ---- to keep and to compare ----
 
@@ -248,24 +326,7 @@ class Plan(Drawn):
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read what `save` wrote: it plots, simulates and runs the same.
-
-        Raises
-        ------
-        OSError
-            If it cannot be read.
-        ValueError
-            If it is not such a plan; the message names the file and the key.
-        """
-        try:
-            content = json.loads(Path(path).read_bytes())
-            if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
-                raise ValueError("this is no file of a plan, or of a later version")
-            return cls.from_dict(content)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path}: {error}") from error
+    load = _Load()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Arrays that were pickled come back writable."""
@@ -297,6 +358,8 @@ def plain(value: Any) -> Any:
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {"type": type(value).__name__, **{key: plain(inner) for key, inner in value._asdict().items()}}
+    if isinstance(value, Unit):
+        return {key: plain(inner) for key, inner in vars(value).items() if inner is not None}
     if isinstance(value, tuple | list):
         return [plain(inner) for inner in value]
     if isinstance(value, dict):
@@ -316,6 +379,8 @@ def _plain_array(value: NDArray[Any]) -> Any:
 def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
     """A field from what `plain` made of it; text is the field's annotation."""
     try:
+        if isinstance(value, dict) and text.startswith("Unit"):
+            return Unit(**value)
         if isinstance(value, dict) and "type" in value:
             inner = getattr(sys.modules[kind.__module__], value["type"])
             return inner(**{name: _read(name, value[name], str(of), kind) for name, of in inner.__annotations__.items()})
@@ -358,6 +423,12 @@ def proven(value: float, bound: float) -> bool:
     return value <= bound * (1 + 1e-12)
 
 
+def certified(bound: float, **value: float) -> dict[str, Any]:
+    """The fields that say how good a plan is, from its value (by its name), which is minimised, and a lower bound on that."""
+    (own,) = value.values()
+    return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
+
+
 def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
     """The trace that a plan predicts, in the plan's unit of time.
 
@@ -393,4 +464,4 @@ def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
     done = [(speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"]
     work = sum(speed * time for speed, time in done)
     ideal = work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
-    return Trace.from_steps(steps, plan.worker_names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)
+    return Trace.from_steps(steps, plan.names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)

@@ -527,10 +527,11 @@ def names_of(platform: Any, p: int) -> tuple[str, ...]:
     return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
 
 
-def names_later(platform: Any, p: int) -> tuple[str, ...]:
-    """`names_of` for a field of a `Lazy` plan."""
-    names: tuple[str, ...] | None = getattr(platform, "names", None)
-    return later(lambda: names_of(None, p)) if names is None else names
+def whose(given: Any, p: int, *, lazily: bool = False) -> dict[str, Any]:
+    """What a plan says of its workers, from a Platform or from numbers: `names` (of a `Lazy` plan made later) and `unit`."""
+    if isinstance(given, Platform):
+        return {"names": given.names, "unit": given.unit}
+    return {"names": later(lambda: names_of(None, p)) if lazily else names_of(None, p)}
 
 
 def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:

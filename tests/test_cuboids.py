@@ -331,7 +331,7 @@ def test_results_are_read_only_and_inputs_untouched():
 
 def test_certificate_and_dict():
     plan = hs.cuboids([5, 3, 2, 2, 2], 2.0)
-    assert "optimal among guillotine tilings (best)" in str(plan.certificate)
+    assert "optimal among guillotine tilings (guillotine)" in str(plan.certificate)
     content = json.loads(json.dumps(plan.to_dict()))
     assert content["type"] == "Cuboids"
     assert content["weights"] == [1.0, 1.0, 2.0]
@@ -434,7 +434,7 @@ def test_volumes_of_a_platform_are_its_speeds(times):
     plan = hs.cuboids(platform)
     assert plan.cost == pytest.approx(hs.cuboids(1 / np.array(times)).cost, rel=1e-11)
     assert plan.cycle_times.tolist() == times
-    assert plan.worker_names == platform.names
+    assert plan.names == platform.names
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(1 / math.fsum(1 / t for t in times), rel=1e-12)
     assert trace.efficiency == pytest.approx(1, rel=1e-12)

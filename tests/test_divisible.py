@@ -261,7 +261,7 @@ def test_platform_and_plot():
     pytest.importorskip("matplotlib").use("Agg")
     platform = hs.Platform.star([2, 3], link_costs=[0.5, 0.25], names=["a", "b"])
     plan = hs.divisible_load(1, platform, return_ratio=1)
-    assert plan.worker_names == ("a", "b")
+    assert plan.names == ("a", "b")
     assert plan.link_costs.tolist() == [0.5, 0.25]
     labels = [label.get_text() for label in plan.plot().get_yticklabels()]
     assert "bus" in labels

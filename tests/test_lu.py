@@ -710,13 +710,13 @@ class TestPlan:
 
     def test_table(self):
         plan = hs.plan_lu(400, 400, hs.Platform.star([1, 2], names=["gpu", "a core of the host"]), block=100, owner=[0, 1, 0, 0])
-        lines = plan.table().splitlines()
+        lines = plan.step_table().splitlines()
         assert len(lines) == 6
         assert " ".join(lines[0].split()) == "step start end panel gpu a core of the host efficiency"
         assert {len(line) for line in lines} == {len(lines[0])}
         assert [line.split()[-1] for line in lines[1:]] == [*(f"{x:.1%}" for x in plan.step_efficiency), f"{plan.efficiency:.1%}"]
         assert lines[2].split()[:4] == ["1", f"{plan.step_times[1, 0]:.4g}", f"{plan.step_times[1, 1]:.4g}", "a"]
-        assert hs.plan_lu(0, 0, [1.0]).table().count("\n") == 1
+        assert hs.plan_lu(0, 0, [1.0]).step_table().count("\n") == 1
 
     def test_pattern_against_cyclic(self):
         """Section 2.4's numbers: 83 for the pattern and 123 in turn, all updates equal, is 1.48; with the work that the steps

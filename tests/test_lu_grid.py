@@ -210,7 +210,7 @@ class TestForms:
     def test_platform_and_speeds(self):
         platform = hs.Platform.star([1, 2], names=["fast", "slow"])
         grid = hs.lu_grid(6, platform)
-        assert grid.names == grid.worker_names == ("fast", "slow")
+        assert grid.names == ("fast", "slow")
         assert (hs.lu_grid(6, speeds=[1, 0.5]).owner == grid.owner).all()
         assert hs.lu_grid(6, speeds=[1, 0]).counts.tolist() == [36, 0]
 

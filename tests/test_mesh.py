@@ -307,7 +307,7 @@ def test_platform(tmp_path):
         assert hs.Platform.load(tmp_path / f"mesh{suffix}") == platform
     plan = hs.layers_mesh(50, platform)
     assert plan.names == tuple("abcdef")
-    assert plan.worker_names == plan.names
+
     assert plan.to_dict()["counts"] == hs.layers_mesh(50, times, right, down).counts.tolist()
     with pytest.raises(TypeError, match="right and down must not be given"):
         hs.layers_mesh(50, platform, right)

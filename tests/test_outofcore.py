@@ -205,7 +205,7 @@ def test_plan_shows_itself(capsys):
     assert "in memory" in plan.describe()
     assert "<svg" in plan._repr_html_()
     assert plan.to_dict()["tile"] == [300, 100]
-    assert plan.worker_names == ("this machine",)
+    assert plan.names == ("this machine",)
     with pytest.raises(TypeError, match="cannot be simulated"):
         hs.simulate(plan)
     assert os.listdir(".") == []

@@ -190,7 +190,7 @@ def test_forms_of_input():
     assert given_times.tolist() == [3, 5, 8]
     platform = hs.Platform.star(THREE, names=["a", "b", "c"])
     assert hs.lu_pattern(10, platform).owner.tolist() == plan.owner.tolist()
-    assert hs.lu_pattern(10, platform).worker_names == ("a", "b", "c")
+    assert hs.lu_pattern(10, platform).names == ("a", "b", "c")
     assert hs.lu_pattern(10, speeds=[1, 0, 0.5]).owner.tolist() == hs.lu_pattern(10, [1, INF, 2]).owner.tolist()
     content = json.loads(json.dumps(plan.to_dict()))
     assert (content["type"], content["cost"], content["gap"]) == ("LuPattern", 83.0, 0.0)

@@ -1,6 +1,7 @@
 """What every plan has, whatever made it: a certificate, a file, equality, a picture, a trace, and the same run again."""
 
 import dataclasses
+import html
 import importlib
 import json
 import pickle
@@ -28,7 +29,7 @@ def every_kind():
     while todo:
         kinds = todo.pop().__subclasses__()
         todo += kinds
-        found |= {kind for kind in kinds if "_value" in vars(kind)}
+        found |= {kind for kind in kinds if not kind.__name__.startswith("_")}
     return found
 
 
@@ -37,6 +38,8 @@ def made():
     star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0], memory=[30, 40, 60], names=["a", "b", "c"])
     yield hs.distribute(10, star)
     yield hs.distribute(0, [1.0, np.inf])
+    yield hs.distribute(7, hs.Platform.star([1.0, 2.0], unit=hs.Unit("tâche", "message", bytes=5)))
+    yield hs.plan_lu(60, 40, hs.Platform.star([3.0, 5.0], unit=hs.Unit.block_update(80)), block=8)
     yield hs.distribute([[3, 4], [0, 9]], np.ones((2, 2, 3)))
     yield hs.distribute([], np.ones((0, 3)))
     yield hs.distribute_profile(7, [2.0, [0.0, 3.0, 1.0, 2.0, 4.0, 5.0, 6.0, 9.0]])
@@ -112,6 +115,166 @@ def same(plan, other):
             assert repr(a) == repr(b), field.name
     assert plan == other
     assert hash(plan) == hash(other)
+
+
+def work_of(plan):
+    """All work, in the unit of the plan's cycle-times."""
+    name, shape = type(plan).__name__, getattr(plan, "shape", None)
+    n = len(plan.owner) if name in ("LuPattern", "LuGrid") else getattr(plan, "n", 0)
+    works = {
+        "Distribution": lambda: plan.counts.sum(),
+        "DistributionStack": lambda: plan.counts.sum(),
+        "ProfileDistribution": lambda: plan.counts.sum(),
+        "LuPattern": lambda: n * (n - 1) // 2,
+        "LuGrid": lambda: sum(k * k for k in range(n)),
+        "LuPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
+        "Wavefront": lambda: np.prod(shape),
+        "Partition": lambda: np.prod(shape or 1),
+        "Cuboids": lambda: np.prod(shape or 1),
+        "MaxTasks": lambda: plan.tasks,
+        "MinTime": lambda: plan.tasks,
+        "DivisibleLoad": lambda: plan.amount,
+        "SliceRing": lambda: plan.work,
+        "StencilPlan": lambda: 7.0 * (shape[0] - 2) * shape[1] * plan.iterations / 1e9,
+        "LayersPlan": lambda: n**3,
+        "MeshPlan": lambda: n**3,
+        "StarPlan": lambda: np.prod(shape),
+    }
+    return works.get(name, lambda: 2 * np.prod(shape) / 1e9)()
+
+
+@each
+def test_load(plan):
+    """Of each worker, all work together; a worker that cannot work gets none."""
+    load = plan.load
+    assert load.shape == (len(plan.names),)
+    assert load.dtype.kind in "if"
+    assert not load.flags.writeable
+    assert (load >= 0).all()
+    assert load.sum() == pytest.approx(work_of(plan), rel=1e-12)
+    times = getattr(plan, "cycle_times", None)
+    if times is not None and times.ndim == 1:
+        assert not load[np.isinf(times)].any()
+    assert np.array_equal(pickle.loads(pickle.dumps(plan)).load, load)
+
+
+def test_a_useless_worker_gets_nothing():
+    times = [3.0, np.inf, 5.0]
+    plans = [
+        hs.distribute(9, times), hs.lu_pattern(9, times), hs.lu_grid(5, times), hs.plan_lu(60, 60, times, block=8),
+        hs.wavefront(5, 9, times), hs.partition([3, 0, 2]), hs.partition([3, 0, 2], shape=(4, 5)), hs.cuboids([3, 0, 2]),
+        hs.max_tasks(30, times), hs.min_time(9, times), hs.divisible_load(9, times), hs.layers_star(9, times),
+        hs.slice_ring(times, 1.0, 9.0, 0.1), hs.layers_mesh(9, [[1.0, np.inf, 1.0]], [[0.1, 0.1]], source_computes=True),
+    ]  # fmt: skip
+    for plan in plans:
+        assert plan.load[1] == 0 < plan.load[0], plan
+        assert plan.table()[1]["share"] == 0.0
+
+
+@each
+def test_table(plan):
+    rows = plan.table()
+    assert isinstance(rows, list)
+    assert [row["worker"] for row in rows] == list(plan.names)
+    assert [row["load"] for row in rows] == plan.load.tolist()
+    assert sum(row["share"] for row in rows) == pytest.approx(1.0 if plan.load.any() else 0.0)
+    lines = str(rows).splitlines()
+    assert len(lines) == len(rows) + 1
+    assert lines[0].split()[:3] == ["worker", "load", "share"]
+    for name, line in zip(plan.names, lines[1:], strict=True):
+        assert line.startswith(name)
+    assert repr(rows) == str(rows)
+    assert rows._repr_html_() == f"<pre>{html.escape(str(rows))}</pre>"
+
+
+def test_a_long_table_is_cut():
+    rows = hs.distribute(10**6, np.ones(1000)).table()
+    assert len(rows) == 1000
+    lines = str(rows).splitlines()
+    assert [line.split()[0] for line in (lines[1], lines[40], lines[41], lines[-1])] == ["P0", "P39", "...", "P999"]
+    assert lines[41] == "... 955 more"
+    assert len(lines) == 1 + 40 + 1 + 5
+    assert str(type(rows)()) == ""
+
+
+@each
+def test_asked(plan):
+    assert plan.asked
+    if type(plan).__name__ in ("LuGrid", "StarPlan", "MaxTasks", "MinTime", "DivisibleLoad"):
+        assert plan.asked == "best" != plan.method
+    assert plan.unit is None or isinstance(plan.unit, hs.Unit)
+
+
+def test_asked_and_found():
+    assert (hs.slice_ring([1, 2], 1.0, 9.0, 0.1, method="best").asked, hs.distribute(3, [1, 2]).asked) == ("best", "distribute")
+    zones = hs.partition([5, 3, 2, 1, 1])
+    assert (zones.asked, zones.method) == ("best", "guillotine")
+    assert zones.cost == hs.partition([5, 3, 2, 1, 1], method=zones.method).cost
+    assert (zones.recut([5, 3, 2, 1, 2]).plan.asked, zones.recut([5, 3, 2, 1, 2]).fresh.asked) == ("best", "best")
+    many = hs.partition(1.0 / np.arange(1, 30))
+    assert (many.asked, many.method) == ("best", "search")
+    assert many.cost < min(hs.partition(1.0 / np.arange(1, 30), method=m).cost for m in ("interval", "columns", "nonrectangular"))
+    assert (hs.cuboids([1, 2, 3]).asked, hs.cuboids([1, 2, 3]).method) == ("best", "guillotine")
+    assert (hs.cuboids(range(1, 13)).method, hs.cuboids([1, 2], method="rectangles").method) == ("search", "rectangles")
+    assert hs.plan_matmul(9, 9, 9, STAR).asked in ("best", "auto")
+    grid = hs.lu_grid(6, [1, 2, 3, 4])
+    assert (grid.asked, grid.method) == ("best", "nested")
+    assert hs.lu_grid(6, [1, 2, 3, 4], owner=grid.owner).asked == "given"
+    assert grid.on(hs.Platform.star([1, 2, 3, 4])).asked == "given"
+
+
+class TestUnit:
+    """A plan keeps the unit of its platform, and other workers are converted to it."""
+
+    GIGAFLOP = hs.Unit.gigaflop()
+    UPDATE = hs.Unit.block_update(80)
+
+    @pytest.mark.parametrize("unit", [None, GIGAFLOP, hs.Unit("task", "message")])
+    def test_is_that_of_the_platform(self, unit):
+        star = hs.Platform.star([3.0, 5.0], unit=unit)
+        ring = hs.Platform.complete([3.0, 5.0], np.ones((2, 2)), unit=unit)
+        mesh = hs.Platform.mesh([[1, 2]], [[0.1]], unit=unit)
+        plans = [
+            hs.distribute(9, star), hs.distribute_profile(9, star), hs.lu_pattern(9, star), hs.lu_grid(5, star),
+            hs.wavefront(5, 9, star), hs.partition(star), hs.cuboids(star), hs.partition(star).recut(star).plan,
+            hs.max_tasks(30, star), hs.min_time(9, star), hs.divisible_load(9, star), hs.layers_star(9, star),
+            hs.slice_ring(ring, work=9.0, volume=0.1), hs.layers_mesh(9, mesh),
+        ]  # fmt: skip
+        if unit != hs.Unit("task", "message"):
+            plans += [hs.plan_lu(60, 60, star, block=8), hs.plan_matmul(9, 9, 9, star), hs.workers_worth(9, 9, 9, star)]
+            with hs.Pool(ring, emulate=True) as pool:
+                plans += [pool.plan(9, 8, 7), pool.plan_stencil(9, 8, 3)]
+        for plan in plans:
+            assert plan.unit == unit, plan
+            assert type(plan).from_dict(plan.to_dict()).unit == unit
+        assert hs.distribute(9, [3.0, 5.0]).unit is None
+
+    def test_in_which_it_was_planned(self):
+        """Of a product in gigaflops, whatever the platform was per."""
+        updates = hs.Platform.star([3.0, 5.0], unit=self.GIGAFLOP).to(self.UPDATE)
+        assert hs.plan_lu(60, 60, updates, block=8).unit == self.GIGAFLOP
+        assert hs.plan_matmul(9, 9, 9, updates).unit == self.GIGAFLOP
+
+    def test_other_workers_are_converted(self):
+        own = hs.Platform.star([3.0, 5.0], link_costs=[1.0, 2.0], unit=self.GIGAFLOP)
+        for plan in (
+            hs.distribute(9, own),
+            hs.layers_star(9, own),
+            hs.plan_lu(60, 60, own, block=8),
+            hs.plan_matmul(9, 9, 9, own),
+        ):
+            moved = plan.on(own.to(self.UPDATE))
+            assert moved.value == pytest.approx(plan.value, rel=1e-12)
+            assert moved.unit == self.GIGAFLOP
+            with pytest.raises(ValueError, match=r"the plan needs .*gigaflop.*, but the platform is in .*task"):
+                plan.on(hs.Platform.star([3.0, 5.0], unit=hs.Unit("task", "message")))
+        assert hs.distribute(9, [3.0, 5.0]).on(own).unit == self.GIGAFLOP
+
+    def test_files_without_a_part(self):
+        content = hs.distribute(9, hs.Platform.star([3.0], unit=hs.Unit("task", "message"))).to_dict()
+        assert content["unit"] == {"work": "task", "data": "message"}
+        with pytest.raises(ValueError, match=r"content\['unit'\] is not what a Distribution has"):
+            hs.Plan.from_dict({**content, "unit": {"work": 3}})
 
 
 @each
@@ -323,6 +486,52 @@ PLANNERS = (
 )  # fmt: skip
 
 
+def some_platform(plan, rng):
+    """Of workers that a random plan can be put on."""
+    p, work = len(plan.names), np.asarray(getattr(plan, "cycle_times", 1.0))
+    times = np.where(np.isfinite(work), work, work[np.isfinite(work)].min()) * rng.uniform(0.3, 3.0, p)
+    if isinstance(plan, hs.MeshPlan) and plan.shape is not None:
+        x, y = plan.shape
+        return hs.Platform.mesh(times.reshape(x, y), rng.random((x, y - 1)) * times.min(), rng.random((x - 1, y)) * times.min())
+    if isinstance(plan, hs.SliceRing | hs.MeshPlan):
+        links = np.array(plan.links) if isinstance(plan, hs.SliceRing) else np.zeros((p, p))
+        if isinstance(plan, hs.MeshPlan):
+            links[tuple(plan.links.T)] = plan.link_costs
+        return hs.Platform.complete(times, 1.3 * links)
+    linked = isinstance(plan, hs.StarPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad)
+    memory = plan.memory.tolist() if isinstance(plan, hs.StarPlan) else None
+    return hs.Platform.star(times, link_costs=plan.link_costs * 1.3 if linked else None, memory=memory)
+
+
+@pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
+def test_random_plans_on_other_workers(name):
+    """Of every planner: what is carried over is right by the replays of the validators."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, len(name)])
+        arguments, options = INSTANCES[name](rng)
+        try:
+            plan = getattr(hs, name)(*arguments, **options)
+        except ValueError:
+            continue
+        if isinstance(plan, hs.Plan) and not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.LuPlan):
+            validate(plan.on(some_platform(plan, rng)))
+
+
+def test_a_worker_whose_panel_times_are_not_known():
+    plan = hs.plan_lu(60, 60, [3.0, np.inf], block=8, panel_times=[4.0, 5.0])
+    with pytest.raises(ValueError, match="its panel time is not known"):
+        plan.on(hs.Platform.star([3.0, 5.0]))
+
+
+#: Planners by whom the order of the workers does not matter.
+PERMUTED = (
+    "distribute", "distribute_profile", "lu_pattern", "lu_grid", "plan_lu", "wavefront", "wavefront along", "partition",
+    "cuboids", "max_tasks, equal links", "min_time", "divisible_load", "divisible_load, lifo", "divisible_load, no results",
+    "slice_ring", "slice_ring, all", "plan_stencil", "plan_stencil, no links", "plan_product", "plan_product, het",
+    "workers_worth", "workers_worth, quota",
+)  # fmt: skip
+
+
 class TestOtherWorkers:
     """simulate(plan, platform): the same decisions, other speeds. An own platform, a planner's arguments, and how it plans."""
 
@@ -426,6 +635,27 @@ class TestOtherWorkers:
                 fresh = hs.max_tasks(moved.T, other, plan.send, plan.receive) if isinstance(plan, hs.MaxTasks) else planned(other)
                 assert fresh.value <= moved.bound if plan.sense == "max" else fresh.value >= moved.bound * (1 - 1e-9)
                 assert not moved.optimal or moved.value == pytest.approx(fresh.value, rel=1e-9)
+
+    @each
+    def test_load_is_the_time_for_it(self, own, planned):
+        """Load times cycle-time is how long a worker computes, in the table as in the schedule."""
+        plan = planned(own)
+        busy = [row["busy"] for row in plan.table()]
+        wanted = hs.simulate(plan).total("compute")
+        if getattr(plan, "mode", "pccs")[1:] != "scss":  # where work lasts as long as its message
+            assert busy == pytest.approx(wanted, rel=1e-9)
+        if not isinstance(plan, hs.WorkersWorth) and getattr(plan, "layers", None) is None:
+            assert busy == pytest.approx((plan.load * np.where(plan.load > 0, plan.cycle_times, 0.0)).tolist(), rel=1e-12)
+
+    @pytest.mark.parametrize("order", [[1, 2, 0], [2, 1, 0]])
+    @pytest.mark.parametrize("case", [case for case in PLANNERS if case[0] in PERMUTED], ids=lambda case: case[0])
+    def test_permuted_workers_permute_the_load(self, case, order):
+        _, own, planned = case
+        own = self.changed(own, [1.03, 0.97, 1.13], 1.0)  # no two ways are equally good
+        links = None if own.links is None else own.links[np.ix_(order, order)]
+        plan, permuted = planned(own), planned(hs.Platform([own.workers[i] for i in order], links))
+        assert permuted.value == pytest.approx(plan.value, rel=1e-12)
+        assert permuted.load == pytest.approx(plan.load[order], rel=1e-9)
 
     def test_any_network(self):
         links = [(0, 1, 0.1), (0, 2, 0.3), (1, 2, 0.2)]

@@ -270,7 +270,7 @@ def test_bad_options(options, error, message):
 
 def test_as_a_plan():
     platform = hs.Platform.star([3, 5], names=["fast", "slow"])
-    assert hs.distribute_profile(4, platform).worker_names == ("fast", "slow")
+    assert hs.distribute_profile(4, platform).names == ("fast", "slow")
     plan = hs.distribute_profile(80, [([1, 10, 60], [8, 10, 30]), 3, 4, 100], memory=[60, None, None, None])
     assert plan.counts.tolist() == [60, 12, 8, 0]
     assert plan.times.tolist() == [30.0, 36.0, 32.0, 0.0]

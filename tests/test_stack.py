@@ -83,7 +83,7 @@ def test_as_a_plan():
     assert stack.optimal is True
     assert repr(stack) == "<DistributionStack: 3 distributions, makespans 0 to 120, gap 0.00%, each optimal (distribute)>"
     assert str(stack.certificate) == "makespan 120, lower bound 120, gap 0.00%, optimal (distribute)"
-    assert stack.worker_names == ("P0", "P1", "P2")
+    assert stack.names == ("P0", "P1", "P2")
     content = json.loads(json.dumps(stack.to_dict()))
     assert content["type"] == "DistributionStack"
     assert content["counts"] == [[5, 3, 2], [40, 24, 14], [0, 0, 0]]

@@ -607,7 +607,7 @@ class TestPlan:
         plan = hs.plan_product(4, 8, 3, platform, "het")
         assert (plan.shape, plan.method, plan.returns, plan.optimal, plan.scope) == ((4, 8, 3), "het", "lazy", False, "")
         assert plan.mu.tolist() == [2, 3]
-        assert plan.names == plan.worker_names == ("quick", "slow")
+        assert plan.names == ("quick", "slow")
         assert plan.memory.tolist() == [12, 21]
         assert plan.link_costs.tolist() == [1, 2]
         assert plan.cycle_times.tolist() == [2, 3]

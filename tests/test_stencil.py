@@ -234,7 +234,7 @@ class TestPlans:
         assert plan.exchange_labels == [("with P1", "with P2"), ("with P2", "with P0"), ("with P0", "with P1")]
         assert plan.to_dict()["counts"] == plan.counts.tolist()
         assert "(given ring)" in str(plan.certificate)
-        assert plan.worker_names == ("P0", "P1", "P2")
+        assert plan.names == ("P0", "P1", "P2")
 
     def test_picture(self, emulated):
         matplotlib = pytest.importorskip("matplotlib")

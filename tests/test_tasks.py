@@ -273,7 +273,7 @@ def test_edges():
     assert hs.max_tasks(1, [0.5]).tasks == 2
     assert hs.max_tasks(10, [1, 1, 1], 2, 2).counts.tolist().count(0) == 1  # the bus has no time for a third
     plan = hs.max_tasks(20, hs.Platform.star([2, 3], names=["a", "b"]), 1)
-    assert plan.worker_names == ("a", "b")
+    assert plan.names == ("a", "b")
     assert "tasks 15, upper bound 15, gap 0.00%, optimal" in str(plan.certificate)
     assert hs.min_time(0, [1, 2], 1).makespan == 0
 

@@ -230,7 +230,7 @@ def test_speeds_platforms_and_names():
     assert plan.counts[1] == 0
     assert plan.owner.tolist() == hs.wavefront(20, 20, [1, INF, 2]).owner.tolist()
     named = hs.wavefront(20, 20, hs.Platform.star([3, 5], names=["fast", "slow"]))
-    assert named.worker_names == ("fast", "slow")
+    assert named.names == ("fast", "slow")
     assert hs.simulate(named).workers == ("fast", "slow")
 
 

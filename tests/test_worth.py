@@ -122,7 +122,7 @@ def test_forms():
     plan = hs.workers_worth(100, 100, 100, hs.Platform.star([1, 2], names=["a", "b"]))
     assert json.loads(json.dumps(plan.to_dict()))["workers"] == 2
     assert hs.simulate(plan).makespan == plan.makespan
-    assert plan.worker_names == ("a", "b")
+    assert plan.names == ("a", "b")
     assert plan.plot().get_xlabel() == "workers"
     assert "<svg" in plan._repr_html_()
 

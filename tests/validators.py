@@ -102,7 +102,7 @@ def _certificate(plan: Plan) -> None:
     certificate = plan.certificate
     assert certificate[:7] == (plan._value, plan.sense, value, bound, plan.gap, plan.optimal, plan.scope), "another certificate"
     assert isinstance(plan, hs.DistributionStack) or str(certificate) in repr(plan), "repr without the certificate"
-    names = plan.worker_names
+    names = plan.names
     assert isinstance(names, tuple), "names are no tuple"
     assert names, "nobody has a name"
     assert all(isinstance(name, str) for name in names), f"names are {names}"
@@ -150,7 +150,7 @@ def _replayed(plan: Plan, *, end: float | None, shared: bool = False, scale: flo
     own: dict[int, list[tuple[float, float]]] = {}
     last = 0.0
     for worker, kind, start, stop, what in plan.steps():
-        assert 0 <= worker < len(plan.worker_names), f"a step of worker {worker}"
+        assert 0 <= worker < len(plan.names), f"a step of worker {worker}"
         assert kind in ("compute", "transfer"), f"a step of kind {kind!r}"
         assert isinstance(what, str), "a step without words"
         assert math.isfinite(start), f"a step starts at {start}"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+_HEAD, _TAIL = 40, 5  # rows that are shown of a long table
 
 
 def table(rows: Iterable[Sequence[str]], align: str = "<", least: Sequence[int] = ()) -> str:
@@ -40,3 +44,29 @@ def table(rows: Iterable[Sequence[str]], align: str = "<", least: Sequence[int] 
         return "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=False)).rstrip()
 
     return "\n".join(map(line, lines))
+
+
+class Table(list[dict[str, Any]]):
+    """Rows by column name: a list of dicts. As text, in a notebook too, lines in columns; of many the first and the last."""
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """The names of the columns, then the rows, as text."""
+        if not self:
+            return []
+        rows = [tuple(_cell(name, value) for name, value in row.items()) for row in (*self[:_HEAD], *self[_HEAD:][-_TAIL:])]
+        left = len(self) - len(rows)
+        return [tuple(self[0]), *rows[:_HEAD], *([(f"... {left} more",)] if left else []), *rows[_HEAD:]]
+
+    def __str__(self) -> str:
+        return table(self._cells(), "<>")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _cell(name: str, value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.2%}" if name == "share" else f"{value:.6g}"
+    return str(value)

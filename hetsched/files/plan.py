@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._engine.dtypes import flops_per_update
 from ..errors import InfeasibleError
-from ..plan import Plan, proven
+from ..plan import Plan, certified
+from ..platform import UNIT
 from .matrices import STAGE
-
-if TYPE_CHECKING:
-    pass
 
 Int = NDArray[np.int64]
 Real = NDArray[np.float64]
@@ -98,9 +97,10 @@ class FilesPlan(Plan):
     _value: ClassVar[str] = "traffic"
     _fixed: ClassVar[str] = "it is of one machine, and what it reads and writes does not depend on speeds"
 
-    @property
-    def worker_names(self) -> tuple[str, ...]:
-        return ("this machine",)
+    def _load(self) -> Any:
+        """Gigaflops."""
+        m, n, k = self.shape
+        return np.array([flops_per_update(np.dtype(self.dtype)) * m * n * k / UNIT])
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -184,12 +184,10 @@ def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: i
     elements = problem.memory / least
     communication = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
     total = read_a + read_b + written
-    bound = min(float(total), max(float(compulsory), communication))
     return FilesPlan(
         method=f"{stationary} stationary",
-        bound=bound,
-        optimal=proven(total, bound),
-        scope="",
+        **certified(max(float(compulsory), communication), traffic=total),
+        names=("this machine",),
         shape=problem.shape,
         dtype=problem.dtype.name,
         tile=tile,
@@ -197,7 +195,6 @@ def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: i
         stationary=stationary,
         read=(read_a, read_b),
         written=written,
-        traffic=total,
         compulsory=compulsory,
         communication=communication,
         pieces=int(pieces[0]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,8 @@ from .._base import check
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import names_later
+from ..plan import Plan, Step, certified
+from ..platform import whose
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -43,8 +43,6 @@ class Cuboids(Lazy, Plan):
         m, n, k; None for the unit cube.
     cycle_times : (p,) float64 array
         Time per iteration (or for the whole cube): the platform's, or 1 / volume.
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     boxes: NDArray[np.float64] | NDArray[np.int64]
@@ -53,7 +51,6 @@ class Cuboids(Lazy, Plan):
     volumes: NDArray[np.float64]
     shape: tuple[int, int, int] | None
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "alpha, beta and gamma"
@@ -71,7 +68,11 @@ class Cuboids(Lazy, Plan):
         return float((self.actual_volumes[given] / self.volumes[given]).max())
 
     def _on(self, platform: Platform) -> Plan:
-        return replace(self, cycle_times=check.frozen(platform.cycle_times), names=platform.names)
+        return replace(self, **self._workers(platform))
+
+    def _load(self) -> Any:
+        """Iterations; of the unit cube the volumes."""
+        return self.boxes[:, 3:].prod(axis=1)
 
     def steps(self) -> list[Step]:
         cells = math.prod(self.shape or (1,))
@@ -200,19 +201,18 @@ def cuboids(
     bound = unit * engine.cuboids_bound(height * width * length, faces)
     if sides is None and enrolled <= 4:  # these tilings are all guillotine
         bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
-    bound = min(bound, cost)
+    found = "guillotine" if exact else "search"
     return Cuboids(
-        method=method,
-        bound=bound,
-        optimal=proven(cost, bound),
+        method=found if method == "best" else method,
+        asked=method,
+        **certified(bound, cost=cost),
         scope=_scope(method, exact) if sides is None else "",
         boxes=check.frozen(boxes),
-        cost=cost,
         weights=weights,
         volumes=check.frozen(scaled),
         shape=sides,
         cycle_times=later(lambda: check.inverse(scaled)) if times is None else check.frozen(times),
-        names=names_later(volumes if cycle_times is None else cycle_times, len(scaled)),
+        **whose(volumes if cycle_times is None else cycle_times, len(scaled), lazily=True),
     )
 
 

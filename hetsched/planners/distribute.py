@@ -13,7 +13,7 @@ from .._base import check
 from .._base.later import Lazy, later
 from .._engine import allocate as engine
 from ..plan import Plan, Step
-from ..platform import names_later
+from ..platform import whose
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -32,17 +32,12 @@ class Distribution(Lazy, Plan):
     makespan : float
         max(counts * cycle_times), in the unit of the cycle-times.
     cycle_times : (p,) float64 array
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     counts: NDArray[np.int64]
     displs: NDArray[np.int64]
     makespan: float
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
@@ -70,22 +65,22 @@ class DistributionStack(Lazy, Plan):
     makespan : (...) float64 array
         max(counts * cycle_times) over the workers; each is the least possible.
     cycle_times : (..., p) float64 array
-    names : tuple of str
-        P0, P1, ...
     """
 
     counts: NDArray[np.int64]
     displs: NDArray[np.int64]
     makespan: NDArray[np.float64]
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"
     _fixed: ClassVar[str] = "each distribution has its own; take one, such as stack[0]"
 
     @property
     def value(self) -> float:
         return float(self.makespan.max(initial=0.0))
+
+    def _load(self) -> Any:
+        """Of all distributions together."""
+        return self.counts.reshape(-1, len(self.names)).sum(axis=0)
 
     def __len__(self) -> int:
         return len(self.makespan)
@@ -93,23 +88,14 @@ class DistributionStack(Lazy, Plan):
     def __getitem__(self, index: Any) -> Distribution | DistributionStack:
         makespan = self.makespan[index]
         rows = (*index, slice(None)) if isinstance(index, tuple) else (index, slice(None))
-        parts = {name: check.frozen(getattr(self, name)[rows]) for name in ("counts", "displs", "cycle_times")}
-        if np.ndim(makespan) == 0:
-            return Distribution(
-                method=self.method,
-                bound=float(makespan),
-                optimal=self.optimal,
-                scope=self.scope,
-                makespan=float(makespan),
-                names=later(lambda: self.names),
-                **parts,
-            )
-        return DistributionStack(
+        parts: dict[str, Any] = {name: check.frozen(getattr(self, name)[rows]) for name in ("counts", "displs", "cycle_times")}
+        single = np.ndim(makespan) == 0
+        parts["makespan"] = float(makespan) if single else check.frozen(makespan)
+        return (Distribution if single else DistributionStack)(
             method=self.method,
-            bound=float(makespan.max(initial=0.0)),
+            bound=float(np.max(makespan, initial=0.0)),
             optimal=self.optimal,
             scope=self.scope,
-            makespan=check.frozen(makespan),
             names=later(lambda: self.names),
             **parts,
         )
@@ -205,7 +191,7 @@ def distribute(
         displs=later(lambda: displs_of(dealt)),
         makespan=makespan,
         cycle_times=check.frozen(times),
-        names=names_later(cycle_times, len(times)),
+        **whose(cycle_times, len(times), lazily=True),
     )
 
 
@@ -240,7 +226,7 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
         displs=later(lambda: displs_of(counts)),
         makespan=check.frozen(makespans.reshape(shape)),
         cycle_times=check.frozen(times),
-        names=names_later(None, p),
+        **whose(None, p, lazily=True),
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._engine import assign as engine
-from ..plan import Plan, Step, proven
-from ..platform import names_of
+from ..plan import Plan, Step, certified, proven
+from ..platform import whose
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -43,7 +43,6 @@ class DivisibleLoad(Plan):
         Size of a worker's results relative to its share.
     cycle_times, link_costs : (p,) float64 arrays
         Time per unit of load: to work on it, to send it.
-    names : tuple of str
     """
 
     shares: NDArray[np.float64]
@@ -55,9 +54,6 @@ class DivisibleLoad(Plan):
     return_ratio: float
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     def _on(self, platform: Platform) -> Plan:
         """The bound is the best of all orders for up to 6 workers, and without results."""
@@ -66,6 +62,9 @@ class DivisibleLoad(Plan):
         fresh = divisible_load(self.amount, platform, costs, return_ratio=self.return_ratio, method=method)
         moved = replace(self, cycle_times=platform.cycle_times, link_costs=costs)
         return self._carried(platform, max(step.end for step in moved.steps()), fresh.bound, link_costs=costs)
+
+    def _load(self) -> Any:
+        return self.shares
 
     def steps(self) -> list[Step]:
         """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
@@ -167,24 +166,22 @@ def divisible_load(
     if least < sys.float_info.min:
         raise ValueError("the makespan or a share underflows: give times or the load in a smaller unit")
     out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
-    lower = min(bound * size, makespan)
     optimal = found.optimal or proven(found.makespan, bound)
     kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
     return DivisibleLoad(
         method="exact" if method == "best" and optimal and len(active) <= _PROVEN else method,
-        bound=makespan if optimal else lower,
-        optimal=optimal,
+        asked=method,
+        **certified(makespan if optimal else bound * size, makespan=makespan),
         scope="all orders" if optimal else kind,
         shares=check.frozen(shares),
         amount=size,
-        makespan=makespan,
         send_order=check.frozen(out.astype(np.int64)),
         receive_order=check.frozen((inward if ratio else inward[:0]).astype(np.int64)),
         enrolled=tuple(sorted(out.tolist())),
         return_ratio=ratio,
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
-        names=names_of(cycle_times, p),
+        **whose(cycle_times, p),
     )
 
 

@@ -64,9 +64,9 @@ class Floorplan(Lazy):
     scope: str
 
 
-def plan_floorplan(method: str, request: Request) -> Floorplan:
-    """What a method of METHODS finds."""
-    return METHODS[method](request)
+def plan_floorplan(method: str, request: Request) -> tuple[str, Floorplan]:
+    """What a method of METHODS finds, after the name of the one that found it."""
+    return _best(request) if method == "best" else (method, METHODS[method](request))
 
 
 def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
@@ -268,7 +268,7 @@ def _guillotine(request: Request) -> Floorplan:
 
 def _nonrectangular(request: Request) -> Floorplan:
     _at_most(256, "nonrectangular", request)
-    return _least([laid_out(plan, request) for plan in _around_plans(request)], request)
+    return _least([("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)], request)[1]
 
 
 def _around_plans(request: Request) -> Iterator[Plan]:
@@ -278,29 +278,26 @@ def _around_plans(request: Request) -> Iterator[Plan]:
             yield engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
 
 
-def _best(request: Request) -> Floorplan:
-    size = request.size
+def _best(request: Request) -> tuple[str, Floorplan]:
+    """The best of all, after the name of its method; "search" for what a search over orders made of the best before it."""
+    size, largest = request.size, request.objective == "max"
     if request.groups is not None:
-        return _interval(request)
+        return "interval", _interval(request)
     found = []  # what proves more comes first: of equals the first is taken
-    with contextlib.suppress(InfeasibleError):
-        if size <= (7 if request.objective == "max" else _ALL_CUTS):
-            found.append(_guillotine(request))
-    with contextlib.suppress(InfeasibleError):
-        if size <= _INTERVAL:
-            found.append(_interval(request))
-    found += [_columns(request), *(_rule(name)(request) for name in engine.RULES)]
-    if request.objective == "max":
-        found.append(laid_out(_best(replace(request, objective="sum")).plan, request))
-        if 1 < size <= _AROUND:
-            found.append(_nonrectangular(request))
-        return _least(found, request)
-    if size > _ALL_CUTS or request.budget is not None:
-        found += [laid_out(plan, request) for plan in _searched(request, _least(found, request).plan)]
+    for name, most in (("guillotine", 7 if largest else _ALL_CUTS), ("interval", _INTERVAL)):
+        with contextlib.suppress(InfeasibleError):
+            if size <= most:
+                found.append((name, METHODS[name](request)))
+    found += [(name, METHODS[name](request)) for name in ("columns", *engine.RULES)]
+    if largest:
+        name, plan = _best(replace(request, objective="sum"))
+        found.append((name, laid_out(plan.plan, request)))
+    elif size > _ALL_CUTS or request.budget is not None:
+        found += [("search", laid_out(plan, request)) for plan in _searched(request, _least(found, request)[1].plan)]
     if 1 < size <= _AROUND:
-        found.append(_nonrectangular(request))
-    elif size > _AROUND:
-        found.append(laid_out(_around_the_largest(request), request))
+        found.append(("nonrectangular", _nonrectangular(request)))
+    elif size > _AROUND and not largest:
+        found.append(("nonrectangular", laid_out(_around_the_largest(request), request)))
     return _least(found, request)
 
 
@@ -332,13 +329,13 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
         evaluations = max(1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6))))
 
 
-def _least(found: list[Floorplan], request: Request) -> Floorplan:
+def _least(found: list[tuple[str, Floorplan]], request: Request) -> tuple[str, Floorplan]:
     """The least cost, the first of equals; in a matrix among those whose load is within 5 % of the best balanced one's."""
     if request.sides is not None:
-        loads = [_load(f, request) for f in found]
-        found = [f for f, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
-    least = min(f.cost for f in found)
-    return next(f for f in found if f.cost <= least * (1 + 1e-12))
+        loads = [_load(f, request) for _, f in found]
+        found = [pair for pair, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
+    least = min(f.cost for _, f in found)
+    return next(pair for pair in found if pair[1].cost <= least * (1 + 1e-12))
 
 
 def _load(found: Floorplan, request: Request) -> float:
@@ -353,7 +350,7 @@ def _sorted(areas: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 METHODS: dict[str, Callable[[Request], Floorplan]] = {
-    "best": _best,
+    "best": lambda request: _best(request)[1],
     "columns": _columns,
     "interval": _interval,
     "guillotine": _guillotine,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._engine.layers import Layers
-from ..plan import Plan, Step, proven
-from ..platform import names_of
+from ..plan import Plan, Step, certified, proven
+from ..platform import whose
 from .distribute import displs_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ class LayersPlan(Plan):
         Elements that each worker holds: 2 n counts[i] of A and B, and n^2 of its layer.
     cycle_times, link_costs : (p,) float64 arrays
         Per multiply-add and per element, as given.
-    names : tuple of str
     """
 
     n: int
@@ -74,9 +73,6 @@ class LayersPlan(Plan):
     memory: NDArray[np.int64]
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     def _on(self, platform: Platform) -> Plan:
         engine = _engine_of(self.mode, self.n, platform.cycle_times, costs := self._star_links(platform))
@@ -88,6 +84,10 @@ class LayersPlan(Plan):
             bound = max(bound, engine.schedule(order, found[0])[1])
         times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs}
         return self._carried(platform, makespan, bound, **times)
+
+    def _load(self) -> Any:
+        """Multiply-adds."""
+        return self.counts * float(self.n) ** 2
 
     def steps(self) -> list[Step]:
         """A message and the work of each worker with layers."""
@@ -193,8 +193,7 @@ def layers_star(
     enrolled = order[counts[order] > 0].astype(np.int64)
     return LayersPlan(
         method=method,
-        bound=makespan if optimal else bound,
-        optimal=optimal,
+        **certified(makespan if optimal else bound, makespan=makespan),
         scope="all orders and counts" if optimal else "plans with messages in this order" if exact else "",
         n=side,
         mode=mode,
@@ -202,7 +201,6 @@ def layers_star(
         displs=displs_of(counts),
         order=check.frozen(enrolled),
         **schedule,
-        makespan=makespan,
         shares=check.frozen(shares),
         relaxed=relaxed,
         volume=2 * side**2,
@@ -210,7 +208,7 @@ def layers_star(
         memory=check.frozen(np.where(counts > 0, 2 * side * counts + side**2, 0)),
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
-        names=names_of(cycle_times, p),
+        **whose(cycle_times, p),
     )
 
 

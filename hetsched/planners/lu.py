@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,12 +13,9 @@ from .._base import check
 from .._base.table import table
 from .._engine import allocate, run
 from .._engine.dtypes import DTYPES, flops_per_update
-from ..plan import Plan, Step, proven
-from ..platform import UNIT, Platform, Unit, names_of
+from ..plan import Plan, Step, certified
+from ..platform import UNIT, Platform, Unit, whose
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 #: A method of `lu_pattern`, its result, or the worker of each block of columns.
 Owner = str | LuPattern | ArrayLike
@@ -60,8 +57,6 @@ class LuPlan(Plan):
     ideal : float
         The work divided perfectly over the speeds.
     dtype : str
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     shape: tuple[int, int]
@@ -77,9 +72,7 @@ class LuPlan(Plan):
     look_ahead: bool
     ideal: float
     dtype: str
-    names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"
     _records: ClassVar = {"tasks": _TASK, "messages": allocate.LU_MESSAGE}
 
     @cached_property
@@ -110,7 +103,7 @@ class LuPlan(Plan):
         """Perfectly divided work / makespan."""
         return self.ideal / self.makespan if self.makespan > 0 else 1.0
 
-    def table(self) -> str:
+    def step_table(self) -> str:
         """The steps, one a line: from when to when, who factors the panel, how long each worker updates, and the efficiency."""
         steps = len(self.step_times)
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
@@ -130,6 +123,14 @@ class LuPlan(Plan):
         """(p,) of each worker."""
         return check.frozen(np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64))
 
+    def _load(self) -> Any:
+        """Gigaflops."""
+        return self.flops / UNIT
+
+    def _busy(self) -> NDArray[np.float64]:
+        tasks = self.tasks
+        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(np.float64)
+
     def label(self, panel: int, block: int) -> str:
         """A task in words."""
         blocks = len(self.owner) - 1
@@ -139,7 +140,7 @@ class LuPlan(Plan):
         times = platform.per(Unit.gigaflop(), "plan_lu").cycle_times
         with np.errstate(invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
-        if panels is not None and np.isnan(panels).any():
+        if panels is not None and not (panels > 0.0).all():
             raise ValueError("platform gives work to a worker that had none: its panel time is not known")
         return plan_lu(
             *self.shape,
@@ -254,14 +255,11 @@ def plan_lu(
     tasks["flops"] = raw["work"] * flops
     return LuPlan(
         method=method,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
-        scope="",
+        **certified(bound, makespan=makespan),
         shape=(m, n),
         block=block,
         owner=check.frozen(owners),
         counts=check.frozen(np.bincount(owners, minlength=len(times))),
-        makespan=makespan,
         tasks=check.frozen(tasks),
         messages=check.frozen(messages),
         cycle_times=check.frozen(times),
@@ -270,7 +268,7 @@ def plan_lu(
         look_ahead=bool(look_ahead),
         ideal=ideal,
         dtype=kind.name,
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.replace import replace_file
 from .._engine import allocate, partition
-from ..plan import Plan, Step, proven
-from ..platform import names_of, relative_speeds
+from ..plan import Plan, Step, certified
+from ..platform import relative_speeds, whose
 from .floorplan import of_columns
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ class LuGrid(Plan):
     link_cost : float
     cycle_times : (p,) float64 array
         Time to update one block.
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     owner: NDArray[np.int32]
@@ -67,7 +65,6 @@ class LuGrid(Plan):
     cost: float
     link_cost: float
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "cycle_times or link_cost"
@@ -83,6 +80,10 @@ class LuGrid(Plan):
 
     def _on(self, platform: Platform) -> Plan:
         return lu_grid(len(self.owner), platform, owner=self.owner, link_cost=self.link_cost)
+
+    def _load(self) -> Any:
+        """Updates of blocks."""
+        return self.updates.sum(axis=0)
 
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""
@@ -170,16 +171,17 @@ def lu_grid(
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)
     link_cost = check.number("link_cost", link_cost, low=0.0)
-    names = names_of(cycle_times, len(times))
+    who = {"asked": method, **whose(cycle_times, len(times))}
     bounds = _least_costs(n, times, link_cost)
     if owner is not None:
         if method != "best":
             raise ValueError("owner stands alone: without method")
-        return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, names)
+        who["asked"] = "given"
+        return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, who)
     best: LuGrid | None = None
     for kind in METHODS[1:] if method == "best" else (method,):
         for made in _MAPS[kind](n, times):
-            grid = _evaluated(kind, made, times, bounds, link_cost, names)
+            grid = _evaluated(kind, made, times, bounds, link_cost, who)
             if best is None or (grid.cost, grid.traffic.sum()) < (best.cost, best.traffic.sum()):
                 best = grid
     assert best is not None  # every method has a map
@@ -192,7 +194,7 @@ def _evaluated(
     times: NDArray[np.float64],
     bounds: NDArray[np.float64],
     link_cost: float,
-    names: tuple[str, ...],
+    who: dict[str, Any],
 ) -> LuGrid:
     """The plan of a map, with its certificate."""
     n, p = len(owner), len(times)
@@ -202,12 +204,11 @@ def _evaluated(
         makespan, bound, sent = float(np.cumsum(loads)[-1]), float(np.cumsum(bounds)[-1]), int(traffic.sum())
         ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
         cost = makespan + link_cost * sent
-    optimal = proven(cost, bound)
+    proof = certified(bound, cost=cost)
     return LuGrid(
         method=method,
-        bound=min(bound, cost),
-        optimal=optimal,
-        scope="all maps of whole blocks" if optimal else "",
+        **proof,
+        scope="all maps of whole blocks" if proof["optimal"] else "",
         owner=check.frozen(owner),
         counts=check.frozen(np.bincount(owner.ravel(), minlength=p)),
         loads=check.frozen(loads),
@@ -215,10 +216,9 @@ def _evaluated(
         traffic=check.frozen(traffic),
         received=check.frozen(received),
         makespan=makespan,
-        cost=cost,
         link_cost=link_cost,
         cycle_times=check.frozen(times),
-        names=names,
+        **who,
     )
 
 

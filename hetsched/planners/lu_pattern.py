@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._engine import allocate as engine
-from ..plan import Plan, Step, proven
-from ..platform import names_of
+from ..plan import Plan, Step, certified
+from ..platform import whose
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -38,8 +38,6 @@ class LuPattern(Plan):
         Block columns in a slice; None if there is only one.
     cycle_times : (p,) float64 array
         Time to update one block column.
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     owner: NDArray[np.int32]
@@ -48,12 +46,15 @@ class LuPattern(Plan):
     cost: float
     period: int | None
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
     _value: ClassVar[str] = "cost"
 
     def _on(self, platform: Platform) -> Plan:
         return lu_pattern(len(self.owner), platform, owner=self.owner)
+
+    def _load(self) -> Any:
+        """Updates of block columns: of the j-th one j."""
+        return np.bincount(self.owner, np.arange(len(self.owner)), len(self.names)).astype(np.int64)
 
     def steps(self) -> list[Step]:
         """The updates, each step's when the one before has ended; panels and messages take no time."""
@@ -126,7 +127,7 @@ def lu_pattern(
     """
     n = check.integer("n", n, low=1)
     times = check.cycle_times(cycle_times, speeds)
-    check.choice("method", method, METHODS)
+    asked = check.choice("method", method, METHODS)
     if method == "best":
         method = "pattern"
     if period is not None:
@@ -146,19 +147,18 @@ def lu_pattern(
         mine = np.resize(dealt[:period], n)[::-1].copy()
     step_costs = _step_costs(mine, times)
     cost, bound = _sum(step_costs), _sum(makespans[: n - 1][::-1])
-    optimal = proven(cost, bound)
+    proof = certified(bound, cost=cost)
     return LuPattern(
         method=method,
-        bound=bound,
-        optimal=optimal,
-        scope="all allocations" if optimal else "",
+        asked=asked if method != "given" else "",
+        **proof,
+        scope="all allocations" if proof["optimal"] else "",
         owner=check.frozen(mine),
         counts=check.frozen(np.bincount(mine, minlength=len(times))),
         step_costs=check.frozen(step_costs),
-        cost=cost,
         period=None if period is None or period >= n else period,
         cycle_times=check.frozen(times),
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 

@@ -6,20 +6,17 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import Platform, mesh_links, names_of
+from ..plan import Plan, Step, certified
+from ..platform import Platform, mesh_links, whose
 from .mesh_lp import Network, Program, Solution
 from .ring import links_between
-
-if TYPE_CHECKING:
-    pass
 
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
 _SECONDS = 60.0  # of branch and bound
@@ -61,7 +58,6 @@ class MeshPlan(Plan):
         Linear programs solved, and simplex iterations in all of them.
     planning_time : float
         Seconds.
-    names : tuple of str
     """
 
     n: int
@@ -79,9 +75,6 @@ class MeshPlan(Plan):
     lp_solves: int
     iterations: int
     planning_time: float = field(compare=False)
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def flows_right(self) -> NDArray[np.float64]:
@@ -150,6 +143,10 @@ class MeshPlan(Plan):
         if platform.shape != self.shape or platform.right is None or platform.down is None:
             raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*self.shape))
         return mesh_edges(platform.right, platform.down, divmod(self.source, self.shape[1]))[2]
+
+    def _load(self) -> Any:
+        """Multiply-adds."""
+        return self.counts.ravel() * float(self.n) ** 2
 
     def steps(self) -> list[Step]:
         """What each node receives, and then computes; links into a node that work at the same time are one transfer."""
@@ -269,7 +266,7 @@ def layers_mesh(
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
     options = _options(n, method, source_computes, prune, gap, budget)
-    return _plan(options, times, links, costs, first, names_of(given, times.size))
+    return _plan(options, times, links, costs, first, whose(given, times.size))
 
 
 def layers_network(
@@ -329,7 +326,7 @@ def layers_network(
     pairs, costs = _triples(links, len(times))
     start = check.integer("source", source, low=0, high=len(times) - 1)
     options = _options(n, method, source_computes, prune, gap, budget)
-    return _plan(options, times, pairs, costs, start, names_of(None, len(times)))
+    return _plan(options, times, pairs, costs, start, whose(None, len(times)))
 
 
 def mesh_edges(
@@ -368,7 +365,7 @@ def _plan(
     links: NDArray[np.int64],
     costs: NDArray[np.float64],
     source: int,
-    names: tuple[str, ...],
+    who: dict[str, Any],
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
@@ -387,17 +384,15 @@ def _plan(
     flows[network.kept] = 2.0 * n * found.flows
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     return MeshPlan(
-        method=options.method,
-        bound=min(bound, found.makespan),
-        optimal=proven(found.makespan, bound),
-        scope="",
+        method="milp" if options.method == "best" else options.method,
+        asked=options.method,
+        **certified(bound, makespan=found.makespan),
         n=n,
         counts=check.frozen(found.counts.reshape(times.shape)),
         links=check.frozen(links),
         flows=check.frozen(flows),
         start=check.frozen(network.starts(found.flows).reshape(times.shape)),
         finish=check.frozen(found.finish.reshape(times.shape)),
-        makespan=found.makespan,
         source=source,
         source_computes=options.source_computes,
         shape=shape,
@@ -406,7 +401,7 @@ def _plan(
         lp_solves=sum(program.solves for program in programs),
         iterations=sum(program.iterations for program in programs),
         planning_time=time.perf_counter() - began,
-        names=names,
+        **who,
     )
 
 
@@ -420,9 +415,10 @@ def solved(program: Program, options: Options) -> tuple[Solution, float]:
     if options.method == "heuristic":
         return _heuristic(program, relaxed), least
     found = _pmft(program, relaxed)
-    if options.method != "pmft":
-        found = _neighbours(program, found)
-    if options.method != "milp":
+    if options.method == "pmft":
+        return found, least
+    found = _neighbours(program, found)
+    if options.method == "neighbours":
         return found, least
     found, bound, done = program.whole(found, options.gap, options.budget)
     return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
@@ -522,8 +518,6 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
-    if method == "best":
-        method = "milp"
     for name, given in (("source_computes", source_computes), ("prune", prune)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")

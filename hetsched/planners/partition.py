@@ -14,8 +14,8 @@ from .._base import check
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, plain, proven
-from ..platform import names_later, names_of
+from ..plan import Plan, Step, certified, plain
+from ..platform import names_of, whose
 from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, of_pieces, plan_floorplan, zones
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ class Partition(Lazy, Plan):
         The matrix, in rows and columns; None for the unit square.
     cycle_times : (p,) float64 array
         Time per cell of the matrix (or for the whole square): the platform's, or 1 / area.
-    names : tuple of str
-        The platform's, or P0, P1, ...
     objective : {"sum", "max"}
     link_costs : (p,) float64 array
     groups : (p,) int32 array or None
@@ -64,7 +62,6 @@ class Partition(Lazy, Plan):
     areas: NDArray[np.float64]
     shape: tuple[int, int] | None
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
     objective: str
     link_costs: NDArray[np.float64]
     groups: NDArray[np.int32] | None
@@ -129,7 +126,11 @@ class Partition(Lazy, Plan):
         return _recut(self, areas, cycle_times, speeds)
 
     def _on(self, platform: Platform) -> Plan:
-        return replace(self, cycle_times=check.frozen(platform.cycle_times), names=platform.names)
+        return replace(self, **self._workers(platform))
+
+    def _load(self) -> Any:
+        """Cells of the matrix; of the unit square the areas."""
+        return areas_of(self.pieces, len(self.areas)).astype(self.pieces.dtype)
 
     def steps(self) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
@@ -242,12 +243,13 @@ def partition(
         seed=check.integer("seed", seed, low=0, high=2**64 - 1),
         budget=None if budget is None else check.number("budget", budget, low=0.0),
     )
-    names = names_later(areas if cycle_times is None else cycle_times, p)
+    who = whose(areas if cycle_times is None else cycle_times, p, lazily=True)
     if rects is not None:
         if method != "best" or groups is not None:
             raise ValueError("rects stand alone: without method and groups")
-        return finish("given", _given(rects, request), request, times, names)
-    return finish(method, plan_floorplan(method, request), request, times, names)
+        return finish("given", _given(rects, request), request, times, who)
+    winner, found = plan_floorplan(method, request)
+    return finish(winner, found, request, times, {"asked": method, **who})
 
 
 def _given(rects: ArrayLike, request: Request) -> Floorplan:
@@ -290,9 +292,7 @@ def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
         raise ValueError(f"rects must cover the {m} x {n} box, of {m * n} they cover {covered:.12g}")
 
 
-def finish(
-    method: str, found: Floorplan, request: Request, times: NDArray[np.float64] | None, names: tuple[str, ...]
-) -> Partition:
+def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64] | None, who: dict[str, Any]) -> Partition:
     """The Partition of a floorplan, with its certificate; times are 1 / area if None."""
     areas, weights = request.areas, request.weights
     if not math.isfinite(found.cost):
@@ -314,17 +314,15 @@ def finish(
 
     return Partition(
         method=method,
-        bound=min(bound, found.cost),
-        optimal=proven(found.cost, bound),
+        **certified(bound, cost=found.cost),
         scope=found.scope,
         pieces=later(lambda: check.frozen(found.pieces)),
         columns=later(columns),
         floorplan=later(lambda: tuple(found.plan.tolist())),
-        cost=found.cost,
         areas=check.frozen(areas),
         shape=request.sides,
         cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
-        names=names,
+        **who,
         objective=request.objective,
         link_costs=later(lambda: check.frozen(np.ones(len(areas)))) if weights is None else check.frozen(weights),
         groups=None if request.groups is None else check.frozen(request.groups),
@@ -419,15 +417,15 @@ def _recut(
         seed=0,
         budget=None,
     )
-    names = names_of(areas if cycle_times is None else cycle_times, len(scaled))
-    if names == names_of(None, len(scaled)):
-        names = old.names
+    who = {"asked": old.asked, **whose(areas if cycle_times is None else cycle_times, len(scaled))}
+    if who["names"] == names_of(None, len(scaled)):
+        who["names"] = old.names
     floorplan = np.array(old.floorplan, np.int32)
     found = laid_out(floorplan, request, columns_of(floorplan) if old.columns else ())
-    plan = finish(old.method, replace(found, scope=""), request, times, names)
+    plan = finish(old.method, replace(found, scope=""), request, times, who)
     fresh = partition(
         areas,
-        old.method,
+        old.asked,
         old.shape,
         cycle_times=cycle_times,
         speeds=speeds,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
-from ..plan import Plan, Step, proven
-from ..platform import UNIT, Unit
+from ..plan import Plan, Step, certified
+from ..platform import UNIT, Unit, whose
 from .distribute import distribute
 from .floorplan import zones
 
@@ -75,7 +75,6 @@ class ProductPlan(Plan):
         rows and columns of C, add up in a layer of its own, and the layers are summed in the end.
     cycle_times, link_costs : (p,) float64 array
         Per gigaflop and per gigabyte.
-    names : tuple of str
     """
 
     shape: tuple[int, int, int]
@@ -89,9 +88,6 @@ class ProductPlan(Plan):
     layers: LayerSum | None
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def received(self) -> NDArray[np.float64]:
@@ -111,6 +107,15 @@ class ProductPlan(Plan):
         volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
         flops: NDArray[np.float64] = volumes * (self.flops.sum() / max(volumes.sum(), 1.0))
         return flops
+
+    def _load(self) -> Any:
+        """Gigaflops of the product, without the sum of layers."""
+        return self.flops / UNIT
+
+    def _busy(self) -> NDArray[np.float64]:
+        flops = self.flops if self.layers is None else self.flops + self.layers.flops
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(flops > 0, flops / UNIT * self.cycle_times, 0.0)
 
     def steps(self) -> list[Step]:
         steps = []
@@ -250,11 +255,9 @@ def _with_times(
     platform = task.platform
     flops = task.flops_per_update * np.prod(boxes[:, 4:].astype(np.float64), axis=1)
     timed = _timed(platform, boxes, sent, flops, task.communication, layers)
-    makespan, bound = timed["makespan"], timed.pop("bound")
     return ProductPlan(
         method=method,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
+        **certified(timed.pop("bound"), makespan=timed.pop("makespan")),
         scope=scope,
         shape=task.shape,
         boxes=check.frozen(boxes),
@@ -265,7 +268,7 @@ def _with_times(
         **timed,
         cycle_times=check.frozen(platform.cycle_times),
         link_costs=check.frozen(platform.link_costs),
-        names=platform.names,
+        **whose(platform, len(platform)),
     )
 
 

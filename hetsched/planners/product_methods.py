@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def plan_boxes(
                 raise
     best = min(plans, key=_makespan)
     require_finite(best)
-    return best
+    return replace(best, asked=method)
 
 
 def _makespan(plan: ProductPlan) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from .._base import check
 from .._engine import allocate as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step
-from ..platform import names_of
+from ..platform import whose
 from .distribute import displs_of, distribute
 
 if TYPE_CHECKING:
@@ -37,17 +37,12 @@ class ProfileDistribution(Plan):
         Time of each worker for its chunks; 0 without chunks.
     makespan : float
         Largest of these times.
-    names : tuple of str
-        The platform's, or P0, P1, ...
     """
 
     counts: NDArray[np.int64]
     displs: NDArray[np.int64]
     times: NDArray[np.float64]
     makespan: float
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @cached_property
     def cycle_times(self) -> NDArray[np.float64]:
@@ -154,7 +149,7 @@ def distribute_profile(
         displs=displs_of(counts),
         times=check.frozen(times),
         makespan=makespan,
-        names=names_of(profiles, p),
+        **whose(profiles, p),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,8 @@ from .._base import check
 from .._base.drawn import Drawn
 from .._engine.ring import RING_EXACT, RING_MOST, Ring
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import Platform, link_matrix, names_of
-
-if TYPE_CHECKING:
-    pass
+from ..plan import Plan, Step, certified
+from ..platform import Platform, link_matrix, names_of, whose
 
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
@@ -48,7 +45,6 @@ class SliceRing(Plan):
         Time per unit of work.
     links : (p, p) float64 array
         Time per unit of volume from row to column.
-    names : tuple of str
     """
 
     ring: NDArray[np.int64]
@@ -59,9 +55,6 @@ class SliceRing(Plan):
     relays: bool
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def transfers(self) -> NDArray[np.float64]:
@@ -82,6 +75,10 @@ class SliceRing(Plan):
         makespan = float(ends.max())
         bound = _bound(times[able], matrix, able, self.work, self.volume, self.relays, makespan)
         return self._carried(platform, makespan, bound, links=check.frozen(matrix))
+
+    def _load(self) -> Any:
+        """Of a step."""
+        return self.shares * self.work
 
     def steps(self) -> list[Step]:
         """One step: each member updates its slice, sends its boundary to the next, and receives that of the one before."""
@@ -171,7 +168,7 @@ def slice_ring(
     matrix = _links(cycle_times, links, len(times))
     amount = _amount("work", work, above=0.0)
     boundary = _amount("volume", volume, low=0.0)
-    check.choice("method", method, METHODS)
+    asked = check.choice("method", method, METHODS)
     if not isinstance(relays, bool | np.bool_):
         raise TypeError(f"relays must be True or False, got {relays!r}")
     start = check.integer("seed", seed, low=0, high=2**64 - 1)
@@ -183,7 +180,7 @@ def slice_ring(
     common = _common(matrix, able)
     if method in ("exact", "best") and common is not None:
         ring, shares[able], makespan = _homogeneous(own, common, amount, boundary)
-        method, bound, optimal, scope = "exact", makespan, True, "all rings"
+        method, bound, scope = "exact", makespan, "all rings"
     else:
         engine = Ring(own, _inner(matrix, able), amount, boundary, bool(relays))
         if method in ("exact", "best"):
@@ -194,22 +191,20 @@ def slice_ring(
         ring = found.astype(np.int64)
         exact = method == "exact"
         bound = makespan if exact else engine.bound(makespan, _bound_rounds(len(own)))
-        optimal = exact or proven(makespan, bound)
         scope = "all rings" if exact else "rings of all workers" if method == "all" and (shares[able] > 0).all() else ""
     return SliceRing(
         method=method,
-        bound=min(bound, makespan),
-        optimal=optimal,
+        asked=asked,
+        **certified(bound, makespan=makespan),
         scope=scope,
         ring=check.frozen(able[ring]),
         shares=check.frozen(shares),
-        makespan=makespan,
         work=amount,
         volume=boundary,
         relays=bool(relays),
         cycle_times=check.frozen(times),
         links=check.frozen(matrix),
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from .._base import check
 from .._engine import star as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, proven
-from ..platform import Platform, Unit
-
-if TYPE_CHECKING:
-    pass
+from ..plan import Plan, Step, certified
+from ..platform import Platform, Unit, whose
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
 METHODS = (*PAPER, "search", "exact")
@@ -86,7 +83,6 @@ class StarPlan(Plan):
         Time per block update, and per block on the port.
     memory : (p,) int64 array
         Buffers of one block.
-    names : tuple of str
     planning_time : float
         Seconds that the planning took.
     """
@@ -106,10 +102,8 @@ class StarPlan(Plan):
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
     memory: NDArray[np.int64]
-    names: tuple[str, ...]
     planning_time: float = field(compare=False)
 
-    _value: ClassVar[str] = "makespan"
     _records: ClassVar = {"chunks": engine.STAR_CHUNK, "messages": engine.STAR_MESSAGE}
 
     @property
@@ -134,6 +128,9 @@ class StarPlan(Plan):
             mu=check.frozen(_sides(memory, _DOUBLE)), bounds=check.FrozenDict(bounds), variants=check.FrozenDict(),
             cycle_times=check.frozen(times), link_costs=check.frozen(costs), memory=check.frozen(memory),
         )  # fmt: skip
+
+    def _load(self) -> Any:
+        return self.updates
 
     def steps(self) -> list[Step]:
         steps, held = [], self.chunks["held"].tolist()
@@ -284,11 +281,10 @@ def plan_product(
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
+        asked=method,
+        **certified(bound, makespan=makespan),
         scope="panels of full columns" if chosen == "exact" else "",
         shape=shape,
-        makespan=makespan,
         columns=check.frozen(_columns_of(updates, shape)),
         enrolled=check.frozen(np.flatnonzero(updates)),
         mu=check.frozen(mu),
@@ -302,7 +298,7 @@ def plan_product(
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         memory=check.frozen(memory),
-        names=platform.names,
+        **whose(platform, len(platform)),
         planning_time=time.perf_counter() - start,
     )
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
 from .._engine import allocate as engine
-from ..plan import MOST_STEPS, Plan, Step, proven
-from ..platform import UNIT, Unit
+from ..plan import MOST_STEPS, Plan, Step, certified
+from ..platform import UNIT, Unit, whose
 from .ring import SliceRing, links_between, slice_ring
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ class StencilPlan(Plan):
         Seconds per gigaflop.
     links : (p, p) float64 array
         Seconds per gigabyte from row to column.
-    names : tuple of str
     """
 
     shape: tuple[int, int]
@@ -66,9 +65,6 @@ class StencilPlan(Plan):
     itemsize: int
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def work(self) -> float:
@@ -95,9 +91,13 @@ class StencilPlan(Plan):
         platform = platform.per(Unit.gigaflop(), "a stencil")
         free = platform.links is None and platform.shape is None and not platform.link_costs.any()
         links = np.broadcast_to(np.float64(0.0), (len(platform),) * 2) if free else links_between(platform)
-        members = Members(platform.cycle_times, links, platform.names)
+        members = Members(platform.cycle_times, links, **whose(platform, len(platform)))
         slices, bound = (self.ring, self.counts[self.ring]), _best_ring(*self.shape, members, self.itemsize).lower_bound
         return _evaluated(*self.shape, self.iterations, members, self.itemsize, slices, "given", bound)
+
+    def _load(self) -> Any:
+        """Gigaflops, of all steps."""
+        return self.iterations * self.work * (self.counts / self.shape[1])
 
     def _lags(self) -> Iterator[NDArray[np.float64]]:
         """For each step k, by how much the members start it before k * step_time: the slowest never waits."""
@@ -158,6 +158,7 @@ class Members(NamedTuple):
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     names: tuple[str, ...]
+    unit: Unit | None = None
 
 
 def plan_stencil(
@@ -198,30 +199,27 @@ def _evaluated(
     rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
 ) -> StencilPlan:
     """The plan of given slices; bound: on the time of a step."""
-    cycle_times, links, names = members
+    cycle_times, links, names, unit = members
     ring, counts = slices
     inner = _inner(rows)
     step_time = _step_time(inner, members, itemsize, slices)
     own, first = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     own[ring], first[ring] = counts, np.cumsum(counts) - counts
     makespan = steps * step_time
-    lower_bound = min(steps * bound, makespan) if inner else 0.0
     return StencilPlan(
         method=method,
-        bound=lower_bound,
-        optimal=proven(makespan, lower_bound),
-        scope="",
+        **certified(steps * bound if inner else 0.0, makespan=makespan),
         shape=(rows, cols),
         iterations=steps,
         ring=check.frozen(ring),
         counts=check.frozen(own),
         displs=check.frozen(first),
         step_time=step_time,
-        makespan=makespan,
         itemsize=itemsize,
         cycle_times=check.frozen(cycle_times),
         links=check.frozen(links),
         names=names,
+        unit=unit,
     )
 
 

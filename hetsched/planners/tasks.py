@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from ..plan import Plan, Step
-from ..platform import names_of
+from ..platform import whose
 from .distribute import distribute
 from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
 
@@ -33,7 +33,6 @@ class _TaskPlan(Plan):
     send: Message
     receive: Message
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
     def _last(self, platform: Platform) -> float:
         """When the last one ends, if these are the slaves."""
@@ -80,7 +79,6 @@ class MaxTasks(_TaskPlan):
     send, receive : float, or (p,) float64 array
         Time of a message, or of each slave's.
     cycle_times : (p,) float64 array
-    names : tuple of str
     """
 
     T: float
@@ -120,10 +118,7 @@ class MinTime(_TaskPlan):
     send, receive : float, or (p,) float64 array
         Time of a message, or of each slave's.
     cycle_times : (p,) float64 array
-    names : tuple of str
     """
-
-    _value: ClassVar[str] = "makespan"
 
     def _on(self, platform: Platform) -> Plan:
         return self._carried(platform, self._last(platform), min_time(self.tasks, platform, self.send, self.receive).bound)
@@ -192,13 +187,14 @@ def max_tasks(
     optimal = tasks == found.bound
     return MaxTasks(
         method=found.method,
+        asked=method,
         optimal=optimal,
         scope="all allocations" if optimal else "",
         tasks=tasks,
         bound=found.bound,
         T=bound,
         **_parts(found, times, out, back, None, bound),
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 
@@ -277,12 +273,13 @@ def min_time(
     optimal = parts["makespan"] == bound
     return MinTime(
         method=found.method,
+        asked="best",
         bound=bound,
         optimal=optimal,
         scope="all allocations" if optimal else "",
         tasks=wanted,
         **parts,
-        names=names_of(cycle_times, p),
+        **whose(cycle_times, p),
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._engine import allocate as engine
-from ..plan import Plan, Step, proven
-from ..platform import names_of
+from ..plan import Plan, Step, certified
+from ..platform import whose
 
 if TYPE_CHECKING:
     from ..platform import Platform
@@ -49,7 +49,6 @@ class Wavefront(Plan):
         In the unit of the cycle-times.
     cycle_times : (p,) float64 array
         Time per tile.
-    names : tuple of str
     """
 
     shape: tuple[int, int]
@@ -62,9 +61,6 @@ class Wavefront(Plan):
     mask: tuple[str, ...]
     makespan: float
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
-
-    _value: ClassVar[str] = "makespan"
 
     @property
     def reach(self) -> int:
@@ -95,6 +91,10 @@ class Wavefront(Plan):
         length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
         makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, ORDERS.index(self.order))
         return self._carried(platform, makespan, engine.wavefront_bound(length, lines, times, self.reach))
+
+    def _load(self) -> Any:
+        """Tiles."""
+        return self.counts * self.shape[1 - self.axis]
 
     def steps(self) -> list[Step]:
         starts, ends = (times.ravel().tolist() for times in self._times)
@@ -137,8 +137,8 @@ def wavefront(
     method : {"best", "panels", "cyclic"}
         "panels", or "best": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of
         equals the first one first. The columns left over after the last full panel are the first ones of a panel or are
-        distributed anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, of those that work,
-        whatever its speed, for comparison.
+        distributed anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, of those that
+        work, whatever its speed, for comparison.
     order : {"across", "along"}
         Of the tiles in a chunk, the neighbouring columns of one worker. "across": row by row, so that the workers to the
         right can go on early (skewed rows with "NE" or "SW" in the mask). "along": one column after the other.
@@ -175,7 +175,7 @@ def wavefront(
     """
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     times = check.cycle_times(cycle_times, speeds)
-    check.choice("method", method, METHODS)
+    asked = check.choice("method", method, METHODS)
     if method == "best":
         method = "panels"
     check.choice("order", order, ORDERS)
@@ -197,8 +197,8 @@ def wavefront(
     bound = engine.wavefront_bound(length, lines, times, reach)
     return Wavefront(
         method=method,
-        bound=min(bound, makespan),
-        optimal=proven(makespan, bound),
+        asked=asked,
+        **certified(bound, makespan=makespan),
         scope="sorted panels of any period, ties by index" if method == "panels" and period is None else "",
         shape=(rows, cols),
         axis=axis,
@@ -208,9 +208,8 @@ def wavefront(
         redistributed=redistributed,
         order=order,
         mask=neighbours,
-        makespan=makespan,
         cycle_times=check.frozen(times),
-        names=names_of(cycle_times, len(times)),
+        **whose(cycle_times, len(times)),
     )
 
 

@@ -12,8 +12,8 @@ from .._base import check
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
 from ..machine.topology import topology
-from ..plan import Plan, Step, proven
-from ..platform import UNIT, Platform, Unit
+from ..plan import Plan, Step, certified
+from ..platform import UNIT, Platform, Unit, relative_speeds, whose
 from .product_methods import plan_boxes
 
 #: Up to this slower than the fastest number of workers, fewer of them are preferred.
@@ -41,7 +41,6 @@ class WorkersWorth(Plan):
     dtype : str
     cycle_times : (p,) float64 array
         Seconds per gigaflop of each worker, by itself.
-    names : tuple of str
     """
 
     workers: int
@@ -53,14 +52,22 @@ class WorkersWorth(Plan):
     quota: float | None
     dtype: str
     cycle_times: NDArray[np.float64]
-    names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"
     _scale: ClassVar[str] = "platform and quota"
 
     def _on(self, platform: Platform) -> Plan:
         """The same workers are enrolled, first in `times` and `bounds`; the others follow as they are worth it there."""
         return _plan(self.shape, platform, np.dtype(self.dtype), self.quota, self.enrolled)
+
+    def _load(self) -> Any:
+        """Gigaflops, divided perfectly over the speeds of those enrolled."""
+        m, n, k = self.shape
+        speeds = np.zeros(len(self.names))
+        speeds[list(self.enrolled)] = relative_speeds(self.cycle_times[list(self.enrolled)])
+        return flops_per_update(np.dtype(self.dtype)) * m * n * k / UNIT * (speeds / speeds.sum())
+
+    def _busy(self) -> NDArray[np.float64]:
+        return np.where(self.load > 0, self.makespan, 0.0)
 
     def steps(self) -> list[Step]:
         return [Step(i, "compute", 0.0, self.makespan, "shared tiles") for i in sorted(self.enrolled) if self.makespan > 0]
@@ -165,22 +172,18 @@ def _plan(
         bounds = np.minimum(bounds, times)
     workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1 if given is None else len(given)
     makespan = float(times[workers - 1])
-    bound = min(float(bounds.min()), makespan)
     return WorkersWorth(
         method="workers_worth" if given is None else "given",
-        bound=bound,
-        optimal=proven(makespan, bound),
-        scope="",
+        **certified(float(bounds.min()), makespan=makespan),
         workers=workers,
         enrolled=tuple(order[:workers].tolist()),
         times=check.frozen(times),
         bounds=check.frozen(bounds),
-        makespan=makespan,
         shape=shape,
         quota=quota,
         dtype=kind.name,
         cycle_times=check.frozen(1.0 / alone),
-        names=platform.names,
+        **whose(platform, p),
     )
 
 

@@ -26,7 +26,7 @@ def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes
     ax.set_xlabel("time")
     heading = _title(ax, f"{int(counts.sum())} chunks over {p} worker{'s' * (p != 1)}", loc="left")
     ax.set_xlim(0, makespan * 1.01 if makespan > 0 else 1.0)
-    row = _rows(ax, heading, distribution.worker_names, True)
+    row = _rows(ax, heading, distribution.names, True)
     _line(ax, makespan, f"makespan {makespan:.6g}")
     times = np.zeros(p)
     for step in distribution.steps():
@@ -77,7 +77,7 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, figure_size("rows", p))
     ax.set_xlabel("block column")
     heading = _title(ax, f"{pattern.method}, cost of the updates {pattern.cost:.6g}, gap {pattern.gap:.2%}", loc="left")
-    _rows(ax, heading, pattern.worker_names, False)
+    _rows(ax, heading, pattern.names, False)
     bins = min(n, _BINS)
     share = np.zeros((p, bins))
     column = np.arange(n) * bins // n

@@ -32,7 +32,7 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
     Rows go down, columns to the right, depth to the back.
     """
     workers = np.flatnonzero(cuboids.boxes[:, 3:].all(axis=1))
-    names = [cuboids.worker_names[i] for i in workers]
+    names = [cuboids.names[i] for i in workers]
     title = f"{cuboids.method}, cost {cuboids.cost:.6g}, gap {cuboids.gap:.2%}"
     return _plot_solid(cuboids.boxes[workers].astype(float), cuboids.shape, names, title, ax)
 

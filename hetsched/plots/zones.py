@@ -135,7 +135,7 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     ax.set_box_aspect(_aspect(shape))
     _heading(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
     pieces = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
-    plot_boxes(shape, pieces, partition.worker_names, ax, zones=True)
+    plot_boxes(shape, pieces, partition.names, ax, zones=True)
     if len(pieces) <= _MANY:
         cuts = cuts_of(partition)
         _draw_cuts(ax, cuts, partition.pieces.astype(float))
@@ -165,9 +165,9 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
     for ax in panels:
         ax.set(xticks=[], yticks=[])
-    for ax, plan in zip(panels, plans, strict=True):
+    for ax, (method, plan) in zip(panels, partitions.items(), strict=True):
         plan.plot(ax)
-        _title(ax, f"{plan.method}\ncost {plan.cost:.6g}, gap {plan.gap:.2%}").set_fontsize(_SMALLEST + 1)
+        _title(ax, f"{method}\ncost {plan.cost:.6g}, gap {plan.gap:.2%}").set_fontsize(_SMALLEST + 1)
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     return figure
 

@@ -88,7 +88,7 @@ def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Me
         raise ValueError(
             "the platform is a star whose links have costs: a ring needs a link between every two workers (Platform.complete)"
         )
-    return Members(platform.cycle_times, none if links is None or not workers.emulated else links, workers.names)
+    return Members(platform.cycle_times, none if links is None or not workers.emulated else links, workers.names, platform.unit)
 
 
 def _checked_matrix(value: ArrayLike) -> Array:
