@@ -376,14 +376,33 @@ def _plain_array(value: NDArray[Any]) -> Any:
     return plain(found) if value.dtype.kind == "f" and not np.isfinite(value).all() else found
 
 
+_PLAIN = {"str": str, "bool": bool, "int": int, "float": int | float}
+
+
 def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
     """A field from what `plain` made of it; text is the field's annotation."""
     try:
+        if value is None and text.endswith("None"):
+            return None
+        if wanted := _PLAIN.get(text.removesuffix(" | None")):
+            found = _read_floats(value) if "float" in text else value
+            if not isinstance(found, wanted) or (wanted is not bool and isinstance(found, bool)):
+                raise TypeError(f"it must be {text}, got {value!r:.60}")
+            return found
+        if not isinstance(value, list | dict) and not (text.startswith("float |") and isinstance(value, int | float)):
+            raise TypeError(f"got {value!r:.60}")
+        if text.startswith("tuple[str"):
+            return tuple(_read(key, name, "str", kind) for name in list(value))  # type: ignore[arg-type]
         if isinstance(value, dict) and text.startswith("Unit"):
             return Unit(**value)
         if isinstance(value, dict) and "type" in value:
             inner = getattr(sys.modules[kind.__module__], value["type"])
-            return inner(**{name: _read(name, value[name], str(of), kind) for name, of in inner.__annotations__.items()})
+            return inner(
+                **{
+                    name: _read(name, value[name], getattr(of, "__forward_arg__", str(of)), kind)
+                    for name, of in inner.__annotations__.items()
+                }
+            )
         if isinstance(value, dict) and not text.startswith("dict"):
             return check.frozen(np.zeros(value["shape"], value["dtype"]))
         if key in kind._records:

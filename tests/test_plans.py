@@ -4,6 +4,7 @@ import dataclasses
 import html
 import importlib
 import json
+import math
 import pickle
 import pkgutil
 from fractions import Fraction
@@ -289,6 +290,29 @@ def test_file(plan, tmp_path):
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == text
     same(plan, type(plan).from_dict(plan.to_dict()))
+
+
+def test_names_that_look_like_numbers():
+    platform = hs.Platform.star([3.0, math.inf, 5.0], names=["Infinity", "NaN", "-Infinity"])
+    plan = hs.distribute(10, platform)
+    again = hs.Plan.from_dict(json.loads(json.dumps(plan.to_dict())))
+    same(plan, again)
+    assert again.names == ("Infinity", "NaN", "-Infinity")
+    assert again.cycle_times.tolist() == [3.0, math.inf, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("counts", "abc"), ("counts", ["a"]), ("counts", 3), ("counts", None), ("makespan", "abc"), ("makespan", None),
+        ("makespan", True), ("makespan", [1.0]), ("optimal", 1), ("optimal", "yes"), ("method", 3), ("method", None), ("names", "ab"),
+        ("names", [1, 2, 3]), ("names", 3), ("cycle_times", ["Infinity", "x", 1]), ("bound", {}), ("unit", 3), ("unit", "gigaflop"),
+    ],
+)  # fmt: skip
+def test_values_of_another_type(key, value):
+    content = hs.distribute(10, [3, 5, 8]).to_dict()
+    with pytest.raises(ValueError, match=rf"content\['{key}'\] is not what a Distribution has"):
+        hs.Plan.from_dict({**content, key: value})
 
 
 @each

@@ -30,8 +30,8 @@ class _TaskPlan(Plan):
     makespan: float
     send_order: NDArray[np.int64]
     receive_order: NDArray[np.int64]
-    send: Message
-    receive: Message
+    send: float | NDArray[np.float64]
+    receive: float | NDArray[np.float64]
     cycle_times: NDArray[np.float64]
 
     def _last(self, platform: Platform) -> float:
