@@ -110,26 +110,26 @@ class _Load:
     @overload
     def __get__(self, plan: P, kind: type[P]) -> NDArray[Any]: ...
     def __get__(self, plan: P | None, kind: type[P]) -> Any:
-        return MethodType(_read_file, kind) if plan is None else check.frozen(plan._load())
+        return MethodType(_Load.load, kind) if plan is None else check.frozen(plan._load())
 
+    @staticmethod
+    def load(kind: type[P], path: str | PathLike[str]) -> P:
+        """Read what `save` wrote: it plots, simulates and runs the same.
 
-def _read_file(kind: type[P], path: str | PathLike[str]) -> P:
-    """Read what `save` wrote: it plots, simulates and runs the same.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it is not such a plan; the message names the file and the key.
-    """
-    try:
-        content = json.loads(Path(path).read_bytes())
-        if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
-            raise ValueError("this is no file of a plan, or of a later version")
-        return kind.from_dict(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        ValueError
+            If it is not such a plan; the message names the file and the key.
+        """
+        try:
+            content = json.loads(Path(path).read_bytes())
+            if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
+                raise ValueError("this is no file of a plan, or of a later version")
+            return kind.from_dict(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

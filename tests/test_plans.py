@@ -382,6 +382,16 @@ def test_equality(plan):
         assert (plan == other) == (plan is other)
 
 
+def test_load_of_a_type_and_of_a_plan(tmp_path):
+    """Of a type of plan it reads files, in other processes too; of a plan it is what each worker gets."""
+    plan = hs.distribute(10, [3, 5, 8])
+    plan.save(tmp_path / "plan.json")
+    for read in (hs.Plan.load, type(plan).load, pickle.loads(pickle.dumps(hs.Plan.load))):
+        assert read(tmp_path / "plan.json") == plan
+        assert read.__doc__.startswith("Read what `save` wrote")
+    assert plan.load.tolist() == [5, 3, 2]
+
+
 class TestBadFiles:
     PLAN = hs.distribute(10, [3, 5, 8])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,7 @@ from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
-from ..platform import whose
-
-if TYPE_CHECKING:
-    from ..platform import Platform
+from ..platform import Platform, whose
 
 _AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
 METHODS = tuple(_AXES)

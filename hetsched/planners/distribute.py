@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,7 @@ from .._base import check
 from .._base.later import Lazy, later
 from .._engine import allocate as engine
 from ..plan import Plan, Step
-from ..platform import whose
-
-if TYPE_CHECKING:
-    from ..platform import Platform
+from ..platform import Platform, whose
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._engine import assign as engine
 from ..plan import Plan, Step, certified, proven
-from ..platform import whose
-
-if TYPE_CHECKING:
-    from ..platform import Platform
+from ..platform import Platform, whose
 
 _METHODS = ("best", "fifo", "lifo")
 _PROVEN = 6  # workers up to which all pairs of orders are tried

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._engine.layers import Layers
 from ..plan import Plan, Step, certified, proven
-from ..platform import whose
+from ..platform import Platform, whose
 from .distribute import displs_of
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
 METHODS = ("exact", "best", "paper")

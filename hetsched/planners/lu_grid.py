@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,8 @@ from .._base import check
 from .._base.replace import replace_file
 from .._engine import allocate, partition
 from ..plan import Plan, Step, certified
-from ..platform import relative_speeds, whose
+from ..platform import Platform, relative_speeds, whose
 from .floorplan import of_columns
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 #: Workers up to which "nested" takes the best of all cuts, and the best cuts of the sorted list.
 _ALL_CUTS, _INTERVAL = 10, 128

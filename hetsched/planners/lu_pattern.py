@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._engine import allocate as engine
 from ..plan import Plan, Step, certified
-from ..platform import whose
-
-if TYPE_CHECKING:
-    from ..platform import Platform
+from ..platform import Platform, whose
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
 METHODS = ("best", *PATTERNS)

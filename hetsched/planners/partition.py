@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,8 @@ from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, plain
-from ..platform import names_of, whose
+from ..platform import Platform, names_of, whose
 from .floorplan import METHODS, Floorplan, Pieces, Request, areas_of, columns_of, laid_out, of_pieces, plan_floorplan, zones
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 OBJECTIVES = ("sum", "max")
 

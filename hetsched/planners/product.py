@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
 from ..plan import Plan, Step, certified
-from ..platform import UNIT, Unit, whose
+from ..platform import UNIT, Platform, Unit, whose
 from .distribute import distribute
 from .floorplan import zones
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 #: Boxes of a plan at most: a second for each method.
 MOST_BOXES = 1_000_000

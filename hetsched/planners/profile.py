@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,8 @@ from .._base import check
 from .._engine import allocate as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step
-from ..platform import whose
+from ..platform import Platform, whose
 from .distribute import displs_of, distribute
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 Profile = float | ArrayLike | tuple[ArrayLike, ArrayLike] | Callable[[Any], Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from .._base import check
 from .._engine import allocate as engine
 from ..plan import MOST_STEPS, Plan, Step, certified
-from ..platform import UNIT, Unit, whose
+from ..platform import UNIT, Platform, Unit, whose
 from .ring import SliceRing, links_between, slice_ring
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 #: Of the update of an element.
 FLOPS = 7.0

@@ -6,19 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from ..plan import Plan, Step
-from ..platform import whose
+from ..platform import Platform, whose
 from .distribute import distribute
 from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
-
-if TYPE_CHECKING:
-    from ..platform import Platform
 
 _METHODS = ("best", "paper", "fastest")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._engine import allocate as engine
 from ..plan import Plan, Step, certified
-from ..platform import whose
-
-if TYPE_CHECKING:
-    from ..platform import Platform
+from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
 ORDERS = ("across", "along")
