@@ -75,7 +75,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, ELEMENTS * 16))) return;
         memset(given, 0x55, ELEMENTS * 16), memset(result, 0x55, ELEMENTS * 16);
         const int by_rows = (int)check_random(2), gap = (int)check_random(2), in_place = (int)check_random(2);
-        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = by_rows ? n : 1, .a_col_stride = by_rows ? 1 : m,
+        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1, .a_col_stride = in_place ? 0 : by_rows ? 1 : m,
                     .lu = result, .lu_row_stride = 1, .lu_col_stride = m + gap, .block = check_random(3) ? 1 + check_random(MAX) : 0};
         if (round % 5 == 0) lu.lu_row_stride = n + gap, lu.lu_col_stride = 1;
         for (int64_t i = 0; i < m; i++)
@@ -151,6 +151,8 @@ static void systems(hs_pool *pool)
     CHECK(hs_lu_solve(pool, &lu, 0, 0, NULL, 1, 1, NULL, NULL) == HS_OK);
     lu.m = 1;
     CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
+    lu.m = 2, lu.a_col_stride = 2; /* of no matrix */
+    CHECK(hs_run_lu(pool, &lu, NULL, NULL) == HS_ERROR_VALUE);
 }
 
 /* ---- the schedule ----------------------------------------------------------------------------------------------- */

@@ -389,6 +389,10 @@ static void errors(hs_pool *pool)
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     run.boxes.sum_rows = NULL, run.boxes.sum_receive = zeros;
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.sum_receive = NULL, run.boxes.overlap = 1;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.cooperative = 1;
+    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 

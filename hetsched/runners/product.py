@@ -164,7 +164,7 @@ def run(
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-        overlap=COMMUNICATION[plan.communication][2],
+        overlap=receive is not None and COMMUNICATION[plan.communication][2],
         poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
