@@ -134,8 +134,8 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                 if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9)) continue;
                 if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const hs_status status = estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
+                if (status == HS_ERROR_UNSUPPORTED || (!status && makespan >= best)) continue;
                 if (status) return status;
-                if (makespan >= best) continue;
                 best = makespan;
                 for (int32_t i = 0, left = count; i < p; i++) {
                     const int fits = (double)star->memory[i] >= memory[x] && star->link_costs[i] <= most_c && star->cycle_times[i] <= most_w;
@@ -144,7 +144,7 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
             }
         }
     }
-    return HS_OK;
+    return best < INFINITY ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
 static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel, output *out)
@@ -238,6 +238,7 @@ static hs_status select_workers(selection *x, const int *cancel)
             credited += x->sides[i];
         }
         if ((x->length & 1023) == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        if (x->length > HS_STAR_MESSAGES) return HS_ERROR_UNSUPPORTED;
     }
     return HS_OK;
 }

@@ -41,7 +41,7 @@ static int64_t count_chunks(int32_t p, const hs_star_share *shares)
     return count;
 }
 
-/* About as many; dearer where there are many workers to choose from. */
+/* About as many. */
 static double count_messages(const hs_star *star, const hs_star_share *shares)
 {
     double count = 0.0;
@@ -52,7 +52,7 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
         if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
         else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
     }
-    return count * (1 + star->p / 64);
+    return count;
 }
 
 /* Where part k of `count` equal ones begins. */
@@ -185,12 +185,13 @@ static void give(hs_star_share *share, const option *x, int64_t columns)
 
 /* ---- evaluation ----------------------------------------------------------------------------------------------- */
 
-/* The makespan, or something not below the limit. */
+/* The makespan, or something not below the limit; INFINITY for a plan of too many messages. */
 static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit, double *makespan)
 {
+    *makespan = INFINITY;
+    if (count_messages(x->star, shares) > HS_STAR_MESSAGES) return HS_OK;
     const int64_t count = count_chunks(x->star->p, shares);
     if (count > x->room) {
-        if (count > PTRDIFF_MAX / 2 / (int64_t)sizeof *x->chunks) return HS_ERROR_MEMORY;
         free(x->chunks);
         x->room = count + count / 2;
         x->chunks = malloc((size_t)x->room * sizeof *x->chunks);
@@ -435,7 +436,8 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
         for (int32_t held = ANY; held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
             make_draft(x, held, d);
             round_draft(x, d, trial->shares);
-            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) > (double)effort / TRIALS) x->panels = FEW_PANELS;
+            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS) /* dear with many workers */
+                x->panels = FEW_PANELS;
             now->makespan = INFINITY;
             for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
                 trial->order = orders[k];
@@ -444,10 +446,12 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
                 if (trial->makespan < now->makespan) copy(p, now, trial);
             }
             if (now->makespan < best->makespan) copy(p, best, now);
+            if (now->makespan == INFINITY) continue;
             status = anneal(x, 0.02, effort / 16, now, trial, best);
             if (status) return status;
         }
     }
+    if (best->makespan == INFINITY) return HS_ERROR_UNSUPPORTED;
     face(x, &faces[best->by_rows]);
     copy(p, now, best);
     status = anneal(x, 0.005, x->effort, now, trial, best);

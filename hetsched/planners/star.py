@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -239,26 +240,27 @@ def plan_product(
     long = most > _LONG
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
+    trials: dict[str, float] = {}
+    with suppress(NotImplementedError):  # too many messages
+        if method in ("best", "search"):
+            chunks, order, trials["search"] = star.search(eager, seed, effort)
+    for name in _worth_trying(most, memory) if method == "best" else ():
+        with suppress(NotImplementedError):
+            trials[name] = star.plan(PAPER.index(name), choice, eager, 0, long).makespan
     if method in ("best", "search"):
-        chunks, order, makespan = star.search(eager, seed, effort)
-        messages = _log_length(chunks, shape[2])
-    if method == "best":
-        trials = {"search": (messages > _MOST_MESSAGES, makespan)}
-        for name in _worth_trying(most, memory):
-            tried = star.plan(PAPER.index(name), choice, eager, 0, long)
-            trials[name] = (tried.message_count > _MOST_MESSAGES, tried.makespan)
+        if not trials:
+            raise _too_many(shape, "more messages")
         chosen = min(trials, key=trials.__getitem__)
     number, variants = -1, [0.0] * 8
     if chosen == "search":
-        if messages > _MOST_MESSAGES:
-            raise _too_many(shape, f"{messages} messages")
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     elif chosen == "exact":
         makespan, chunks, log = _exact(star, shape, memory, messages, effort)
     else:
-        result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
-        if result.message_count > _MOST_MESSAGES:
-            raise _too_many(shape, f"{result.message_count} messages")
+        try:
+            result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+        except NotImplementedError:
+            raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
     layout = _TOLEDO if chosen == "bmm" else _DOUBLE
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
@@ -368,13 +370,6 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
     depth, zero = np.full_like(h, t), np.zeros_like(h)
     table = np.array([[h * v, h + v, zero, depth], [h * t, h + t, h, v], [v * t, v + t, v, h]])
     return tuple(np.take_along_axis(table[:, i], chunks["held"][None], 0)[0] for i in range(4))
-
-
-def _log_length(chunks: NDArray[Any], t: int) -> int:
-    """Messages of a plan with these chunks."""
-    _, _, back, length = forms(chunks, t)
-    panels = -(-length // chunks["depth"])
-    return int((1 + panels + np.where(back == 0, 1, panels)).sum())
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
