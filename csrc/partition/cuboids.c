@@ -4,49 +4,27 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/order.h"
 #include "core/random.h"
+#include "core/sort.h"
 #include "partition/cuboids.h"
-
-typedef struct {
-    double volume;
-    int32_t worker;
-} part;
-
-static int by_volume_then_index(const void *x, const void *y)
-{
-    const part *a = x, *b = y;
-    if (a->volume != b->volume) return a->volume < b->volume ? -1 : 1;
-    return a->worker < b->worker ? -1 : a->worker > b->worker;
-}
 
 hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces, int32_t axes, hs__cuboid_problem *problem)
 {
-    if (p < 1 || axes < 1 || axes > 7) return HS_ERROR_VALUE;
+    if (p < 1 || axes < 1 || axes > 7 || !hs__valid_costs(p, volumes) || !hs__valid_costs(3, faces)) return HS_ERROR_VALUE;
     double total = 0.0;
     int32_t size = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(volumes[i] >= 0.0) || isinf(volumes[i])) return HS_ERROR_VALUE;
-        total += volumes[i];
-        size += volumes[i] > 0.0;
-    }
-    for (int q = 0; q < 3; q++)
-        if (!(faces[q] >= 0.0) || isinf(faces[q])) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++) total += volumes[i], size += volumes[i] > 0.0;
     double most = fmax(faces[0], fmax(faces[1], faces[2]));
     if (size == 0 || isinf(total) || most == 0.0) return HS_ERROR_VALUE;
 
-    part *parts = malloc((size_t)size * sizeof *parts);
-    problem->worker = malloc((size_t)size * sizeof *problem->worker);
+    problem->worker = malloc((size_t)p * sizeof *problem->worker);
     problem->volume = malloc((size_t)size * sizeof *problem->volume);
-    if (!parts || !problem->worker || !problem->volume) {
-        free(parts), free(problem->worker), free(problem->volume);
-        return HS_ERROR_MEMORY;
-    }
-    problem->size = 0;
-    for (int32_t i = 0; i < p; i++) /* a share that underflows is a sliver of 2^-1000: only its place in the tree counts */
-        if (volumes[i] > 0.0) parts[problem->size++] = (part){fmax(volumes[i] / total, 0x1p-1000), i};
-    qsort(parts, (size_t)size, sizeof *parts, by_volume_then_index);
-    for (int32_t i = 0; i < size; i++) problem->worker[i] = parts[i].worker, problem->volume[i] = parts[i].volume;
-    free(parts);
+    const hs_status status = problem->worker && problem->volume ? hs__sort_positive(p, volumes, problem->worker, &problem->size) : HS_ERROR_MEMORY;
+    if (status) return free(problem->worker), free(problem->volume), status;
+    for (int32_t i = 0; i < size; i++) /* a share that underflows is a sliver of 2^-1000: only its place in the tree counts */
+        problem->volume[i] = fmax(volumes[problem->worker[i]] / total, 0x1p-1000);
 
     /* Weights further apart than 2^100 make the same tree as those that are. The weight of an axis that is not cut changes
      * nothing. */
@@ -308,23 +286,12 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
 /* Swaps two parts, moves one, or reverses a stretch. */
 static void change_order(int32_t size, int32_t *order, uint64_t *state)
 {
-    int32_t i = (int32_t)hs__random_below(state, size), j = (int32_t)hs__random_below(state, size - 1);
+    int32_t i = hs__pick(state, size), j = hs__pick(state, size - 1);
     if (j >= i) j++;
-    int32_t moved = order[i];
     switch (hs__random_below(state, 3)) {
-    case 0:
-        order[i] = order[j], order[j] = moved;
-        break;
-    case 1:
-        if (i < j) memmove(order + i, order + i + 1, (size_t)(j - i) * sizeof *order);
-        else memmove(order + j + 1, order + j, (size_t)(i - j) * sizeof *order);
-        order[j] = moved;
-        break;
-    default:
-        for (int32_t low = i < j ? i : j, high = i < j ? j : i; low < high; low++, high--) {
-            moved = order[low];
-            order[low] = order[high], order[high] = moved;
-        }
+    case 0: hs__swap(order, i, j); break;
+    case 1: hs__shift(order, i, j); break;
+    default: hs__reverse(abs(j - i) + 1, order + (i < j ? i : j));
     }
 }
 
@@ -397,15 +364,11 @@ static void halve(table *s, int32_t size, const double given[3], int32_t *worker
 static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
 {
     double *volume = calloc((size_t)p, sizeof *volume);
-    if (!volume) return HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < s->size; i++) volume[s->worker[i]] = s->volume[i];
-    hs_status status = HS_OK;
-    for (int32_t i = 0; !status && i < s->size; i++) {
-        if (order[i] < 0 || order[i] >= p || volume[order[i]] == 0.0) status = HS_ERROR_VALUE;
-        else {
-            s->worker[i] = order[i], s->volume[i] = volume[order[i]];
-            volume[order[i]] = 0.0;
-        }
+    hs_status status = volume ? hs__check_distinct(p, s->size, order) : HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < s->size && !status; i++) volume[s->worker[i]] = s->volume[i];
+    for (int32_t i = 0; i < s->size && !status; i++) {
+        if (volume[order[i]] == 0.0) status = HS_ERROR_VALUE;
+        s->worker[i] = order[i], s->volume[i] = volume[order[i]];
     }
     free(volume);
     return status;

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
 #include "star/star.h"
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
@@ -92,16 +94,10 @@ static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side
     return fmax(r * s * t * cycle_time / count, link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static int32_t sort_unique(int32_t p, double *values)
 {
     int32_t count = 0;
-    qsort(values, (size_t)p, sizeof *values, ascending);
+    qsort(values, (size_t)p, sizeof *values, hs__ascending);
     for (int32_t i = 0; i < p; i++)
         if (i == 0 || values[i] != values[i - 1]) values[count++] = values[i];
     return count;
@@ -233,7 +229,7 @@ static hs_status select_workers(selection *x, const int *cancel)
         x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
         x->work += square(x->sides[i]);
         x->served[x->length++] = i;
-        if (++x->picks[i] % (star->t * ((star->r + x->sides[i] - 1) / x->sides[i])) == 0) {
+        if (++x->picks[i] % (star->t * hs__parts(star->r, x->sides[i])) == 0) {
             x->owner[x->owned++] = i;
             credited += x->sides[i];
         }
@@ -242,8 +238,6 @@ static hs_status select_workers(selection *x, const int *cancel)
     }
     return HS_OK;
 }
-
-static int64_t chunks_of(const hs_star *star, int64_t side) { return (star->r + side - 1) / side; }
 
 /* Chunks of the panels of columns, left to right in the order of `owner`, each top-down. */
 static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
@@ -268,7 +262,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
 {
     const hs_star *star = x->star;
     int64_t count = 0;
-    for (int64_t k = 0; k < x->owned; k++) count += chunks_of(star, x->sides[x->owner[k]]);
+    for (int64_t k = 0; k < x->owned; k++) count += hs__parts(star->r, x->sides[x->owner[k]]);
     hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
     if (!chunks) return HS_ERROR_MEMORY;
     cut(x, chunks, out->columns);
