@@ -176,10 +176,7 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     }
     int64_t *counts = calloc((size_t)p, sizeof *counts), *change = calloc((size_t)n + 1, sizeof *change);
     int32_t *seen = calloc((size_t)p, sizeof *seen);
-    if (!counts || !change || !seen) {
-        free(counts), free(change), free(seen);
-        return HS_ERROR_MEMORY;
-    }
+    if (!counts || !change || !seen) return free(counts), free(change), free(seen), HS_ERROR_MEMORY;
     double most = 0.0;
     loads[n - 1] = 0.0;
     for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) { /* step k - 1 updates row and column k more than step k */

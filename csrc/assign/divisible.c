@@ -326,8 +326,8 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     double *own = malloc((size_t)p * sizeof *own);
     status = orders && own ? allocate(p, cancel, &t) : HS_ERROR_MEMORY;
-    if (status == HS_OK) status = hs__check_distinct(p, p, send_order);
-    if (status == HS_OK) status = hs__check_distinct(p, p, receive_order);
+    if (status == HS_OK) status = hs__check_order(p, p, send_order, NULL);
+    if (status == HS_OK) status = hs__check_order(p, p, receive_order, NULL);
     if (status == HS_OK) {
         int32_t *out = orders, *in = out + p, *now[2] = {in + p, in + 2 * p};
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};

@@ -86,8 +86,8 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     if (status != HS_OK) return status;
     wide *ends = calloc((size_t)p, sizeof *ends);
     int32_t *from_last = calloc((size_t)p, sizeof *from_last);
-    status = ends && from_last ? hs__check_distinct(p, q, send_order) : HS_ERROR_MEMORY;
-    if (status == HS_OK && receives) status = hs__check_distinct(p, q, receive_order);
+    status = ends && from_last ? hs__check_order(p, q, send_order, NULL) : HS_ERROR_MEMORY;
+    if (status == HS_OK && receives) status = hs__check_order(p, q, receive_order, NULL);
     for (int32_t d = 0; d < q && receives && status == HS_OK; d++) ends[send_order[d]] = 1; /* the same slaves */
     for (int32_t d = 0; d < q && receives && status == HS_OK; d++)
         if (!ends[receive_order[d]]) status = HS_ERROR_VALUE;

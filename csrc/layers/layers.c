@@ -26,7 +26,7 @@ hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
         able |= isfinite(compute);
     }
     if (!able) return HS_ERROR_VALUE;
-    return order ? hs__check_distinct(p, p, order) : HS_OK;
+    return order ? hs__check_order(p, p, order, NULL) : HS_OK;
 }
 
 int32_t hs__layers_open(const hs_layers *problem, const int32_t *order, hs__layer_worker *workers)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/order.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
@@ -165,7 +166,7 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
     for (int32_t j = 0; j < columns; j++)
         if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
     double *shares = malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
-    const hs_status status = shares ? hs__check_order(p, areas, order, size) : HS_ERROR_MEMORY;
+    const hs_status status = shares ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
     if (status) return free(shares), status;
     for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
     double *prefix = shares + size, *width = prefix + size, *reach = width + columns;

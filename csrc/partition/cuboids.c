@@ -10,6 +10,9 @@
 #include "core/sort.h"
 #include "partition/cuboids.h"
 
+/* A share that underflows is a sliver of 2^-1000: only its place in the tree counts. */
+static double share_of(double volume, double total) { return fmax(volume / total, 0x1p-1000); }
+
 hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces, int32_t axes, hs__cuboid_problem *problem)
 {
     if (p < 1 || axes < 1 || axes > 7 || !hs__valid_costs(p, volumes) || !hs__valid_costs(3, faces)) return HS_ERROR_VALUE;
@@ -23,8 +26,8 @@ hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces
     problem->volume = malloc((size_t)size * sizeof *problem->volume);
     const hs_status status = problem->worker && problem->volume ? hs__sort_positive(p, volumes, problem->worker, &problem->size) : HS_ERROR_MEMORY;
     if (status) return free(problem->worker), free(problem->volume), status;
-    for (int32_t i = 0; i < size; i++) /* a share that underflows is a sliver of 2^-1000: only its place in the tree counts */
-        problem->volume[i] = fmax(volumes[problem->worker[i]] / total, 0x1p-1000);
+    for (int32_t i = 0; i < size; i++) problem->volume[i] = share_of(volumes[problem->worker[i]], total);
+    problem->total = total;
 
     /* Weights further apart than 2^100 make the same tree as those that are. The weight of an axis that is not cut changes
      * nothing. */
@@ -360,20 +363,6 @@ static void halve(table *s, int32_t size, const double given[3], int32_t *worker
     build(s, 0, size, side, worker, tree);
 }
 
-/* Puts the parts in the caller's order, which names every one of them once. */
-static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
-{
-    double *volume = calloc((size_t)p, sizeof *volume);
-    hs_status status = volume ? hs__check_distinct(p, s->size, order) : HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < s->size && !status; i++) volume[s->worker[i]] = s->volume[i];
-    for (int32_t i = 0; i < s->size && !status; i++) {
-        if (volume[order[i]] == 0.0) status = HS_ERROR_VALUE;
-        s->worker[i] = order[i], s->volume[i] = volume[order[i]];
-    }
-    free(volume);
-    return status;
-}
-
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
                                int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost)
 {
@@ -382,7 +371,8 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
     hs__cuboid_problem s;
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
     if (status) return status;
-    if (order) status = reorder(&s, p, order);
+    if (order) status = hs__check_order(p, s.size, order, volumes);
+    for (int32_t i = 0; i < s.size && order && !status; i++) s.worker[i] = order[i], s.volume[i] = share_of(volumes[order[i]], s.total);
     table *t = NULL;
     if (!status && s.free_axis >= 0) hs__cuboid_slices(&s, tree);
     else if (!status) {

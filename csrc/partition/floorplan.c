@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "core/sort.h"
 
 int32_t hs__operands(int32_t op)
 {
@@ -38,11 +39,11 @@ double hs__partition_total(int32_t p, const double *areas, const double *weights
     return isfinite(total) ? total + low : 0.0;
 }
 
-hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size)
+hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order, int32_t size, int32_t *workers)
 {
-    hs_status status = hs__check_distinct(p, size, order);
-    for (int32_t k = 0; k < size && !status; k++)
-        if (!(areas[order[k]] > 0.0)) status = HS_ERROR_VALUE;
+    if (!order) return hs__sort_positive(p, areas, workers, &size);
+    const hs_status status = hs__check_order(p, size, order, areas);
+    if (!status) memcpy(workers, order, (size_t)size * sizeof *workers);
     return status;
 }
 

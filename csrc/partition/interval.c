@@ -37,15 +37,6 @@ static void free_intervals(intervals *t)
     hs__hull_free(&t->best), hs__hull_free(&t->spare), hs__hull_free(&t->chain);
 }
 
-/* The areas of all intervals from those of the leaves [size]. */
-static void sum_intervals(intervals *t, const double *areas)
-{
-    for (int32_t i = 0; i < t->size; i++) {
-        double sum = 0.0; /* not by prefix sums: small areas beside large ones would drown */
-        for (int32_t j = i + 1; j <= t->size; j++) t->area[hs__interval(i, j)] = sum += areas[j - 1];
-    }
-}
-
 /* Cuts of i..j before leaf `cut`, both ways. */
 static hs_status lower_by_cut(intervals *t, int32_t i, int32_t cut, int32_t j)
 {
@@ -132,7 +123,7 @@ static hs_status fill_list(list *l, int32_t size, const double *areas, const dou
     if (!own) status = HS_ERROR_MEMORY;
     if (!status) {
         for (int32_t k = 0; k < size; k++) own[k] = hs__share(areas[l->worker[k]], total);
-        sum_intervals(&l->table, own);
+        hs__interval_areas(size, own, l->table.area);
     }
     for (int32_t k = 0; k < size && !status; k++) {
         const double weight = weights ? weights[l->worker[k]] / unit : 1.0;
@@ -152,7 +143,7 @@ static hs_status fill_outer(intervals *outer, const list *lists, int32_t count, 
     if (!areas) status = HS_ERROR_MEMORY;
     if (!status) {
         for (int32_t g = 0; g < count; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].table.size)];
-        sum_intervals(outer, areas);
+        hs__interval_areas(count, areas, outer->area);
     }
     for (int32_t g = 0; g < count && !status; g++) {
         const hs__hull_table *hulls = &lists[g].table.hulls;
@@ -213,9 +204,7 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     intervals outer = {0};
     hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
     int32_t listed = 1;
-    if (!status && !order) status = hs__sort_positive(p, areas, own, &size);
-    if (!status && order) status = hs__check_order(p, areas, order, size);
-    if (!status && order) memcpy(own, order, (size_t)size * sizeof *own);
+    if (!status) status = hs__order_workers(p, areas, order, size, own);
     if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);
     else if (!status) first[0] = 0, first[1] = size;
     for (int32_t g = 0; g < listed && !status; g++) {

@@ -36,10 +36,7 @@ static hs_status reduce(search *s, const hs__ring *x)
     const size_t p = (size_t)x->p;
     bool *gone = calloc(p * p, sizeof *gone);
     s->node = malloc(p * sizeof *s->node);
-    if (!gone || !s->node) {
-        free(gone);
-        return HS_ERROR_MEMORY;
-    }
+    if (!gone || !s->node) return free(gone), HS_ERROR_MEMORY;
     hs_status status = isfinite(s->value) ? hs__ring_prune(x, s->value, s->cancel, gone) : HS_OK;
     for (size_t i = 0; i < p && !status; i++) {
         int32_t edges = 0;
@@ -47,10 +44,7 @@ static hs_status reduce(search *s, const hs__ring *x)
         if (edges >= 2) s->node[s->n++] = (int32_t)i;
     }
     const size_t n = (size_t)s->n;
-    if (status) {
-        free(gone);
-        return status;
-    }
+    if (status) return free(gone), status;
     if (n > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
     else if (n >= 3) {
         const size_t rows = (size_t)1 << (n - 1);

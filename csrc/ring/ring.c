@@ -93,7 +93,7 @@ void hs__ring_turn(int32_t size, int32_t *ring)
 
 hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring)
 {
-    return size < 1 || size > p ? HS_ERROR_VALUE : hs__check_distinct(p, size, ring);
+    return size < 1 || size > p ? HS_ERROR_VALUE : hs__check_order(p, size, ring, NULL);
 }
 
 hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, bool *gone)

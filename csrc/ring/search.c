@@ -416,10 +416,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
         status = prune(&s);
         if (!status) status = find_near(&s);
-        if (status) {
-            free(numbers), free(varied.edge), free(s.queued), free(s.gone);
-            return status;
-        }
+        if (status) return free(numbers), free(varied.edge), free(s.queued), free(s.gone), status;
         for (int32_t i = 0; i < p; i++) s.place[i] = -1;
         int32_t left = s.best_size;
         memcpy(s.trial, s.best, (size_t)left * sizeof *ring);

@@ -481,10 +481,7 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
 {
     hs_star_chunk *current = calloc((size_t)x->p, sizeof *current); /* by slot at the start: found through ids */
     int32_t *slots = malloc((size_t)x->p * sizeof *slots);
-    if (!current || !slots) {
-        free(current), free(slots);
-        return HS_ERROR_MEMORY;
-    }
+    if (!current || !slots) return free(current), free(slots), HS_ERROR_MEMORY;
     for (int32_t i = 0; i < x->p; i++) slots[i] = i;
     memset(x->times, 0, (size_t)(1 + 2 * x->p) * sizeof *x->times);
     memset(x->place, 0, (size_t)(1 + x->p) * sizeof *x->place);

@@ -32,26 +32,25 @@ typedef struct output {
 
 /* ---- columns dealt while the port serves ---------------------------------------------------------------------- */
 
+/* Serves, and tells what came of it. */
+static hs_status run_port(hs__port *port, int32_t order, int64_t length, const int32_t *served, hs_star_summary *summary)
+{
+    const hs_status status = hs__port_serve(port, order, length, served);
+    summary->makespan = port->now, summary->chunk_count = port->chunk_count, summary->message_count = port->message_count;
+    hs__port_close(port);
+    return status;
+}
+
 static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
-    hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
+    const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.buffers = toledo ? 1 : 2;
-    for (int32_t i = 0; i < star->p; i++) {
-        port.desk[i].side = sides[i];
-        port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
-    }
-    port.columns = out->columns;
+    for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
+    port.columns = out->columns, port.chunks = out->chunks, port.messages = out->messages;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
-    port.chunks = out->chunks;
-    port.messages = out->messages;
-    status = hs__port_serve(&port, order, 0, NULL);
-    out->summary->makespan = port.now;
-    out->summary->chunk_count = port.chunk_count;
-    out->summary->message_count = port.message_count;
-    hs__port_close(&port);
-    return status;
+    return run_port(&port, order, 0, NULL, out->summary);
 }
 
 /* ---- homogeneous ---------------------------------------------------------------------------------------------- */
@@ -61,17 +60,13 @@ static hs_status estimate(const hs_star *star, int32_t count, int64_t side, doub
                           double *makespan)
 {
     hs__port port;
+    hs_star_summary found;
     hs_status status = hs__port_open(&port, star, count, eager, cancel);
     if (status) return status;
-    for (int32_t i = 0; i < count; i++) {
-        port.desk[i].link_cost = link_cost;
-        port.desk[i].cycle_time = cycle_time;
-        port.desk[i].side = side;
-        port.desk[i].depth = 1;
-    }
-    status = hs__port_serve(&port, HS_STAR_ROUND_ROBIN, 0, NULL);
-    *makespan = port.now;
-    hs__port_close(&port);
+    for (int32_t i = 0; i < count; i++)
+        port.desk[i] = (hs__desk){.link_cost = link_cost, .cycle_time = cycle_time, .side = side, .depth = 1, .chunk = -1};
+    status = run_port(&port, HS_STAR_ROUND_ROBIN, 0, NULL, &found);
+    *makespan = found.makespan;
     return status;
 }
 
@@ -271,11 +266,8 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     if (!status) {
         port.messages = out->messages;
         status = hs__port_list(&port, count, chunks);
-        if (!status) status = hs__port_serve(&port, HS_STAR_PANELS, x->length, x->served);
-        out->summary->makespan = port.now;
-        out->summary->chunk_count = count;
-        out->summary->message_count = port.message_count;
-        hs__port_close(&port);
+        if (!status) status = run_port(&port, HS_STAR_PANELS, x->length, x->served, out->summary);
+        else hs__port_close(&port);
     }
     if (!out->chunks) free(chunks);
     return status;
