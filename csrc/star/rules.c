@@ -228,7 +228,8 @@ static hs_status select_workers(selection *x, const int *cancel)
             x->owner[x->owned++] = i;
             credited += x->sides[i];
         }
-        if ((x->length & 1023) == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        if (x->length & 1023) continue;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if (x->length > HS_STAR_MESSAGES) return HS_ERROR_UNSUPPORTED;
     }
     return HS_OK;
