@@ -180,38 +180,23 @@ typedef struct {
 } candidate;
 
 typedef struct {
-    double time; /* of a row of its columns */
-    int32_t worker, width;
-} share;
-
-typedef struct {
     int64_t rows, reach;
     int32_t cols, p, order;
     const double *cycle_times;
-    int64_t *counts;  /* [p] */
-    share *panel;     /* [p] */
+    int64_t *counts;  /* [p] columns of each worker in a panel */
+    int32_t *panel;   /* [p] those that have some */
     hs__chunk *chunk; /* [cols] */
     double *load;     /* [p] */
     double *arrival;  /* [rows] */
 } planner;
 
-static int by_time(const void *x, const void *y)
-{
-    const share *a = x, *b = y;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return a->worker - b->worker;
-}
-
-/* The shares of a panel of `period` columns, the earliest first; workers without columns are left out. */
+/* The shares of a panel of `period` columns, the earliest first by the time of a row; workers without columns are left out. */
 static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
 {
     hs_status status = hs_distribute(period, x->p, x->cycle_times, NULL, x->counts, NULL);
     if (status) return status;
-    *shares = 0;
-    for (int32_t i = 0; i < x->p; i++)
-        if (x->counts[i] > 0) x->panel[(*shares)++] = (share){(double)x->counts[i] * x->cycle_times[i], i, (int32_t)x->counts[i]};
-    qsort(x->panel, (size_t)*shares, sizeof *x->panel, by_time);
-    return HS_OK;
+    for (int32_t i = 0; i < x->p; i++) x->load[i] = x->counts[i] > 0 ? (double)x->counts[i] * x->cycle_times[i] : 0.0;
+    return hs__sort_positive(x->p, x->load, x->panel, shares);
 }
 
 /* Panels from the left. The columns that are left over are the first ones of a panel, or are distributed anew. */
@@ -224,11 +209,10 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
         if (k == 0 && by->redistributed && x->cols - first < by->period) {
             if ((status = divide_panel(x, x->cols - first, &shares))) break;
         }
-        const share *next = &x->panel[k];
-        const int32_t width = (int32_t)hs__min(next->width, x->cols - first);
+        const int32_t next = x->panel[k], width = (int32_t)hs__min(x->counts[next], x->cols - first);
         hs__chunk *last = *chunks ? &x->chunk[*chunks - 1] : NULL;
-        if (last && last->worker == next->worker) last->width += width;
-        else x->chunk[(*chunks)++] = (hs__chunk){.worker = next->worker, .first = first, .width = width};
+        if (last && last->worker == next) last->width += width;
+        else x->chunk[(*chunks)++] = (hs__chunk){.worker = next, .first = first, .width = width};
         first += width;
     }
     return status;

@@ -416,6 +416,14 @@ static int same(const breed *a, const breed *b)
     return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time && a->height == b->height && a->width == b->width;
 }
 
+/* Without parts where the worker can hold no chunk. */
+static breed breed_of(const search *x, const hs_star *star, int32_t i)
+{
+    const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE), height = hs__min(side, x->r);
+    return (breed){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = height, .width = hs__min(side, x->s),
+                   .parts = side ? hs__parts(x->r, height) : 0};
+}
+
 /* Workers into breeds, breeds by what a column costs. */
 static hs_status search_open(search *x, const hs_star *star)
 {
@@ -429,10 +437,8 @@ static hs_status search_open(search *x, const hs_star *star)
     if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place) return HS_ERROR_MEMORY;
     int32_t count = 0;
     for (int32_t i = 0; i < star->p; i++) {
-        const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
-        if (!side) continue;
-        breed new = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = hs__min(side, x->r), .width = hs__min(side, x->s)};
-        new.parts = (x->r + new.height - 1) / new.height;
+        const breed new = breed_of(x, star, i);
+        if (!new.parts) continue;
         if (new.parts * x->s > MOST_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
         int32_t k = 0;
         while (k < count && !same(&x->breeds[k], &new)) k++;
@@ -448,11 +454,10 @@ static hs_status search_open(search *x, const hs_star *star)
     int64_t parts = 0;
     for (int32_t k = 0; k < count; k++) {
         const breed *own = &x->breeds[k];
-        parts = own->parts > parts ? own->parts : parts;
+        parts = hs__max(parts, own->parts);
         for (int32_t i = 0; i < star->p; i++) {
-            const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
-            const breed one = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = hs__min(side, x->r), .width = hs__min(side, x->s)};
-            if (!side || !same(own, &one)) continue;
+            const breed one = breed_of(x, star, i);
+            if (!same(own, &one)) continue;
             x->kind[x->p] = k;
             x->ids[x->p++] = i;
         }
