@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "core/sort.h"
 #include "partition/cuboids.h"
+#include "partition/interval.h"
 
 /* A share that underflows is a sliver of 2^-1000: only its place in the tree counts. */
 static double share_of(double volume, double total) { return fmax(volume / total, 0x1p-1000); }
@@ -107,11 +108,6 @@ typedef struct {
     hs__cuboid_search small;               /* for up to EXACT parts */
 } table;
 
-static int32_t run_index(int32_t first, int32_t end)
-{
-    return end * (end - 1) / 2 + first;
-}
-
 /* Sorts the slots [0, axes) by their sides, the longest first. */
 static void sort_slots(int axes, const double side[3], int slot[3])
 {
@@ -175,12 +171,12 @@ static int shift_of(double levels)
 
 static void fill_run(table *s, int32_t first, int32_t end)
 {
-    int32_t run = run_index(first, end);
+    const int64_t run = hs__interval(first, end);
     double best[GRID];
     double (*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
     for (int32_t g = 0; g < s->directions; g++) best[g] = INFINITY;
     for (int32_t cut = first + 1; cut < end; cut++) {
-        int32_t run_a = run_index(first, cut), run_b = run_index(cut, end);
+        const int64_t run_a = hs__interval(first, cut), run_b = hs__interval(cut, end);
         const double (*a)[3] = (const double (*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
         const double (*b)[3] = (const double (*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
         double share_a = s->sum[run_a] / s->sum[run], share_b = s->sum[run_b] / s->sum[run];
@@ -217,7 +213,7 @@ static double run_cost(const table *s, int32_t first, int32_t end, const double 
     hs__cuboid_faces(side, face);
     if (end - first == 1) return face[0] + face[1] + face[2];
     sort_slots(s->axes, side, slot);
-    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)run_index(first, end) * (size_t)s->directions);
+    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)hs__interval(first, end) * (size_t)s->directions);
     for (int32_t g = 0; g < s->directions; g++)
         best = fmin(best, t[g][0] * face[slot[0]] + t[g][1] * face[slot[1]] + t[g][2] * face[slot[2]]);
     return best;
@@ -226,12 +222,12 @@ static double run_cost(const table *s, int32_t first, int32_t end, const double 
 /* The best first cut of a run in a box of any sides, by the triples kept for the two parts. */
 static double best_cut(const table *s, int32_t first, int32_t end, const double side[3], int32_t *best_at, int *best_slot)
 {
-    double best = INFINITY, total = s->sum[run_index(first, end)];
+    double best = INFINITY, total = s->sum[hs__interval(first, end)];
     for (int32_t at = first + 1; at < end; at++)
         for (int q = 0; q < s->axes; q++) {
             double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
-            side_a[q] *= s->sum[run_index(first, at)] / total;
-            side_b[q] *= s->sum[run_index(at, end)] / total;
+            side_a[q] *= s->sum[hs__interval(first, at)] / total;
+            side_b[q] *= s->sum[hs__interval(at, end)] / total;
             double cost = run_cost(s, first, at, side_a) + run_cost(s, at, end, side_b);
             if (cost < best) best = cost, *best_at = at, *best_slot = q;
         }
@@ -244,11 +240,11 @@ static double fill(table *s, int32_t size, const double side[3])
     for (int32_t end = 1; end <= size; end++) {
         double sum = 0.0;
         for (int32_t first = end; first-- > 0;) {
-            int32_t run = run_index(first, end);
+            const int64_t run = hs__interval(first, end);
             s->sum[run] = sum += s->volume[first];
             s->level[run] = log2(sum) / STEP;
         }
-        double (*leaf)[3] = s->triple + (size_t)run_index(end - 1, end) * (size_t)s->directions;
+        double (*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
         for (int32_t first = end - 1; first-- > (end == size);) { /* but for the whole */
             if (hs__cancelled(s->cancel)) return INFINITY;
@@ -277,8 +273,8 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
     int q = 0;
     best_cut(s, first, end, side, &at, &q);
     double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
-    side_a[q] *= s->sum[run_index(first, at)] / s->sum[run_index(first, end)];
-    side_b[q] *= s->sum[run_index(at, end)] / s->sum[run_index(first, end)];
+    side_a[q] *= s->sum[hs__interval(first, at)] / s->sum[hs__interval(first, end)];
+    side_b[q] *= s->sum[hs__interval(at, end)] / s->sum[hs__interval(first, end)];
     build(s, first, at, side_a, worker, tree);
     build(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
     tree[2 * size - 2] = -1 - s->axis[q];
