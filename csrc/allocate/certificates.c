@@ -5,6 +5,7 @@
 
 #include "allocate/lu.h"
 #include "core/cancel.h"
+#include "core/sort.h"
 #include "hetsched.h"
 
 hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
@@ -51,38 +52,29 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
 
 /* ---- LU by blocks of columns ------------------------------------------------------------------------------------- */
 
-typedef struct {
-    double ratio, rate, panel_rate; /* panel time over update time; what is done in the unit of time of either alone */
-} speed;
-
-static int by_ratio(const void *a, const void *b)
-{
-    const speed *x = a, *y = b;
-    return (x->ratio > y->ratio) - (x->ratio < y->ratio);
-}
-
 /* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality it is the largest, over all r, of
  * (updates + r panels) / sum max(rate, r panel rate), and only the workers' own ratios matter for r, and 0 and infinity.
  * unit: the time of the fastest, so that no sum of rates overflows. */
 static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates, double panels, double unit, double *least)
 {
-    speed *x = malloc((size_t)p * sizeof *x);
-    if (!x) return HS_ERROR_MEMORY;
-    double rest = 0.0, all_panels = 0.0, before = 0.0;
-    int32_t q = 0;
-    for (int32_t i = 0; i < p; i++)
-        if (isfinite(times[i])) x[q++] = (speed){panel_times[i] / times[i], unit / times[i], unit / panel_times[i]};
-    qsort(x, (size_t)q, sizeof *x, by_ratio);
-    for (int32_t k = 0; k < q; k++) rest += x[k].rate, all_panels += x[k].panel_rate;
+    double *ratio = malloc((size_t)p * sizeof *ratio), rest = 0.0, all_panels = 0.0, before = 0.0;
+    int32_t *order = malloc((size_t)p * sizeof *order);
+    for (int32_t i = 0; i < p && ratio; i++) {
+        ratio[i] = isfinite(times[i]) ? panel_times[i] / times[i] : INFINITY; /* one that does no updates does nothing */
+        if (isfinite(times[i])) rest += unit / times[i], all_panels += unit / panel_times[i];
+    }
+    const hs_status status = ratio && order ? hs__sort(p, ratio, order) : HS_ERROR_MEMORY;
+    if (status) return free(ratio), free(order), status;
     *least = updates / rest;
     if (panels > 0.0) *least = fmax(*least, panels / all_panels);
-    for (int32_t k = 0; k < q && isfinite(x[k].ratio); k++) { /* those before are better in panels, those behind in updates */
-        rest -= x[k].rate, before += x[k].panel_rate;
-        const double together = x[k].ratio * before + fmax(rest, 0.0);
-        if (isfinite(together)) *least = fmax(*least, (updates + x[k].ratio * panels) / together);
+    for (int32_t k = 0; k < p && isfinite(ratio[order[k]]); k++) { /* those before are better in panels, those behind in updates */
+        const int32_t i = order[k];
+        rest -= unit / times[i], before += unit / panel_times[i];
+        const double together = ratio[i] * before + fmax(rest, 0.0);
+        if (isfinite(together)) *least = fmax(*least, (updates + ratio[i] * panels) / together);
     }
     *least *= unit;
-    free(x);
+    free(ratio), free(order);
     return HS_OK;
 }
 

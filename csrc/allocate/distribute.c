@@ -1,9 +1,9 @@
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/cancel.h"
-#include "hetsched.h"
 #include "allocate/load.h"
+#include "core/cancel.h"
+#include "core/numbers.h"
+#include "hetsched.h"
 
 enum {
     BRIEF = 1 << 14, /* chunks between two looks at cancel */
@@ -139,39 +139,23 @@ static bool may_end_by(double limit, int64_t n, int32_t p, const double *cycle_t
     return n <= 0;
 }
 
-/* The bits of doubles >= 0 are in the order of their values. */
-static double of_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel, int64_t *counts,
                               double *makespan)
 {
     if (!cycle_times || !starts || !counts) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
-        if (!(starts[i] >= 0.0 && isfinite(starts[i]))) return HS_ERROR_VALUE;
-    uint64_t early = 0, last = bits_of(INFINITY); /* all chunks end by the latter, the makespan */
+    if (!hs__valid_costs(p, starts)) return HS_ERROR_VALUE;
+    uint64_t early = 0, last = hs__bits_of(INFINITY); /* all chunks end by the latter, the makespan */
     for (int32_t i = 0; i < p; i++) {
-        const uint64_t alone = bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
+        const uint64_t alone = hs__bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
         if (alone < last) last = alone;
     }
     for (uint64_t middle; middle = early + (last - early) / 2, middle > early;) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        *(may_end_by(of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
+        *(may_end_by(hs__of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
     }
     /* Dealt one by one, to the worker that would end first: all that end before the makespan, then the lowest indices. */
-    const double limit = of_bits(last), before = last ? of_bits(last - 1) : -1.0;
+    const double limit = hs__of_bits(last), before = last ? hs__of_bits(last - 1) : -1.0;
     double most = 0.0;
     for (int32_t i = 0; i < p; i++) counts[i] = ended_by(before, n, cycle_times[i], starts[i]), n -= counts[i];
     for (int32_t i = 0; i < p; i++) {

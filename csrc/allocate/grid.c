@@ -1,9 +1,10 @@
 /* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be sent for them. */
 #include <stdlib.h>
 
-#include "core/cancel.h"
-#include "hetsched.h"
 #include "allocate/load.h"
+#include "core/cancel.h"
+#include "core/numbers.h"
+#include "hetsched.h"
 
 enum { MOST = 46340 }; /* blocks on a side: the square is below 2^31 */
 
@@ -106,8 +107,7 @@ static hs_status deal(dealing *d, const box *self, box **pending)
 hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel, int32_t *owner)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !plan || length < 1 || length > 2 * (int64_t)p || !owner) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
-        if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
+    if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     const size_t size = (size_t)length;
     part *parts = malloc(size * sizeof *parts);
     int32_t *indices = malloc((3 * size + (size_t)n) * sizeof *indices);
@@ -167,8 +167,7 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
                               int64_t *traffic, int64_t *received)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !loads) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
-        if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
+    if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < n; i++) {
         const int32_t *row = owner + (int64_t)i * n;
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
@@ -177,10 +176,7 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     }
     int64_t *counts = calloc((size_t)p, sizeof *counts), *change = calloc((size_t)n + 1, sizeof *change);
     int32_t *seen = calloc((size_t)p, sizeof *seen);
-    if (!counts || !change || !seen) {
-        free(counts), free(change), free(seen);
-        return HS_ERROR_MEMORY;
-    }
+    if (!counts || !change || !seen) return free(counts), free(change), free(seen), HS_ERROR_MEMORY;
     double most = 0.0;
     loads[n - 1] = 0.0;
     for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) { /* step k - 1 updates row and column k more than step k */

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "hetsched.h"
 
 int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
 {
     if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
-    const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block, count = panels + (n - rank + block - 1) / block;
+    const int64_t rank = hs__min(m, n), panels = hs__parts(rank, block), count = panels + hs__parts(n - rank, block);
     if (count > 46340) return 0;
     *b = (hs__lu_blocks){m, n, block, (int32_t)panels, (int32_t)count};
     return 1;
@@ -28,12 +29,9 @@ hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
 int hs__lu_valid_costs(const hs_lu_costs *costs, const hs__lu_blocks *blocks, int32_t p, const int32_t *owner)
 {
     if (!costs) return 1;
-    for (int32_t i = 0; i < p && costs->panels; i++)
-        if (!(costs->panels[i] > 0.0)) return 0;
+    if ((costs->panels && !hs__valid_times(p, costs->panels)) || (costs->links && !hs__valid_costs((int64_t)p * p, costs->links))) return 0;
     for (int32_t k = 0; k < blocks->panels && costs->panels; k++)
         if (isinf(costs->panels[owner[k]])) return 0;
-    for (int64_t i = 0; i < (int64_t)p * p && costs->links; i++)
-        if (!(costs->links[i] >= 0.0 && isfinite(costs->links[i]))) return 0;
     return costs->late_panel == 0 || costs->late_panel == 1;
 }
 
@@ -123,9 +121,8 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
                          hs_lu_message *messages, int64_t *message_count)
 {
     hs__lu_blocks b;
-    if (p < 1 || !hs__lu_blocks_init(&b, m, n, block) || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
-        if (!(cycle_times[i] > 0.0)) return HS_ERROR_VALUE;
+    if (!hs__lu_blocks_init(&b, m, n, block) || p < 1 || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
+    if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     for (int32_t j = 0; j < b.count; j++)
         if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
     if (!hs__lu_valid_costs(costs, &b, p, owner)) return HS_ERROR_VALUE;

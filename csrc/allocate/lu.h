@@ -12,7 +12,7 @@ typedef struct hs__lu_blocks {
     int32_t panels, count;
 } hs__lu_blocks;
 
-/* Returns 0 where m or n is not in 0 .. 2^31 - 1, block not in 1 .. 2^31 - 1, or there would be more than 2^31 - 1 pairs of blocks. */
+/* Returns 0 for numbers out of their ranges, and where there would be more than 2^31 - 1 blocks or pairs of them. */
 int hs__lu_blocks_init(hs__lu_blocks *blocks, int64_t m, int64_t n, int64_t block);
 
 static inline int64_t hs__lu_first(const hs__lu_blocks *b, int32_t j)

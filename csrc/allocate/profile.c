@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/sort.h"
 #include "hetsched.h"
 
 /* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for larger sums. */
@@ -149,12 +150,6 @@ static bool reaches(search *s, double limit, bool all)
 
 static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Up to SAMPLE of the times strictly between low and high, sorted; *complete says whether these are all of them. */
 static int32_t sample_between(const search *s, double low, double high, double *sample, bool *complete)
 {
@@ -172,7 +167,7 @@ static int32_t sample_between(const search *s, double low, double high, double *
         }
     }
     *complete = stride == 1;
-    qsort(sample, (size_t)size, sizeof *sample, by_value);
+    qsort(sample, (size_t)size, sizeof *sample, hs__ascending);
     return size;
 }
 

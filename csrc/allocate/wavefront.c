@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocate/load.h"
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
 
 /* ---- the order of the tiles ----------------------------------------------------------------------------------- */
 
@@ -20,8 +23,6 @@ int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chun
     return count;
 }
 
-static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
-
 /* Row-wise: step s does the tiles (s - reach j, j) from the left. With reach 0 these are the rows. With more, a row would wait
  * for the row below it in the column before, so that the rows are skewed: the diagonals of the paper's figure 3. */
 static int next_skewed_row(hs__walk *w, hs__stretch *x)
@@ -29,9 +30,9 @@ static int next_skewed_row(hs__walk *w, hs__stretch *x)
     const int64_t s = w->at, last = w->width - 1;
     if (s >= w->rows + w->reach * last) return 0;
     w->at++;
-    const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1, to = w->reach ? smaller(last, s / w->reach) : last;
+    const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1, to = w->reach ? hs__min(last, s / w->reach) : last;
     *x = (hs__stretch){.row = s - w->reach * from, .col = from, .count = to - from + 1, .row_step = -w->reach, .col_step = 1};
-    x->needs = from == 0 ? smaller(s + w->reach, w->rows - 1) : -1;
+    x->needs = from == 0 ? hs__min(s + w->reach, w->rows - 1) : -1;
     x->gives = to == last ? s - w->reach * last : -1;
     return 1;
 }
@@ -46,7 +47,7 @@ static int next_column(hs__walk *w, hs__stretch *x)
     *x = (hs__stretch){.count = 1, .row_step = 1, .needs = -1, .gives = -1};
     if (at < w->rows) {
         x->row = at;
-        x->needs = smaller(at + w->reach, w->rows - 1);
+        x->needs = hs__min(at + w->reach, w->rows - 1);
     } else if ((at -= w->rows) < inner) {
         x->col = at + 1, x->count = w->rows;
     } else {
@@ -67,13 +68,7 @@ enum { BRIEF = 1 << 14 }; /* stretches between two looks at cancel */
 
 static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach)
 {
-    if (rows < 1 || cols < 1 || rows > (INT64_C(1) << 53) / cols || p < 1 || reach < 0) return 0;
-    int some = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(cycle_times[i] > 0.0)) return 0;
-        some |= isfinite(cycle_times[i]);
-    }
-    return some;
+    return rows >= 1 && cols >= 1 && rows <= (INT64_C(1) << 53) / cols && p >= 1 && reach >= 0 && !isnan(fastest_of(p, cycle_times));
 }
 
 /* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken from the chunk before and
@@ -136,7 +131,7 @@ hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const dou
     hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         hs__wavefront_chunks(cols, owner, chunk);
-        status = simulate(rows, cols, p, cycle_times, chunk, chunks, smaller(reach, rows - 1), order, INFINITY, cancel, ready, arrival, makespan, start,
+        status = simulate(rows, cols, p, cycle_times, chunk, chunks, hs__min(reach, rows - 1), order, INFINITY, cancel, ready, arrival, makespan, start,
                           end);
     }
     free(chunk), free(ready), free(arrival);
@@ -144,12 +139,6 @@ hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const dou
 }
 
 /* ---- lower bound ---------------------------------------------------------------------------------------------- */
-
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
 
 hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
                              double *bound)
@@ -161,7 +150,7 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
     hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, cancel, counts, &columns) : HS_ERROR_MEMORY;
     if (!status) {
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
-        qsort(sorted, (size_t)p, sizeof *sorted, by_value);
+        qsort(sorted, (size_t)p, sizeof *sorted, hs__ascending);
         const double fastest = sorted[0];
         /* A chain of tiles leads through `lag` of them from the top of a column to the top of the next. */
         const double lag = (double)(reach < rows ? reach + 1 : rows);
@@ -191,38 +180,23 @@ typedef struct {
 } candidate;
 
 typedef struct {
-    double time; /* of a row of its columns */
-    int32_t worker, width;
-} share;
-
-typedef struct {
     int64_t rows, reach;
     int32_t cols, p, order;
     const double *cycle_times;
-    int64_t *counts;  /* [p] */
-    share *panel;     /* [p] */
+    int64_t *counts;  /* [p] columns of each worker in a panel */
+    int32_t *panel;   /* [p] those that have some */
     hs__chunk *chunk; /* [cols] */
     double *load;     /* [p] */
     double *arrival;  /* [rows] */
 } planner;
 
-static int by_time(const void *x, const void *y)
-{
-    const share *a = x, *b = y;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return a->worker - b->worker;
-}
-
-/* The shares of a panel of `period` columns, the earliest first; workers without columns are left out. */
+/* The shares of a panel of `period` columns, the earliest first by the time of a row; workers without columns are left out. */
 static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
 {
     hs_status status = hs_distribute(period, x->p, x->cycle_times, NULL, x->counts, NULL);
     if (status) return status;
-    *shares = 0;
-    for (int32_t i = 0; i < x->p; i++)
-        if (x->counts[i] > 0) x->panel[(*shares)++] = (share){(double)x->counts[i] * x->cycle_times[i], i, (int32_t)x->counts[i]};
-    qsort(x->panel, (size_t)*shares, sizeof *x->panel, by_time);
-    return HS_OK;
+    for (int32_t i = 0; i < x->p; i++) x->load[i] = x->counts[i] > 0 ? (double)x->counts[i] * x->cycle_times[i] : 0.0;
+    return hs__sort_positive(x->p, x->load, x->panel, shares);
 }
 
 /* Panels from the left. The columns that are left over are the first ones of a panel, or are distributed anew. */
@@ -235,11 +209,10 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
         if (k == 0 && by->redistributed && x->cols - first < by->period) {
             if ((status = divide_panel(x, x->cols - first, &shares))) break;
         }
-        const share *next = &x->panel[k];
-        const int32_t width = (int32_t)smaller(next->width, x->cols - first);
+        const int32_t next = x->panel[k], width = (int32_t)hs__min(x->counts[next], x->cols - first);
         hs__chunk *last = *chunks ? &x->chunk[*chunks - 1] : NULL;
-        if (last && last->worker == next->worker) last->width += width;
-        else x->chunk[(*chunks)++] = (hs__chunk){.worker = next->worker, .first = first, .width = width};
+        if (last && last->worker == next) last->width += width;
+        else x->chunk[(*chunks)++] = (hs__chunk){.worker = next, .first = first, .width = width};
         first += width;
     }
     return status;
@@ -250,7 +223,7 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
 static double passage(const planner *x, int32_t width)
 {
     if (x->reach == 0) return width;
-    const double reach = (double)x->reach, skewed = (double)smaller(width, (x->rows - 2) / x->reach);
+    const double reach = (double)x->reach, skewed = (double)hs__min(width, (x->rows - 2) / x->reach);
     return skewed * (reach + 1.0) + reach * (skewed * (skewed - 1.0) / 2.0) + (width - skewed) * (double)x->rows;
 }
 
@@ -314,7 +287,7 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
 {
     if (!cycle_times || !owner || !chosen || !redistributed || !makespan) return HS_ERROR_VALUE;
     if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0) return HS_ERROR_VALUE;
-    planner x = {.rows = rows, .reach = smaller(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
+    planner x = {.rows = rows, .reach = hs__min(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
     const int32_t from = period ? period : 1, to = period ? period : cols;
     candidate *list = malloc(2 * (size_t)(to - from + 1) * sizeof *list), best;
     x.counts = malloc((size_t)p * sizeof *x.counts);

@@ -75,6 +75,7 @@ static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *c
 static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool maximise, const int *cancel, int32_t *col_of_row,
                               cost_t *row_prices, cost_t *col_prices)
 {
+    if (!costs || !col_of_row || !row_prices || !col_prices || rows < 1 || cols < 1) return HS_ERROR_VALUE;
     bool transpose = rows > cols;
     int32_t n = transpose ? cols : rows, m = transpose ? rows : cols;
     size_t size = (size_t)m + BLOCK;

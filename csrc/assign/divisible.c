@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/order.h"
 #include "core/random.h"
+#include "core/sort.h"
 #include "hetsched.h"
 
 enum { MOST_PROVEN = 6 };
@@ -49,16 +52,6 @@ static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] 
 
 /* A load that counts as the same: the roundings and what is negligible of p workers, less than 1e-12 of it for six. */
 static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
-
-static bool is_order(int32_t p, const int32_t *order, char *seen)
-{
-    memset(seen, 0, (size_t)p);
-    for (int32_t d = 0; d < p; d++) {
-        if (order[d] < 0 || order[d] >= p || seen[order[d]]) return false;
-        seen[order[d]] = 1;
-    }
-    return true;
-}
 
 /* ---- given orders: maximise the load done in time 1 ---- */
 
@@ -261,14 +254,6 @@ static double loaded(searcher *s, const int32_t *out, const int32_t *in, double 
     return solve(s->x, out, in, known, s->t, s->shares, &s->most);
 }
 
-static void shift(int32_t *order, int32_t from, int32_t to)
-{
-    int32_t moved = order[from];
-    if (from < to) memmove(order + from, order + from + 1, (size_t)(to - from) * sizeof *order);
-    else memmove(order + to + 1, order + to, (size_t)(from - to) * sizeof *order);
-    order[to] = moved;
-}
-
 /* Moves one worker at a time within one of the orders while the load grows; returns it. */
 static double descend(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
@@ -281,10 +266,10 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
                 for (int32_t b = 0; b < p; b++) {
                     if (a == b || a == b + 1) continue; /* the exchange of neighbours is tried from the left one */
                     if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
-                    shift(order, a, b);
+                    hs__shift(order, a, b);
                     double found = loaded(s, out, in, most);
                     if (found > most * (1 + 1e-12)) most = found, improved = true;
-                    else shift(order, b, a);
+                    else hs__shift(order, b, a);
                 }
         }
     }
@@ -297,9 +282,8 @@ static bool next_order(int32_t *order, int32_t p)
     while (a >= 0 && order[a] > order[a + 1]) a--;
     if (a < 0) return false;
     while (order[b] < order[a]) b--;
-    int32_t kept = order[a];
-    order[a] = order[b], order[b] = kept;
-    for (int32_t low = a + 1, high = p - 1; low < high; low++, high--) kept = order[low], order[low] = order[high], order[high] = kept;
+    hs__swap(order, a, b);
+    hs__reverse(p - a - 1, order + a + 1);
     return true;
 }
 
@@ -341,9 +325,9 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     tableau t = {0};
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     double *own = malloc((size_t)p * sizeof *own);
-    char *seen = malloc((size_t)p);
-    status = orders && own && seen ? allocate(p, cancel, &t) : HS_ERROR_MEMORY;
-    if (status == HS_OK && (!is_order(p, send_order, seen) || !is_order(p, receive_order, seen))) status = HS_ERROR_VALUE;
+    status = orders && own ? allocate(p, cancel, &t) : HS_ERROR_MEMORY;
+    if (status == HS_OK) status = hs__check_order(p, p, send_order, NULL);
+    if (status == HS_OK) status = hs__check_order(p, p, receive_order, NULL);
     if (status == HS_OK) {
         int32_t *out = orders, *in = out + p, *now[2] = {in + p, in + 2 * p};
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
@@ -354,8 +338,8 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
         while (!proves && s.work > 0 && most < goal && p > 1 && !hs__cancelled(cancel)) {
             memcpy(now[0], out, 2 * (size_t)p * sizeof *out);
             for (int32_t kick = 0; kick < 3; kick++) {
-                int32_t from = (int32_t)hs__random_below(&seed, p);
-                shift(now[hs__random_below(&seed, 2)], from, (int32_t)hs__random_below(&seed, p));
+                int32_t from = hs__pick(&seed, p);
+                hs__shift(now[hs__random_below(&seed, 2)], from, hs__pick(&seed, p));
             }
             double found = descend(&s, now[0], now[1], loaded(&s, now[0], now[1], most), goal);
             if (found > most * (1 + 1e-12)) most = found, memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
@@ -370,7 +354,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
             memcpy(send_order, out, (size_t)p * sizeof *out), memcpy(receive_order, in, (size_t)p * sizeof *in);
         }
     }
-    free(x.cycle), free(orders), free(own), free(seen), free(t.rows), free(t.price), free(t.basic), free(t.is_basic);
+    free(x.cycle), free(orders), free(own), free(t.rows), free(t.price), free(t.basic), free(t.is_basic);
     return status;
 }
 
@@ -390,28 +374,20 @@ static void in_one_unit(star *x)
     x->p = q;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return x[0] != y[0] ? (x[0] > y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
-}
-
 /* The most load in time 1 if only some messages wait for others; the cheapest of these come first. An error in what is left shrinks
  * with it, so the roundings of p workers add up to p roundings of the load. */
-static double most_relaxed(const star *x, int way, double *keys)
+static hs_status most_relaxed(const star *x, int way, double *messages, int32_t *order, double *most)
 {
-    for (int32_t i = 0; i < x->p; i++) {
-        keys[2 * i] = (way == 1 ? 0.0 : x->send[i]) + (way == 0 ? 0.0 : x->back[i]);
-        keys[2 * i + 1] = i;
+    for (int32_t i = 0; i < x->p; i++) messages[i] = (way == 1 ? 0.0 : x->send[i]) + (way == 0 ? 0.0 : x->back[i]);
+    const hs_status status = hs__sort(x->p, messages, order);
+    double left = 1.0;
+    *most = 0.0;
+    for (int32_t d = 0; d < x->p && !status; d++) {
+        const double own = alone(x, order[d]), message = messages[order[d]];
+        const double share = way < 2 ? left / own : fmin(1.0 / own, message > 0.0 ? left / message : INFINITY);
+        *most += share, left = fmax(left - share * message, 0.0);
     }
-    qsort(keys, (size_t)x->p, 2 * sizeof *keys, by_key);
-    double most = 0.0, left = 1.0;
-    for (int32_t d = 0; d < x->p; d++) {
-        int32_t i = (int32_t)keys[2 * d + 1];
-        double own = alone(x, i), share = way < 2 ? left / own : fmin(1.0 / own, keys[2 * d] > 0.0 ? left / keys[2 * d] : INFINITY);
-        most += share, left = fmax(left - share * keys[2 * d], 0.0);
-    }
-    return most;
+    return status;
 }
 
 static double product(const star *x, int32_t i, int32_t j)
@@ -465,10 +441,13 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
     double *work = malloc(2 * (size_t)p * sizeof *work);
     if (!work) return free(x.cycle), HS_ERROR_MEMORY;
     in_one_unit(&x);
-    double best = least_product(&x, cancel, work, work + p);
-    for (int way = 0; way < 3; way++) best = fmax(best, (1 - 1e-15 * (p + 1)) / most_relaxed(&x, way, work));
-    if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
-    else {
+    double best = least_product(&x, cancel, work, work + p), most;
+    for (int way = 0; way < 3 && !status; way++) {
+        status = most_relaxed(&x, way, work, (int32_t *)(work + p), &most);
+        best = fmax(best, (1 - 1e-15 * (p + 1)) / most);
+    }
+    if (!status && hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
+    if (!status) {
         *bound = ldexp(best, x.unit);
         if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0); /* the only scaling that rounds */
     }

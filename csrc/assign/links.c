@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/order.h"
 #include "core/random.h"
+#include "core/sort.h"
 #include "hetsched.h"
 
 /* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are exact, messages exact or rounded
@@ -33,9 +36,8 @@ static hs_status load(double bound, int32_t p, const double *cycle_times, const 
     if (!(bound > 0.0) || isinf(bound) || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || bound / cycle_times[i] > 0x1p53) return HS_ERROR_VALUE;
-        if (!(sends[i] >= 0.0) || isinf(sends[i])) return HS_ERROR_VALUE;
-        if (receives && (!(receives[i] >= 0.0) || isinf(receives[i]))) return HS_ERROR_VALUE;
     }
+    if (!hs__valid_costs(p, sends) || (receives && !hs__valid_costs(p, receives))) return HS_ERROR_VALUE;
     int exponent;
     frexp(bound, &exponent);
     *x = (bus){.p = p, .bound = fixed(bound, exponent), .returns = receives};
@@ -74,16 +76,6 @@ static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *end
     return sum;
 }
 
-static bool is_order(int32_t p, int32_t q, const int32_t *order, char *seen)
-{
-    memset(seen, 0, (size_t)p);
-    for (int32_t d = 0; d < q; d++) {
-        if (order[d] < 0 || order[d] >= p || seen[order[d]]) return false;
-        seen[order[d]] = 1;
-    }
-    return true;
-}
-
 hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, int32_t q,
                          const int32_t *send_order, const int32_t *receive_order, int64_t *counts)
 {
@@ -93,12 +85,12 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     wide *ends = calloc((size_t)p, sizeof *ends);
-    int32_t *from_last = malloc((size_t)p * sizeof *from_last);
-    char *seen = malloc(2 * (size_t)p);
-    status = ends && from_last && seen ? HS_OK : HS_ERROR_MEMORY;
-    if (status == HS_OK && (!is_order(p, q, send_order, seen) || (receives && !is_order(p, q, receive_order, seen + p)) ||
-                            (receives && memcmp(seen, seen + p, (size_t)p) != 0)))
-        status = HS_ERROR_VALUE;
+    int32_t *from_last = calloc((size_t)p, sizeof *from_last);
+    status = ends && from_last ? hs__check_order(p, q, send_order, NULL) : HS_ERROR_MEMORY;
+    if (status == HS_OK && receives) status = hs__check_order(p, q, receive_order, NULL);
+    for (int32_t d = 0; d < q && receives && status == HS_OK; d++) ends[send_order[d]] = 1; /* the same slaves */
+    for (int32_t d = 0; d < q && receives && status == HS_OK; d++)
+        if (!ends[receive_order[d]]) status = HS_ERROR_VALUE;
     if (status == HS_OK && receives) {
         for (int32_t d = 0; d < q; d++) from_last[d] = receive_order[q - 1 - d];
         if (answers(&x, q, from_last, ends) > x.bound) status = HS_ERROR_INFEASIBLE;
@@ -117,7 +109,7 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
             counts[i] = tasks_in(&x, i, sent + ends[i]);
         }
     }
-    free(x.cycle), free(ends), free(from_last), free(seen);
+    free(x.cycle), free(ends), free(from_last);
     return status;
 }
 
@@ -213,15 +205,6 @@ static bool better(const solution *a, const solution *b)
     return a->real > b->real + 1e-12 * fabs(b->real);
 }
 
-/* What stands at `from` moves to `to`, those between by one place. */
-static void shift(int32_t *order, int32_t from, int32_t to)
-{
-    int32_t moved = order[from];
-    if (from < to) memmove(order + from, order + from + 1, (size_t)(to - from) * sizeof *order);
-    else memmove(order + to + 1, order + to, (size_t)(from - to) * sizeof *order);
-    order[to] = moved;
-}
-
 static int32_t place_of(const int32_t *order, int32_t i)
 {
     int32_t d = 0;
@@ -245,9 +228,9 @@ static bool move_within(searcher *s, solution *y, int32_t *order)
         int32_t first = a > WINDOW ? a - WINDOW : 0, last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
         for (int32_t b = first; b <= last && s->work > 0; b++) {
             if (a == b) continue;
-            shift(order, a, b);
+            hs__shift(order, a, b);
             if (gains(s, y)) improved = true;
-            else shift(order, b, a);
+            else hs__shift(order, b, a);
         }
     }
     return improved;
@@ -258,14 +241,14 @@ static bool leave(searcher *s, solution *y)
     bool improved = false;
     for (int32_t a = 0; a < y->q && s->work > 0; a++) {
         int32_t b = place_of(y->back, y->send[a]), end = s->x->p - 1;
-        shift(y->send, a, end), shift(y->back, b, end);
+        hs__shift(y->send, a, end), hs__shift(y->back, b, end);
         y->q--;
         if (gains(s, y)) {
             improved = true, a--;
             continue;
         }
         y->q++;
-        shift(y->send, end, a), shift(y->back, end, b);
+        hs__shift(y->send, end, a), hs__shift(y->back, end, b);
     }
     return improved;
 }
@@ -288,14 +271,14 @@ static bool join(searcher *s, solution *y)
         bool in = false;
         for (int32_t c = low; c <= high && !in; c++)
             for (int32_t b = y->q; b >= 0 && !in && s->work > 0; b--) {
-                shift(y->send, from, b), shift(y->back, other, c);
+                hs__shift(y->send, from, b), hs__shift(y->back, other, c);
                 y->q++;
                 if (gains(s, y)) {
                     improved = in = true;
                     continue;
                 }
                 y->q--;
-                shift(y->send, b, from), shift(y->back, c, other);
+                hs__shift(y->send, b, from), hs__shift(y->back, c, other);
             }
     }
     return improved;
@@ -430,12 +413,6 @@ static hs_status prove(const bus *x, solution *best, const int *cancel, int *opt
     return status;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return x[0] != y[0] ? (x[0] > y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
-}
-
 hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
                         int64_t work, uint64_t seed, const int *cancel, int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
                         int *optimal)
@@ -446,21 +423,21 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     if (status != HS_OK) return status;
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
-    double *keys = malloc(2 * (size_t)p * sizeof *keys);
+    double *keys = malloc((size_t)p * sizeof *keys);
     status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < p && status == HS_OK; i++) keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
+    if (status == HS_OK) status = hs__sort(p, keys, orders);
     if (status == HS_OK) {
         searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p, .cancel = cancel};
         solution best = {.send = orders, .back = orders + p}, now = {.send = orders + 2 * p, .back = orders + 3 * p};
-        for (int32_t i = 0; i < p; i++) keys[2 * i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i], keys[2 * i + 1] = i;
-        qsort(keys, (size_t)p, 2 * sizeof *keys, by_key);
-        for (int32_t i = 0; i < p; i++) best.send[i] = best.back[i] = (int32_t)keys[2 * i + 1];
+        memcpy(best.back, best.send, (size_t)p * sizeof *orders);
         descend(&s, &best);
         while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {
             copy(&now, &best, p);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t *order = x.returns && hs__random_below(&seed, 2) ? now.back : now.send;
-                int32_t from = (int32_t)hs__random_below(&seed, now.q);
-                shift(order, from, (int32_t)hs__random_below(&seed, now.q));
+                int32_t from = hs__pick(&seed, now.q);
+                hs__shift(order, from, hs__pick(&seed, now.q));
             }
             if (!assess(&s, &now)) continue;
             descend(&s, &now);

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGIT = 11, BUCKETS = 1 << DIGIT, PASSES = 3, FEW = 64 };
+#include "core/numbers.h"
 
-/* The bits of a double >= 0 rise with it. */
-static uint64_t bits_of(double key)
-{
-    uint64_t bits;
-    memcpy(&bits, &key, sizeof bits);
-    return bits;
-}
+enum { DIGIT = 11, BUCKETS = 1 << DIGIT, PASSES = 3, FEW = 64 };
 
 static void insertion_sort(const double *keys, int32_t *order, int32_t size)
 {
@@ -32,7 +26,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     }
     uint64_t low = UINT64_MAX, high = 0;
     for (int32_t i = 0; i < size; i++) {
-        uint64_t bits = bits_of(keys[order[i]]);
+        uint64_t bits = hs__bits_of(keys[order[i]] + 0.0 /* -0.0 is 0 */);
         if (bits < low) low = bits;
         if (bits > high) high = bits;
     }
@@ -41,7 +35,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
 
     memset(count, 0, PASSES * sizeof *count);
     for (int32_t i = 0; i < size; i++) {
-        uint64_t leading = (bits_of(keys[order[i]]) - low) >> shift;
+        uint64_t leading = (hs__bits_of(keys[order[i]] + 0.0) - low) >> shift;
         from[i] = leading << 32 | (uint32_t)order[i];
         for (int pass = 0; pass < PASSES; pass++) count[pass][leading >> (DIGIT * pass) & (BUCKETS - 1)]++;
     }
@@ -65,7 +59,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     }
 }
 
-hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size)
+static hs_status sort(int32_t p, const double *keys, bool all, int32_t *order, int32_t *size)
 {
     int32_t(*count)[BUCKETS] = NULL;
     uint64_t *space = NULL;
@@ -76,9 +70,19 @@ hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32
     }
     int32_t n = 0;
     for (int32_t i = 0; i < p; i++)
-        if (keys[i] > 0.0) order[n++] = i;
+        if (all || keys[i] > 0.0) order[n++] = i;
     radix_sort(keys, order, n, space, p > FEW ? space + p : NULL, count);
     *size = n;
     free(count);
     return HS_OK;
+}
+
+hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size) { return sort(p, keys, false, order, size); }
+
+hs_status hs__sort(int32_t p, const double *keys, int32_t *order) { return sort(p, keys, true, order, &p); }
+
+int hs__ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
 }

@@ -9,4 +9,10 @@
  * not NaN. Radix sort, time O(p). */
 hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size);
 
+/* The same of all keys. */
+hs_status hs__sort(int32_t p, const double *keys, int32_t *order);
+
+/* For qsort of doubles. */
+int hs__ascending(const void *x, const void *y);
+
 #endif

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
+#include "core/sort.h"
+
 bool hs__layers_sequential(const hs_layers *problem) { return problem->mode == HS_SCSS || problem->mode == HS_SCCS; }
 
 static bool in_range(double time) { return time >= 1.0 / HS_LAYERS_MOST && time <= HS_LAYERS_MOST; }
@@ -23,19 +26,7 @@ hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
         able |= isfinite(compute);
     }
     if (!able) return HS_ERROR_VALUE;
-    if (!order) return HS_OK;
-    char *seen = calloc((size_t)p, 1);
-    if (!seen) return HS_ERROR_MEMORY;
-    hs_status status = HS_OK;
-    for (int32_t d = 0; d < p; d++) {
-        if (order[d] < 0 || order[d] >= p || seen[order[d]]) {
-            status = HS_ERROR_VALUE;
-            break;
-        }
-        seen[order[d]] = 1;
-    }
-    free(seen);
-    return status;
+    return order ? hs__check_order(p, p, order, NULL) : HS_OK;
 }
 
 int32_t hs__layers_open(const hs_layers *problem, const int32_t *order, hs__layer_worker *workers)
@@ -174,43 +165,33 @@ hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *b
 
 /* ---- the paper's integers, section 4.5 ---- */
 
-typedef struct {
-    double time;
-    int32_t place;
-} ending;
-
-static int by_time(const void *a, const void *b)
-{
-    const ending *x = a, *y = b;
-    return x->time != y->time ? (x->time < y->time ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
-}
-
-/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less. */
-static void adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential, ending *endings, int64_t *counts)
+/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less. end, place [q]: work space. */
+static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential, double *end, int32_t *place, int64_t *counts)
 {
     double now = 0.0;
     for (int32_t d = 0; d < q; d++) {
         const double k = (double)counts[d];
-        endings[d] = (ending){counts[d] ? now + k * workers[d].hold : 0.0, d};
+        end[d] = counts[d] ? now + k * workers[d].hold : 0.0;
         if (sequential) now += k * workers[d].send;
     }
-    qsort(endings, (size_t)q, sizeof *endings, by_time);
-    for (int32_t d = 0; excess < 0; d = d + 1 < q ? d + 1 : 0) counts[endings[d].place]++, excess++;
-    for (int32_t d = q - 1; excess > 0; d = d > 0 ? d - 1 : q - 1)
-        if (counts[endings[d].place] > 0) counts[endings[d].place]--, excess--;
+    const hs_status status = hs__sort(q, end, place);
+    for (int32_t d = 0; excess < 0 && !status; d = d + 1 < q ? d + 1 : 0) counts[place[d]]++, excess++;
+    for (int32_t d = q - 1; excess > 0 && !status; d = d > 0 ? d - 1 : q - 1)
+        if (counts[place[d]] > 0) counts[place[d]]--, excess--;
+    return status;
 }
 
 hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts)
 {
     if (!counts) return HS_ERROR_VALUE;
-    const hs_status status = hs__layers_check(problem, order);
+    hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
     hs__layer_worker *workers = malloc(p * sizeof *workers);
-    double *own = malloc(p * sizeof *own);
+    double *own = malloc(2 * p * sizeof *own);
     int64_t *whole = malloc(p * sizeof *whole);
-    ending *endings = malloc(p * sizeof *endings);
-    if (!workers || !own || !whole || !endings) return free(workers), free(own), free(whole), free(endings), HS_ERROR_MEMORY;
+    int32_t *place = malloc(p * sizeof *place);
+    if (!workers || !own || !whole || !place) return free(workers), free(own), free(whole), free(place), HS_ERROR_MEMORY;
     const int32_t q = hs__layers_open(problem, order, workers);
     const double n = (double)problem->layers, rate = rate_of(problem, q, workers, false, own);
     int64_t excess = -problem->layers;
@@ -220,15 +201,15 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
         whole[d] = (int64_t)below + (own[d] - below > half);
         excess += whole[d];
     }
-    adjust(excess, q, workers, hs__layers_sequential(problem), endings, whole);
-    memset(counts, 0, p * sizeof *counts);
-    if (shares) memset(shares, 0, p * sizeof *shares);
-    for (int32_t d = 0; d < q; d++) {
+    status = adjust(excess, q, workers, hs__layers_sequential(problem), own + p, place, whole);
+    if (!status) memset(counts, 0, p * sizeof *counts);
+    if (!status && shares) memset(shares, 0, p * sizeof *shares);
+    for (int32_t d = 0; d < q && !status; d++) {
         counts[workers[d].index] = whole[d];
         if (shares) shares[workers[d].index] = own[d];
     }
-    free(workers), free(own), free(whole), free(endings);
-    return HS_OK;
+    free(workers), free(own), free(whole), free(place);
+    return status;
 }
 
 hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/order.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
@@ -107,10 +108,7 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     double *numbers = malloc(2 * length * sizeof *numbers);
     int32_t *indices = malloc(3 * length * sizeof *indices);
     hs_status status = numbers && indices ? hs__sort_positive(p, areas, order, &size) : HS_ERROR_MEMORY;
-    if (status) {
-        free(numbers), free(indices);
-        return status;
-    }
+    if (status) return free(numbers), free(indices), status;
     column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
                         .queue_cut = indices + length, .queue_from = indices + 2 * length};
     numbers[0] = 0.0;
@@ -156,22 +154,6 @@ static double add_up_chain(int32_t count, const double *shares, double *prefix, 
     return sum;
 }
 
-/* The shares of the workers in the order given; HS_ERROR_VALUE unless it has every one of positive area once. */
-static hs_status gather_shares(int32_t p, const double *areas, double total, int32_t size, const int32_t *order, double *shares)
-{
-    bool *seen = calloc((size_t)p, sizeof *seen), fine = true;
-    if (!seen) return HS_ERROR_MEMORY;
-    for (int32_t k = 0; k < size && fine; k++) {
-        const int32_t worker = order[k];
-        fine = worker >= 0 && worker < p && !seen[worker] && areas[worker] > 0.0;
-        if (!fine) break;
-        seen[worker] = true;
-        shares[k] = hs__share(areas[worker], total);
-    }
-    free(seen);
-    return fine ? HS_OK : HS_ERROR_VALUE;
-}
-
 static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a call */
 
 hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
@@ -184,11 +166,9 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
     for (int32_t j = 0; j < columns; j++)
         if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
     double *shares = malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
-    hs_status status = shares ? gather_shares(p, areas, total, size, order, shares) : HS_ERROR_MEMORY;
-    if (status) {
-        free(shares);
-        return status;
-    }
+    const hs_status status = shares ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
+    if (status) return free(shares), status;
+    for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
     double *prefix = shares + size, *width = prefix + size, *reach = width + columns;
 
     double sum = 0.0, low = 0.0; /* of the columns so far */

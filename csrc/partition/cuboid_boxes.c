@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "hetsched.h"
 
 /* A tree in postfix order: the subtree that ends at node t has length[t] nodes, its children end at t - 1 and at
@@ -17,9 +18,7 @@ typedef struct {
 /* HS_ERROR_VALUE for what is no tree, names a worker twice, or one without volume. On HS_OK the caller frees both arrays. */
 static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree, int32_t nodes, forest *f)
 {
-    if (p < 1 || nodes < 1 || nodes % 2 == 0 || nodes / 2 >= p) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < p; i++)
-        if (!(volumes[i] >= 0.0) || isinf(volumes[i])) return HS_ERROR_VALUE;
+    if (p < 1 || nodes < 1 || nodes % 2 == 0 || nodes / 2 >= p || !hs__valid_costs(p, volumes)) return HS_ERROR_VALUE;
     f->length = malloc((size_t)nodes * sizeof *f->length);
     f->volume = malloc((size_t)nodes * sizeof *f->volume);
     bool *seen = calloc((size_t)p, sizeof *seen);

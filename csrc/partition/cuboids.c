@@ -4,49 +4,31 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/order.h"
 #include "core/random.h"
+#include "core/sort.h"
 #include "partition/cuboids.h"
+#include "partition/interval.h"
 
-typedef struct {
-    double volume;
-    int32_t worker;
-} part;
-
-static int by_volume_then_index(const void *x, const void *y)
-{
-    const part *a = x, *b = y;
-    if (a->volume != b->volume) return a->volume < b->volume ? -1 : 1;
-    return a->worker < b->worker ? -1 : a->worker > b->worker;
-}
+/* A share that underflows is a sliver of 2^-1000: only its place in the tree counts. */
+static double share_of(double volume, double total) { return fmax(volume / total, 0x1p-1000); }
 
 hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces, int32_t axes, hs__cuboid_problem *problem)
 {
-    if (p < 1 || axes < 1 || axes > 7) return HS_ERROR_VALUE;
+    if (p < 1 || axes < 1 || axes > 7 || !hs__valid_costs(p, volumes) || !hs__valid_costs(3, faces)) return HS_ERROR_VALUE;
     double total = 0.0;
     int32_t size = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (!(volumes[i] >= 0.0) || isinf(volumes[i])) return HS_ERROR_VALUE;
-        total += volumes[i];
-        size += volumes[i] > 0.0;
-    }
-    for (int q = 0; q < 3; q++)
-        if (!(faces[q] >= 0.0) || isinf(faces[q])) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < p; i++) total += volumes[i], size += volumes[i] > 0.0;
     double most = fmax(faces[0], fmax(faces[1], faces[2]));
     if (size == 0 || isinf(total) || most == 0.0) return HS_ERROR_VALUE;
 
-    part *parts = malloc((size_t)size * sizeof *parts);
-    problem->worker = malloc((size_t)size * sizeof *problem->worker);
+    problem->worker = malloc((size_t)p * sizeof *problem->worker);
     problem->volume = malloc((size_t)size * sizeof *problem->volume);
-    if (!parts || !problem->worker || !problem->volume) {
-        free(parts), free(problem->worker), free(problem->volume);
-        return HS_ERROR_MEMORY;
-    }
-    problem->size = 0;
-    for (int32_t i = 0; i < p; i++) /* a share that underflows is a sliver of 2^-1000: only its place in the tree counts */
-        if (volumes[i] > 0.0) parts[problem->size++] = (part){fmax(volumes[i] / total, 0x1p-1000), i};
-    qsort(parts, (size_t)size, sizeof *parts, by_volume_then_index);
-    for (int32_t i = 0; i < size; i++) problem->worker[i] = parts[i].worker, problem->volume[i] = parts[i].volume;
-    free(parts);
+    const hs_status status = problem->worker && problem->volume ? hs__sort_positive(p, volumes, problem->worker, &problem->size) : HS_ERROR_MEMORY;
+    if (status) return free(problem->worker), free(problem->volume), status;
+    for (int32_t i = 0; i < size; i++) problem->volume[i] = share_of(volumes[problem->worker[i]], total);
+    problem->total = total;
 
     /* Weights further apart than 2^100 make the same tree as those that are. The weight of an axis that is not cut changes
      * nothing. */
@@ -126,11 +108,6 @@ typedef struct {
     hs__cuboid_search small;               /* for up to EXACT parts */
 } table;
 
-static int32_t run_index(int32_t first, int32_t end)
-{
-    return end * (end - 1) / 2 + first;
-}
-
 /* Sorts the slots [0, axes) by their sides, the longest first. */
 static void sort_slots(int axes, const double side[3], int slot[3])
 {
@@ -194,12 +171,12 @@ static int shift_of(double levels)
 
 static void fill_run(table *s, int32_t first, int32_t end)
 {
-    int32_t run = run_index(first, end);
+    const int64_t run = hs__interval(first, end);
     double best[GRID];
     double (*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
     for (int32_t g = 0; g < s->directions; g++) best[g] = INFINITY;
     for (int32_t cut = first + 1; cut < end; cut++) {
-        int32_t run_a = run_index(first, cut), run_b = run_index(cut, end);
+        const int64_t run_a = hs__interval(first, cut), run_b = hs__interval(cut, end);
         const double (*a)[3] = (const double (*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
         const double (*b)[3] = (const double (*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
         double share_a = s->sum[run_a] / s->sum[run], share_b = s->sum[run_b] / s->sum[run];
@@ -236,7 +213,7 @@ static double run_cost(const table *s, int32_t first, int32_t end, const double 
     hs__cuboid_faces(side, face);
     if (end - first == 1) return face[0] + face[1] + face[2];
     sort_slots(s->axes, side, slot);
-    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)run_index(first, end) * (size_t)s->directions);
+    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)hs__interval(first, end) * (size_t)s->directions);
     for (int32_t g = 0; g < s->directions; g++)
         best = fmin(best, t[g][0] * face[slot[0]] + t[g][1] * face[slot[1]] + t[g][2] * face[slot[2]]);
     return best;
@@ -245,12 +222,12 @@ static double run_cost(const table *s, int32_t first, int32_t end, const double 
 /* The best first cut of a run in a box of any sides, by the triples kept for the two parts. */
 static double best_cut(const table *s, int32_t first, int32_t end, const double side[3], int32_t *best_at, int *best_slot)
 {
-    double best = INFINITY, total = s->sum[run_index(first, end)];
+    double best = INFINITY, total = s->sum[hs__interval(first, end)];
     for (int32_t at = first + 1; at < end; at++)
         for (int q = 0; q < s->axes; q++) {
             double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
-            side_a[q] *= s->sum[run_index(first, at)] / total;
-            side_b[q] *= s->sum[run_index(at, end)] / total;
+            side_a[q] *= s->sum[hs__interval(first, at)] / total;
+            side_b[q] *= s->sum[hs__interval(at, end)] / total;
             double cost = run_cost(s, first, at, side_a) + run_cost(s, at, end, side_b);
             if (cost < best) best = cost, *best_at = at, *best_slot = q;
         }
@@ -263,11 +240,11 @@ static double fill(table *s, int32_t size, const double side[3])
     for (int32_t end = 1; end <= size; end++) {
         double sum = 0.0;
         for (int32_t first = end; first-- > 0;) {
-            int32_t run = run_index(first, end);
+            const int64_t run = hs__interval(first, end);
             s->sum[run] = sum += s->volume[first];
             s->level[run] = log2(sum) / STEP;
         }
-        double (*leaf)[3] = s->triple + (size_t)run_index(end - 1, end) * (size_t)s->directions;
+        double (*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
         for (int32_t first = end - 1; first-- > (end == size);) { /* but for the whole */
             if (hs__cancelled(s->cancel)) return INFINITY;
@@ -296,8 +273,8 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
     int q = 0;
     best_cut(s, first, end, side, &at, &q);
     double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
-    side_a[q] *= s->sum[run_index(first, at)] / s->sum[run_index(first, end)];
-    side_b[q] *= s->sum[run_index(at, end)] / s->sum[run_index(first, end)];
+    side_a[q] *= s->sum[hs__interval(first, at)] / s->sum[hs__interval(first, end)];
+    side_b[q] *= s->sum[hs__interval(at, end)] / s->sum[hs__interval(first, end)];
     build(s, first, at, side_a, worker, tree);
     build(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
     tree[2 * size - 2] = -1 - s->axis[q];
@@ -308,23 +285,12 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
 /* Swaps two parts, moves one, or reverses a stretch. */
 static void change_order(int32_t size, int32_t *order, uint64_t *state)
 {
-    int32_t i = (int32_t)hs__random_below(state, size), j = (int32_t)hs__random_below(state, size - 1);
+    int32_t i = hs__pick(state, size), j = hs__pick(state, size - 1);
     if (j >= i) j++;
-    int32_t moved = order[i];
     switch (hs__random_below(state, 3)) {
-    case 0:
-        order[i] = order[j], order[j] = moved;
-        break;
-    case 1:
-        if (i < j) memmove(order + i, order + i + 1, (size_t)(j - i) * sizeof *order);
-        else memmove(order + j + 1, order + j, (size_t)(i - j) * sizeof *order);
-        order[j] = moved;
-        break;
-    default:
-        for (int32_t low = i < j ? i : j, high = i < j ? j : i; low < high; low++, high--) {
-            moved = order[low];
-            order[low] = order[high], order[high] = moved;
-        }
+    case 0: hs__swap(order, i, j); break;
+    case 1: hs__shift(order, i, j); break;
+    default: hs__reverse(abs(j - i) + 1, order + (i < j ? i : j));
     }
 }
 
@@ -393,24 +359,6 @@ static void halve(table *s, int32_t size, const double given[3], int32_t *worker
     build(s, 0, size, side, worker, tree);
 }
 
-/* Puts the parts in the caller's order, which names every one of them once. */
-static hs_status reorder(hs__cuboid_problem *s, int32_t p, const int32_t *order)
-{
-    double *volume = calloc((size_t)p, sizeof *volume);
-    if (!volume) return HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < s->size; i++) volume[s->worker[i]] = s->volume[i];
-    hs_status status = HS_OK;
-    for (int32_t i = 0; !status && i < s->size; i++) {
-        if (order[i] < 0 || order[i] >= p || volume[order[i]] == 0.0) status = HS_ERROR_VALUE;
-        else {
-            s->worker[i] = order[i], s->volume[i] = volume[order[i]];
-            volume[order[i]] = 0.0;
-        }
-    }
-    free(volume);
-    return status;
-}
-
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
                                int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost)
 {
@@ -419,7 +367,8 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
     hs__cuboid_problem s;
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
     if (status) return status;
-    if (order) status = reorder(&s, p, order);
+    if (order) status = hs__check_order(p, s.size, order, volumes);
+    for (int32_t i = 0; i < s.size && order && !status; i++) s.worker[i] = order[i], s.volume[i] = share_of(volumes[order[i]], s.total);
     table *t = NULL;
     if (!status && s.free_axis >= 0) hs__cuboid_slices(&s, tree);
     else if (!status) {

@@ -14,6 +14,7 @@ typedef struct hs__cuboid_problem {
     int32_t size;
     int32_t *worker;  /* [size] */
     double *volume;   /* [size] sum 1 */
+    double total;     /* of the volumes given */
     double side[3];
     int free_axis;
 } hs__cuboid_problem;

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
+#include "core/sort.h"
+
 int32_t hs__operands(int32_t op)
 {
     switch (op) {
@@ -36,16 +39,12 @@ double hs__partition_total(int32_t p, const double *areas, const double *weights
     return isfinite(total) ? total + low : 0.0;
 }
 
-hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size)
+hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order, int32_t size, int32_t *workers)
 {
-    bool *seen = calloc((size_t)p, sizeof *seen), fine = true;
-    if (!seen) return HS_ERROR_MEMORY;
-    for (int32_t k = 0; k < size && fine; k++) {
-        fine = order[k] >= 0 && order[k] < p && !seen[order[k]] && areas[order[k]] > 0.0;
-        if (fine) seen[order[k]] = true;
-    }
-    free(seen);
-    return fine ? HS_OK : HS_ERROR_VALUE;
+    if (!order) return hs__sort_positive(p, areas, workers, &size);
+    const hs_status status = hs__check_order(p, size, order, areas);
+    if (!status) memcpy(workers, order, (size_t)size * sizeof *workers);
+    return status;
 }
 
 double hs__weight_unit(int32_t p, const double *weights)
@@ -171,7 +170,7 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
 {
     const hs__node *self = &nodes[i];
     const box all = boxes[i];
-    int32_t child[5];
+    int32_t child[5] = {0};
     hs__children(nodes, i, child);
     const hs__node *first = &nodes[child[0]], *second = &nodes[child[1]];
     switch (self->op) {
@@ -219,10 +218,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     hs__node *nodes = malloc((size_t)length * sizeof *nodes);
     box *boxes = malloc((size_t)length * sizeof *boxes);
     hs_status status = nodes && boxes ? hs__floorplan_parse(p, areas, weights, plan, length, nodes) : HS_ERROR_MEMORY;
-    if (status) {
-        free(nodes), free(boxes);
-        return status;
-    }
+    if (status) return free(nodes), free(boxes), status;
     const double width = sqrt(aspect), height = 1.0 / width;
     boxes[length - 1] = (box){.height = height, .width = width};
     for (int32_t i = length - 1; i >= 0; i--)

@@ -38,8 +38,8 @@ double hs__corner_width(const hs__node *corner);
 /* Sum of the areas; 0 if one of them, the weights or the aspect ratio is invalid. size: positive areas. */
 double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size);
 
-/* HS_ERROR_VALUE unless order [size] names every worker of positive area once; size is their number. */
-hs_status hs__check_order(int32_t p, const double *areas, const int32_t *order, int32_t size);
+/* The `size` workers of positive area, as `order` names each of them once, else HS_ERROR_VALUE; NULL: by ascending area. workers [p] out. */
+hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order, int32_t size, int32_t *workers);
 
 /* A positive area over the sum of all. What is too small to be seen beside the others counts as the smallest double: no box is
  * without area. */

@@ -1,12 +1,11 @@
 #include "partition/hull.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LONG = 4 }; /* a hull of so many times the points of a chain takes them one by one */
-
-void hs__hull_free(hs__hull *hull) { free(hull->points); }
 
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
 {
@@ -120,35 +119,82 @@ int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, 
     }
 }
 
-const hs__point *hs__hull_best(const hs__point *points, int32_t count, double width, double height)
+hs_status hs__hulls_init(hs__hulls *h, int64_t sets, double aspect)
 {
-    const hs__point *best = points;
-    for (const hs__point *q = points + 1; q < points + count; q++)
+    *h = (hs__hulls){.width = sqrt(aspect), .height = 1.0 / sqrt(aspect), .area = calloc((size_t)sets, sizeof *h->area)};
+    h->table.start = malloc((size_t)sets * sizeof *h->table.start), h->table.count = calloc((size_t)sets, sizeof *h->table.count);
+    return h->area && h->table.start && h->table.count ? HS_OK : HS_ERROR_MEMORY;
+}
+
+void hs__hulls_free(hs__hulls *h)
+{
+    free(h->area), free(h->table.points), free(h->table.start), free(h->table.count);
+    free(h->best.points), free(h->spare.points), free(h->chain.points), free(h->other.points);
+}
+
+const hs__point *hs__hulls_best(const hs__hulls *h, int64_t set, double width, double height)
+{
+    const hs__point *points = hs__hulls_points(h, set), *best = points;
+    for (const hs__point *q = points + 1; q < points + h->table.count[set]; q++)
         if (cost_in(q, width, height) < cost_in(best, width, height)) best = q;
     return best;
 }
 
-hs_status hs__hull_table_init(hs__hull_table *table, int64_t sets)
+double hs__hulls_cost(const hs__hulls *h, int64_t set) { return cost_in(hs__hulls_best(h, set, h->width, h->height), h->width, h->height); }
+
+/* Room for `count` more points in the table. */
+static hs_status grow(hs__hull_table *table, int32_t count)
 {
-    *table = (hs__hull_table){.start = malloc((size_t)sets * sizeof *table->start), .count = calloc((size_t)sets, sizeof *table->count)};
-    return table->start && table->count ? HS_OK : HS_ERROR_MEMORY;
+    if (table->used + count <= table->capacity) return HS_OK;
+    const int64_t capacity = 2 * (table->used + count) + 64;
+    hs__point *grown = realloc(table->points, (size_t)capacity * sizeof *grown);
+    if (!grown) return HS_ERROR_MEMORY;
+    table->points = grown, table->capacity = capacity;
+    return HS_OK;
 }
 
-void hs__hull_table_free(hs__hull_table *table)
+hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int32_t count, double more)
 {
-    free(table->points), free(table->start), free(table->count);
+    hs__hull_table *table = &h->table;
+    if (grow(table, count)) return HS_ERROR_MEMORY;
+    table->start[set] = table->used, table->count[set] = count;
+    for (int32_t k = 0; k < count; k++) table->points[table->used++] = (hs__point){points[k].across + more, points[k].down + more, 0};
+    return HS_OK;
 }
 
-hs_status hs__hull_table_add(hs__hull_table *table, int64_t set, const hs__hull *hull)
+hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how)
 {
-    if (table->used + hull->count > table->capacity) {
-        int64_t capacity = 2 * (table->used + hull->count) + 64;
-        hs__point *grown = realloc(table->points, (size_t)capacity * sizeof *grown);
-        if (!grown) return HS_ERROR_MEMORY;
-        table->points = grown, table->capacity = capacity;
-    }
-    memcpy(table->points + table->used, hull->points, (size_t)hull->count * sizeof *hull->points);
-    table->start[set] = table->used, table->count[set] = hull->count;
-    table->used += hull->count;
+    const hs_status status = hs__hulls_copy(h, set, &(hs__point){weight, weight, 0}, 1, 0.0);
+    if (!status) h->table.points[h->table.used - 1].how = how;
+    return status;
+}
+
+void hs__hulls_begin(hs__hulls *h, int64_t set)
+{
+    h->best.count = 0;
+    h->boxes = hs__boxes_of(h->area[set], h->width, h->height);
+}
+
+hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second, uint64_t how)
+{
+    const hs__point *a = hs__hulls_points(h, first), *b = hs__hulls_points(h, second);
+    const int32_t a_count = h->table.count[first], b_count = h->table.count[second];
+    const double share = h->area[first] / h->area[set], rest = h->area[second] / h->area[set];
+    if (hs__hull_reserve(&h->chain, a_count + b_count)) return HS_ERROR_MEMORY;
+    hs__point *chain = h->chain.points;
+    int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, how, chain);
+    const hs_status status = hs__hull_lower(&h->best, &h->spare, chain, count, &h->boxes);
+    if (status) return status;
+    count = hs__hull_sum(a, a_count, 1.0, share, b, b_count, 1.0, rest, how + 1, chain);
+    return hs__hull_lower(&h->best, &h->spare, chain, count, &h->boxes);
+}
+
+hs_status hs__hulls_end(hs__hulls *h, int64_t set)
+{
+    hs__hull_table *table = &h->table;
+    if (grow(table, h->best.count)) return HS_ERROR_MEMORY;
+    memcpy(table->points + table->used, h->best.points, (size_t)h->best.count * sizeof *h->best.points);
+    table->start[set] = table->used, table->count[set] = h->best.count;
+    table->used += h->best.count;
     return HS_OK;
 }

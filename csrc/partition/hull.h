@@ -20,8 +20,6 @@ typedef struct {
     int32_t count, capacity;
 } hs__hull;
 
-void hs__hull_free(hs__hull *hull);
-
 /* Room for count points; the old content stays. */
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count);
 
@@ -44,9 +42,6 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
 int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, const hs__point *b, int32_t b_count, double xb,
                      double yb, uint64_t how, hs__point *chain);
 
-/* The point of least cost in a box. */
-const hs__point *hs__hull_best(const hs__point *points, int32_t count, double width, double height);
-
 /* Points of many sets in one growing block: set i has points[start[i]] .. points[start[i] + count[i] - 1]. */
 typedef struct {
     hs__point *points;
@@ -55,8 +50,32 @@ typedef struct {
     int32_t *count;
 } hs__hull_table;
 
-hs_status hs__hull_table_init(hs__hull_table *table, int64_t sets);
-void hs__hull_table_free(hs__hull_table *table);
-hs_status hs__hull_table_add(hs__hull_table *table, int64_t set, const hs__hull *hull);
+/* The hulls of many sets in a box of area 1, found one after another; of the one at hand, and work space. */
+typedef struct {
+    double width, height; /* of the box */
+    double *area;         /* [sets] */
+    hs__hull_table table;
+    hs__boxes boxes;
+    hs__hull best, spare, chain, other;
+} hs__hulls;
+
+/* hs__hulls_free also after a failure. */
+hs_status hs__hulls_init(hs__hulls *h, int64_t sets, double aspect);
+void hs__hulls_free(hs__hulls *h);
+
+/* The points of a set that is finished; the one of least cost in a box; the cost of all in the whole box. */
+static inline const hs__point *hs__hulls_points(const hs__hulls *h, int64_t set) { return h->table.points + h->table.start[set]; }
+const hs__point *hs__hulls_best(const hs__hulls *h, int64_t set, double width, double height);
+double hs__hulls_cost(const hs__hulls *h, int64_t set);
+
+/* A set that is a hull already, with all points raised by `more` and without their `how`; or one worker. */
+hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int32_t count, double more);
+hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how);
+
+/* A set, whose area is known, begins; is lowered by cuts into two sets, `how` for one beside the other and how + 1 for one above it; and
+ * ends. */
+void hs__hulls_begin(hs__hulls *h, int64_t set);
+hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second, uint64_t how);
+hs_status hs__hulls_end(hs__hulls *h, int64_t set);
 
 #endif

@@ -12,67 +12,17 @@
 
 enum { MOST = 1024 };
 
-/* Hulls of all contiguous intervals of a list. */
-typedef struct {
-    int32_t size;
-    double width, height; /* of the box that all lies in */
-    double *area;         /* of each interval, by its number */
-    hs__hull_table hulls;
-    hs__hull best, spare, chain;
-} intervals;
-
-static hs_status init_intervals(intervals *t, int32_t size, double aspect)
-{
-    *t = (intervals){.size = size, .width = sqrt(aspect), .height = 1.0 / sqrt(aspect)};
-    int64_t sets = hs__interval(0, size + 1);
-    t->area = malloc((size_t)sets * sizeof *t->area);
-    hs_status status = hs__hull_table_init(&t->hulls, sets);
-    return t->area ? status : HS_ERROR_MEMORY;
-}
-
-static void free_intervals(intervals *t)
-{
-    free(t->area);
-    hs__hull_table_free(&t->hulls);
-    hs__hull_free(&t->best), hs__hull_free(&t->spare), hs__hull_free(&t->chain);
-}
-
-/* The areas of all intervals from those of the leaves [size]. */
-static void sum_intervals(intervals *t, const double *areas)
-{
-    for (int32_t i = 0; i < t->size; i++) {
-        double sum = 0.0; /* not by prefix sums: small areas beside large ones would drown */
-        for (int32_t j = i + 1; j <= t->size; j++) t->area[hs__interval(i, j)] = sum += areas[j - 1];
-    }
-}
-
-/* Cuts of i..j before leaf `cut`, both ways. */
-static hs_status lower_by_cut(intervals *t, int32_t i, int32_t cut, int32_t j)
-{
-    const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j), all = hs__interval(i, j);
-    const hs__point *a = t->hulls.points + t->hulls.start[left], *b = t->hulls.points + t->hulls.start[right];
-    const int32_t a_count = t->hulls.count[left], b_count = t->hulls.count[right];
-    const double share = t->area[left] / t->area[all], rest = t->area[right] / t->area[all];
-    const hs__boxes boxes = hs__boxes_of(t->area[all], t->width, t->height);
-    if (hs__hull_reserve(&t->chain, a_count + b_count)) return HS_ERROR_MEMORY;
-    hs__point *chain = t->chain.points;
-    int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, 2 * (uint64_t)cut, chain);
-    hs_status status = hs__hull_lower(&t->best, &t->spare, chain, count, &boxes);
-    if (status) return status;
-    count = hs__hull_sum(a, a_count, 1.0, share, b, b_count, 1.0, rest, 2 * (uint64_t)cut + 1, chain);
-    return hs__hull_lower(&t->best, &t->spare, chain, count, &boxes);
-}
-
 /* Fills all intervals of more than one leaf; the leaves' hulls are in. */
-static hs_status fill_intervals(intervals *t, const int *cancel)
+static hs_status fill_intervals(hs__hulls *t, int32_t size, const int *cancel)
 {
-    for (int32_t j = 2; j <= t->size; j++)
+    for (int32_t j = 2; j <= size; j++)
         for (int32_t i = j - 2; i >= 0; i--) {
-            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-            t->best.count = 0;
-            hs_status status = HS_OK;
-            for (int32_t cut = i + 1; cut < j && !status; cut++) status = lower_by_cut(t, i, cut, j);
-            if (!status) status = hs__hull_table_add(&t->hulls, hs__interval(i, j), &t->best);
+            const int64_t all = hs__interval(i, j);
+            hs_status status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+            hs__hulls_begin(t, all);
+            for (int32_t cut = i + 1; cut < j && !status; cut++)
+                status = hs__hulls_cut(t, all, hs__interval(i, cut), hs__interval(cut, j), 2 * (uint64_t)cut);
+            if (!status) status = hs__hulls_end(t, all);
             if (status) return status;
         }
     return HS_OK;
@@ -83,7 +33,8 @@ static hs_status fill_intervals(intervals *t, const int *cancel)
 /* The workers in lists: one for each group in a table of its own, or all in one. */
 typedef struct {
     const int32_t *worker; /* of each leaf */
-    intervals table;
+    int32_t size;
+    hs__hulls table;
 } list;
 
 /* The workers of the elements i .. j - 1, which are lists where there is no worker. */
@@ -91,23 +42,23 @@ static int32_t workers_in(const list *lists, const int32_t *worker, int32_t i, i
 {
     if (worker) return j - i;
     int32_t count = 0;
-    for (; i < j; i++) count += lists[i].table.size;
+    for (; i < j; i++) count += lists[i].size;
     return count;
 }
 
 /* The floorplan of the elements i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no deeper than
  * log2(workers). */
-static void write(const list *lists, const intervals *t, const int32_t *worker, int32_t i, int32_t j, double width, double height,
+static void write(const list *lists, const hs__hulls *t, const int32_t *worker, int32_t i, int32_t j, double width, double height,
                   int32_t *plan)
 {
     while (!worker || j > i + 1) {
         if (j == i + 1) {
             const list *inner = &lists[i];
-            t = &inner->table, worker = inner->worker, i = 0, j = t->size;
+            t = &inner->table, worker = inner->worker, i = 0, j = inner->size;
             continue;
         }
         const int64_t all = hs__interval(i, j);
-        const hs__point *point = hs__hull_best(t->hulls.points + t->hulls.start[all], t->hulls.count[all], width, height);
+        const hs__point *point = hs__hulls_best(t, all, width, height);
         const int32_t cut = (int32_t)(point->how / 2), first = workers_in(lists, worker, i, cut), second = workers_in(lists, worker, cut, j);
         const double share = t->area[hs__interval(i, cut)] / t->area[all], rest = t->area[hs__interval(cut, j)] / t->area[all];
         const bool above = point->how % 2;
@@ -125,48 +76,33 @@ static void write(const list *lists, const intervals *t, const int32_t *worker, 
     *plan = worker[i];
 }
 
-static hs_status fill_list(list *l, int32_t size, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
+static hs_status fill_list(list *l, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
 {
-    double *own = malloc((size_t)size * sizeof *own);
-    hs_status status = init_intervals(&l->table, size, aspect);
+    double *own = malloc((size_t)l->size * sizeof *own);
+    hs_status status = hs__hulls_init(&l->table, hs__interval(0, l->size + 1), aspect);
     if (!own) status = HS_ERROR_MEMORY;
-    if (!status) {
-        for (int32_t k = 0; k < size; k++) own[k] = hs__share(areas[l->worker[k]], total);
-        sum_intervals(&l->table, own);
-    }
-    for (int32_t k = 0; k < size && !status; k++) {
-        const double weight = weights ? weights[l->worker[k]] / unit : 1.0;
-        hs__point leaf = {weight, weight, 0};
-        status = hs__hull_table_add(&l->table.hulls, hs__interval(k, k + 1), &(hs__hull){.points = &leaf, .count = 1});
-    }
-    if (!status) status = fill_intervals(&l->table, cancel);
+    for (int32_t k = 0; k < l->size && !status; k++) own[k] = hs__share(areas[l->worker[k]], total);
+    if (!status) hs__interval_areas(l->size, own, l->table.area);
+    for (int32_t k = 0; k < l->size && !status; k++)
+        status = hs__hulls_leaf(&l->table, hs__interval(k, k + 1), weights ? weights[l->worker[k]] / unit : 1.0, 0);
+    if (!status) status = fill_intervals(&l->table, l->size, cancel);
     free(own);
     return status;
 }
 
 /* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on top. */
-static hs_status fill_outer(intervals *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
+static hs_status fill_outer(hs__hulls *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
 {
     double *areas = calloc((size_t)count, sizeof *areas);
-    hs_status status = init_intervals(outer, count, aspect);
+    hs_status status = hs__hulls_init(outer, hs__interval(0, count + 1), aspect);
     if (!areas) status = HS_ERROR_MEMORY;
-    if (!status) {
-        for (int32_t g = 0; g < count; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].table.size)];
-        sum_intervals(outer, areas);
-    }
+    for (int32_t g = 0; g < count && !status; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].size)];
+    if (!status) hs__interval_areas(count, areas, outer->area);
     for (int32_t g = 0; g < count && !status; g++) {
-        const hs__hull_table *hulls = &lists[g].table.hulls;
-        const int64_t all = hs__interval(0, lists[g].table.size);
-        hs__hull leaf = {0};
-        status = hs__hull_reserve(&leaf, hulls->count[all]);
-        for (int32_t k = 0; k < hulls->count[all] && !status; k++) {
-            const hs__point *q = &hulls->points[hulls->start[all] + k];
-            leaf.points[leaf.count++] = (hs__point){q->across + group_weight, q->down + group_weight, 0};
-        }
-        if (!status) status = hs__hull_table_add(&outer->hulls, hs__interval(g, g + 1), &leaf);
-        hs__hull_free(&leaf);
+        const int64_t all = hs__interval(0, lists[g].size);
+        status = hs__hulls_copy(outer, hs__interval(g, g + 1), hs__hulls_points(&lists[g].table, all), lists[g].table.table.count[all], group_weight);
     }
-    if (!status) status = fill_intervals(outer, cancel);
+    if (!status) status = fill_intervals(outer, count, cancel);
     free(areas);
     return status;
 }
@@ -210,30 +146,26 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     if (groups && group_weight > 0.0) unit = fmax(unit, hs__weight_unit(1, &group_weight));
     int32_t *own = malloc((size_t)p * sizeof *own), *first = malloc(((size_t)p + 1) * sizeof *first);
     list *lists = calloc((size_t)p, sizeof *lists);
-    intervals outer = {0};
+    hs__hulls outer = {0};
     hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
     int32_t listed = 1;
-    if (!status && !order) status = hs__sort_positive(p, areas, own, &size);
-    if (!status && order) status = hs__check_order(p, areas, order, size);
-    if (!status && order) memcpy(own, order, (size_t)size * sizeof *own);
+    if (!status) status = hs__order_workers(p, areas, order, size, own);
     if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);
     else if (!status) first[0] = 0, first[1] = size;
     for (int32_t g = 0; g < listed && !status; g++) {
-        lists[g].worker = own + first[g];
-        status = fill_list(&lists[g], first[g + 1] - first[g], areas, weights, total, unit, aspect, cancel);
+        lists[g].worker = own + first[g], lists[g].size = first[g + 1] - first[g];
+        status = fill_list(&lists[g], areas, weights, total, unit, aspect, cancel);
     }
     if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight / unit, aspect, cancel);
     if (!status) {
-        const intervals *top = groups ? &outer : &lists[0].table;
-        const int64_t all = hs__interval(0, top->size);
-        const double width = top->width, height = top->height;
-        const hs__point *best = hs__hull_best(top->hulls.points + top->hulls.start[all], top->hulls.count[all], width, height);
-        write(lists, top, groups ? NULL : lists[0].worker, 0, top->size, width, height, plan);
+        const hs__hulls *top = groups ? &outer : &lists[0].table;
+        const int32_t leaves = groups ? listed : size;
+        write(lists, top, groups ? NULL : lists[0].worker, 0, leaves, top->width, top->height, plan);
         *length = 2 * size - 1;
-        *cost = (best->across * width + best->down * height) * unit;
+        *cost = hs__hulls_cost(top, hs__interval(0, leaves)) * unit;
     }
-    for (int32_t g = 0; lists && g < p; g++) free_intervals(&lists[g].table);
-    free_intervals(&outer);
+    for (int32_t g = 0; lists && g < p; g++) hs__hulls_free(&lists[g].table);
+    hs__hulls_free(&outer);
     free(own), free(first), free(lists);
     return status;
 }

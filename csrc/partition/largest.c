@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/cancel.h"
-#include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
@@ -244,8 +243,6 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
-    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
-    if (status) return status;
     const double unit = hs__weight_unit(p, weights); /* of denormal weights 1e-13 is nothing */
     table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
@@ -254,15 +251,13 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
     int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
     double *rects = malloc(8 * (size_t)p * sizeof *rects), total_cost;
-    if (!t.worker || !t.weight || !t.area || !t.fits || !t.plan || !workers || !rects) status = HS_ERROR_MEMORY;
-    if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
-    for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
+    hs_status status = t.worker && t.weight && t.area && t.fits && t.plan && workers && rects ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
+    for (int32_t i = 0; i < size && !status; i++) t.weight[i] = hs__share(areas[t.worker[i]], total);
+    if (!status && !t.subsets) hs__interval_areas(size, t.weight, t.area);
     for (int32_t i = 0; i < size && !status; i++) {
+        if (t.subsets) t.area[INT64_C(1) << i] = t.weight[i];
         t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0; /* what is less never decides */
-        double sum = 0.0;
-        if (t.subsets) t.area[INT64_C(1) << i] = hs__share(areas[t.worker[i]], total);
-        else
-            for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
         status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)], (range){0.0, 0.0});
     }
     if (!status && t.subsets) t.area[0] = 0.0;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/cancel.h"
-#include "core/sort.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
@@ -163,21 +162,18 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
-    hs_status status = order ? hs__check_order(p, areas, order, size) : HS_OK;
-    if (status) return status;
     const size_t sets = (size_t)hs__interval(0, size + 1);
     table t = {.size = size};
     t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
     t.area = malloc(sets * sizeof *t.area), t.count = calloc(sets, sizeof *t.count);
     t.shapes = malloc(sets * SHAPES * sizeof *t.shapes);
     t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
-    if (!t.worker || !t.weight || !t.area || !t.count || !t.shapes || !t.plan) status = HS_ERROR_MEMORY;
-    if (!status && !order) status = hs__sort_positive(p, areas, t.worker, &size);
-    for (int32_t k = 0; order && k < size && !status; k++) t.worker[k] = order[k];
+    hs_status status = t.worker && t.weight && t.area && t.count && t.shapes && t.plan ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
+    for (int32_t i = 0; i < size && !status; i++) t.weight[i] = hs__share(areas[t.worker[i]], total);
+    if (!status) hs__interval_areas(size, t.weight, t.area);
     for (int32_t i = 0; i < size && !status; i++) {
-        double sum = 0.0;
-        for (int32_t j = i + 1; j <= size; j++) t.area[hs__interval(i, j)] = sum += hs__share(areas[t.worker[j - 1]], total);
         t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
         *shapes_of(&t, hs__interval(i, i + 1)) = (shape){.across = t.weight[i], .down = t.weight[i], .most_width = INFINITY};
         t.count[hs__interval(i, i + 1)] = 1;

@@ -20,8 +20,6 @@ typedef struct {
     int32_t count, root;
 } tree;
 
-static int32_t pick(uint64_t *state, int32_t limit) { return (int32_t)hs__random_below(state, limit); }
-
 static void add_up(tree *t, int32_t i)
 {
     node *self = &t->nodes[i];
@@ -57,7 +55,7 @@ static bool contains(const tree *t, int32_t above, int32_t i)
 /* Changes the tree at random; false if the choice was none. */
 static bool disturb(tree *t, uint64_t *state)
 {
-    const int32_t i = pick(state, t->count), j = pick(state, t->count), move = pick(state, 4);
+    const int32_t i = hs__pick(state, t->count), j = hs__pick(state, t->count), move = hs__pick(state, 4);
     node *x = &t->nodes[i], *y = &t->nodes[j];
     if (move == 0) { /* a cut turns */
         if (x->op >= 0) return false;
@@ -79,7 +77,7 @@ static bool disturb(tree *t, uint64_t *state)
     if (other == j) return false;
     put_in_place(t, up, cut, other);
     put_in_place(t, y->parent, j, cut);
-    t->nodes[cut].op = pick(state, 2) ? HS_BESIDE : HS_ABOVE;
+    t->nodes[cut].op = hs__pick(state, 2) ? HS_BESIDE : HS_ABOVE;
     t->nodes[cut].child[0] = i, t->nodes[cut].child[1] = j;
     x->parent = y->parent = cut;
     if (up >= 0) update(t, up);

@@ -9,7 +9,11 @@
 #include "core/cancel.h"
 #include "partition/floorplan.h"
 
-enum { NEAR = 2 /* integers tried on each side of a cut */, MOST_KNOWN = 256 /* boxes tried of a node */ };
+enum {
+    NEAR = 2,         /* integers tried on each side of a cut */
+    MOST_KNOWN = 256, /* boxes tried of a node */
+    DEEP = 12,        /* nodes solved one inside the other */
+};
 
 typedef struct {
     double load;   /* largest cells given / cells asked for */
@@ -42,9 +46,13 @@ typedef struct {
     int64_t *cuts; /* the best ones of the node solved last: a chain's sizes, a wheel's four lines, a corner's height and width */
     int64_t *sizes; /* of a chain of workers */
     double *time;   /* room for a chain */
-    struct state *states;
+    struct state *states; /* room for the chains that are being solved, one inside the other; those that are used */
+    int32_t states_used;
+    int32_t depth;  /* nodes that are being solved */
+    bool nested;    /* some were solved inside others: the cuts are not of the outer one */
     request *asked; /* a stack: what is to be solved first, on top */
     int64_t asked_count, asked_room;
+    int64_t asked_before; /* the outermost of those that are being solved: what has been asked since spoils it */
     placement *placed; /* a stack: what is to be placed first, on top */
     int64_t placed_count, placed_room;
     int32_t *workers;
@@ -134,8 +142,10 @@ static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
     return all;
 }
 
-/* The best score of node i in a box. What is not known yet is asked for, and the answer is one that keeps all choices open; but chains of
- * workers need nobody's answer. */
+static score solve(tiler *t, int32_t i, int64_t height, int64_t width);
+
+/* The best score of node i in a box. What is not known yet is solved at once; below DEEP nodes, as the tree may be as deep as it is long,
+ * and from then on it is asked for, and the answer is one that keeps all choices open. */
 static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool is_worker = t->nodes[i].op >= 0;
@@ -146,6 +156,12 @@ static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
     if (is_row_of_workers(t, i)) {
         best = score_of_row(t, i, height, width);
         if (!t->status) remember(t, i, height, width, best);
+        return best;
+    }
+    if (t->depth < DEEP && t->asked_count == t->asked_before) {
+        best = solve(t, i, height, width);
+        t->nested = true;
+        if (t->asked_count == t->asked_before && !t->status) remember(t, i, height, width, best);
         return best;
     }
     ask(t, i, height, width);
@@ -164,8 +180,9 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
 {
     const int32_t count = t->count[i], *member = t->members + t->first[i];
     const bool beside = t->nodes[i].op == HS_BESIDE;
-    state(*s)[STATES] = (state(*)[STATES])t->states;
+    state(*s)[STATES] = (state(*)[STATES])t->states + t->states_used;
     double sum = 0.0;
+    t->states_used += count;
     for (int32_t k = 0; k < count; k++) {
         sum += t->nodes[member[k]].area;
         const double ideal = floor((double)along * fmin(sum / t->nodes[i].area, 1.0));
@@ -188,6 +205,7 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
         t->cuts[k] = s[k][c].at - (k ? s[k - 1][from].at : 0);
         c = from;
     }
+    t->states_used -= count;
 }
 
 static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
@@ -258,11 +276,18 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
 static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     if (hs__cancelled(t->cancel)) return t->status = HS_ERROR_CANCELLED, given(t, i, 0.0);
-    switch (t->nodes[i].op) {
-    case HS_WHEEL: return solve_wheel(t, i, height, width);
-    case HS_AROUND: return solve_around(t, i, height, width);
-    default: return solve_chain(t, i, height, width);
-    }
+    const int32_t op = t->nodes[i].op;
+    t->depth++;
+    const score best = (op == HS_WHEEL ? solve_wheel : op == HS_AROUND ? solve_around : solve_chain)(t, i, height, width);
+    t->depth--;
+    return best;
+}
+
+/* The same, where no other node is being solved. */
+static score solve_outermost(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    t->asked_before = t->asked_count, t->nested = false;
+    return solve(t, i, height, width);
 }
 
 /* The order in which they were asked for, from the top on. */
@@ -274,8 +299,7 @@ static void first_on_top(tiler *t, int64_t from)
     }
 }
 
-/* Solves all that has been asked for and what that needs, on a stack of its own, for a tree may be as deep as it is long. What finds
- * something unknown is done again when that is known. */
+/* Solves all that has been asked for and what that needs. What finds something unknown is done again when that is known. */
 static void answer(tiler *t)
 {
     first_on_top(t, 0);
@@ -287,7 +311,7 @@ static void answer(tiler *t)
             t->asked_count--;
             continue;
         }
-        best = solve(t, top.node, top.height, top.width);
+        best = solve_outermost(t, top.node, top.height, top.width);
         if (t->asked_count > before) {
             first_on_top(t, before);
         } else {
@@ -300,11 +324,10 @@ static void answer(tiler *t)
 /* The cuts of node i in a box. */
 static void find_cuts(tiler *t, int32_t i, int64_t height, int64_t width)
 {
-    solve(t, i, height, width);
-    while (t->asked_count && !t->status) {
+    do {
         answer(t);
-        if (!t->status) solve(t, i, height, width);
-    }
+        if (!t->status) solve_outermost(t, i, height, width);
+    } while ((t->asked_count || t->nested) && !t->status);
 }
 
 static void put(tiler *t, int32_t worker, const placement *x)
@@ -399,7 +422,7 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     if (!status) {
         const size_t members = (size_t)flatten(&t, length, t.members + length), widest = members < 4 ? 4 : members;
         t.cuts = malloc(widest * sizeof *t.cuts), t.sizes = malloc(widest * sizeof *t.sizes);
-        t.time = malloc(widest * sizeof *t.time), t.states = malloc(widest * STATES * sizeof *t.states);
+        t.time = malloc(widest * sizeof *t.time), t.states = malloc(nodes * STATES * sizeof *t.states);
         status = t.cuts && t.sizes && t.time && t.states ? tile(&t, length - 1, m, n) : HS_ERROR_MEMORY;
     }
     if (!status) {

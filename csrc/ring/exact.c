@@ -36,10 +36,7 @@ static hs_status reduce(search *s, const hs__ring *x)
     const size_t p = (size_t)x->p;
     bool *gone = calloc(p * p, sizeof *gone);
     s->node = malloc(p * sizeof *s->node);
-    if (!gone || !s->node) {
-        free(gone);
-        return HS_ERROR_MEMORY;
-    }
+    if (!gone || !s->node) return free(gone), HS_ERROR_MEMORY;
     hs_status status = isfinite(s->value) ? hs__ring_prune(x, s->value, s->cancel, gone) : HS_OK;
     for (size_t i = 0; i < p && !status; i++) {
         int32_t edges = 0;
@@ -47,10 +44,7 @@ static hs_status reduce(search *s, const hs__ring *x)
         if (edges >= 2) s->node[s->n++] = (int32_t)i;
     }
     const size_t n = (size_t)s->n;
-    if (status) {
-        free(gone);
-        return status;
-    }
+    if (status) return free(gone), status;
     if (n > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
     else if (n >= 3) {
         const size_t rows = (size_t)1 << (n - 1);
@@ -241,17 +235,26 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
     return status;
 }
 
+/* For methods that look at all subsets of all workers. On HS_OK, and only then, the caller closes both. */
+static hs_status open_all(const hs_ring *problem, const int *cancel, hs__ring *x, search *s)
+{
+    hs_status status = hs__ring_open(x, problem, cancel);
+    if (status) return status;
+    *s = (search){.x = x, .value = INFINITY, .cancel = cancel};
+    status = x->p > HS_RING_EXACT ? HS_ERROR_UNSUPPORTED : reduce(s, x);
+    if (status) close(s), hs__ring_close(x);
+    return status;
+}
+
 hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths)
 {
     if (!lengths) return HS_ERROR_VALUE;
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem, cancel);
+    search s;
+    hs_status status = open_all(problem, cancel, &x, &s);
     if (status) return status;
-    search s = {.x = &x, .value = INFINITY, .cancel = cancel};
     const int32_t p = x.p;
-    if (p > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
-    if (!status) status = reduce(&s, &x);
-    for (int32_t i = 0; i < p && !status; i++) {
+    for (int32_t i = 0; i < p; i++) {
         lengths[0] = 0.0, lengths[(size_t)1 << i] = 0.0;
         for (int32_t j = 0; j < i; j++) lengths[(size_t)1 << i | (size_t)1 << j] = 2.0 * x.edge[(size_t)i * (size_t)p + (size_t)j];
     }
@@ -270,12 +273,10 @@ hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *r
 {
     if (!ring) return HS_ERROR_VALUE;
     hs__ring x;
-    hs_status status = hs__ring_open(&x, problem, cancel);
+    search s;
+    hs_status status = open_all(problem, cancel, &x, &s);
     if (status) return status;
-    search s = {.x = &x, .value = INFINITY, .cancel = cancel};
-    if (x.p > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
-    if (!status) status = reduce(&s, &x);
-    if (!status && x.p >= 3) status = find_paths(&s, 0);
+    if (x.p >= 3) status = find_paths(&s, 0);
     if (!status) {
         int32_t last = 0;
         const uint32_t all = (UINT32_C(1) << (x.p - 1)) - 1;

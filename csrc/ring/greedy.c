@@ -54,10 +54,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
     const size_t p = (size_t)x->p;
     int32_t *indices = malloc(5 * p * sizeof *indices);
     double *numbers = malloc(2 * p * sizeof *numbers);
-    if (!indices || !numbers) {
-        free(indices), free(numbers);
-        return HS_ERROR_MEMORY;
-    }
+    if (!indices || !numbers) return free(indices), free(numbers), HS_ERROR_MEMORY;
     growth g = {.x = x, .next = indices, .before = indices + p, .place = indices + 2 * p, .members = indices + 3 * p,
                 .order = indices + 4 * p, .cost = numbers, .paid = numbers + p};
     for (size_t i = 0; i < p; i++) g.next[i] = -1;

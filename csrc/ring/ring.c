@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
+
 static bool in_range(double value, bool zero)
 {
     return (zero && value == 0.0) || (value >= 0x1p-200 && value <= 0x1p200);
@@ -80,35 +82,18 @@ double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring)
     return x->relays ? most : INFINITY;
 }
 
-static void reverse(int32_t size, int32_t *ring)
-{
-    for (int32_t from = 0, to = size - 1; from < to; from++, to--) {
-        const int32_t kept = ring[from];
-        ring[from] = ring[to], ring[to] = kept;
-    }
-}
-
 void hs__ring_turn(int32_t size, int32_t *ring)
 {
     int32_t least = 0;
     for (int32_t k = 1; k < size; k++)
         if (ring[k] < ring[least]) least = k;
-    reverse(least, ring), reverse(size - least, ring + least), reverse(size, ring); /* rotated */
-    if (size > 2 && ring[1] > ring[size - 1]) reverse(size - 1, ring + 1);
+    hs__reverse(least, ring), hs__reverse(size - least, ring + least), hs__reverse(size, ring); /* rotated */
+    if (size > 2 && ring[1] > ring[size - 1]) hs__reverse(size - 1, ring + 1);
 }
 
 hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring)
 {
-    if (size < 1 || size > p) return HS_ERROR_VALUE;
-    bool *seen = calloc((size_t)p, sizeof *seen);
-    if (!seen) return HS_ERROR_MEMORY;
-    hs_status status = HS_OK;
-    for (int32_t k = 0; k < size && !status; k++) {
-        if (ring[k] < 0 || ring[k] >= p || seen[ring[k]]) status = HS_ERROR_VALUE;
-        else seen[ring[k]] = true;
-    }
-    free(seen);
-    return status;
+    return size < 1 || size > p ? HS_ERROR_VALUE : hs__check_order(p, size, ring, NULL);
 }
 
 hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, bool *gone)

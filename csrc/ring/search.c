@@ -31,8 +31,6 @@ typedef struct {
     const int *cancel;
 } search;
 
-static int32_t pick(uint64_t *state, int32_t limit) { return (int32_t)hs__random_below(state, limit); }
-
 static double edge(const search *s, int32_t i, int32_t j) { return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j]; }
 static int32_t after(const search *s, int32_t k) { return s->at[k + 1 < s->size ? k + 1 : 0]; }
 static int32_t before(const search *s, int32_t k) { return s->at[k > 0 ? k - 1 : s->size - 1]; }
@@ -297,7 +295,7 @@ static hs_status shrink(search *s, int32_t size, double much)
 /* A part of the ring moves behind the one after it. */
 static void swap_parts(search *s, uint64_t *state)
 {
-    const int32_t n = s->size, most = n / 2 < 30 ? n / 2 : 30, a = 1 + pick(state, most), b = 1 + pick(state, most), from = pick(state, n);
+    const int32_t n = s->size, most = n / 2 < 30 ? n / 2 : 30, a = 1 + hs__pick(state, most), b = 1 + hs__pick(state, most), from = hs__pick(state, n);
     for (int32_t k = 0; k < n; k++) {
         const int32_t old = k < b ? a + k : k < a + b ? k - b : k;
         s->trial[k] = s->at[(from + old) % n];
@@ -309,17 +307,17 @@ static void swap_parts(search *s, uint64_t *state)
 static int32_t disturb(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p, outside = p - s->size;
-    int32_t size = s->size, move = pick(state, 4);
+    int32_t size = s->size, move = hs__pick(state, 4);
     if (move == 0 && size >= 6) {
         swap_parts(s, state);
         return size;
     }
     memcpy(s->trial, s->at, (size_t)size * sizeof *s->trial);
-    for (int32_t left = 1 + pick(state, 3); left > 0; left--) {
-        const int32_t k = pick(state, size);
+    for (int32_t left = 1 + hs__pick(state, 3); left > 0; left--) {
+        const int32_t k = hs__pick(state, size);
         int32_t u = -1;
         if (outside && move >= 2) { /* it comes in, or takes a place */
-            do u = pick(state, p);
+            do u = hs__pick(state, p);
             while (s->place[u] >= 0);
             for (int32_t j = 0; j < size; j++)
                 if (s->trial[j] == u) u = -1, j = size;
@@ -351,11 +349,11 @@ static hs_status anew(search *s, uint64_t *state)
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) s->trial[i] = i;
     for (int32_t i = p - 1; i > 0; i--) {
-        const int32_t j = pick(state, i + 1), kept = s->trial[i];
+        const int32_t j = hs__pick(state, i + 1), kept = s->trial[i];
         s->trial[i] = s->trial[j], s->trial[j] = kept;
     }
     const hs_status status = prune(s);
-    return status ? status : shrink(s, 1 + pick(state, p), 1 << pick(state, DOUBLINGS));
+    return status ? status : shrink(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
 }
 
 static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_t *old)
@@ -418,10 +416,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
         status = prune(&s);
         if (!status) status = find_near(&s);
-        if (status) {
-            free(numbers), free(varied.edge), free(s.queued), free(s.gone);
-            return status;
-        }
+        if (status) return free(numbers), free(varied.edge), free(s.queued), free(s.gone), status;
         for (int32_t i = 0; i < p; i++) s.place[i] = -1;
         int32_t left = s.best_size;
         memcpy(s.trial, s.best, (size_t)left * sizeof *ring);

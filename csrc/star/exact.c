@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
@@ -283,12 +285,6 @@ static int put(search *x, double bound, trace origin)
     return 1;
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* The next layer becomes the front: the `width` states of least bound, ties to the first found. */
 static hs_status turn(search *x, int64_t width)
 {
@@ -303,7 +299,7 @@ static hs_status turn(search *x, int64_t width)
         if (!sorted) return HS_ERROR_MEMORY;
         for (int64_t k = 0, at = 0; k < y->count; k++)
             if (y->bound[k] < goal) sorted[at++] = y->bound[k];
-        qsort(sorted, (size_t)alive, sizeof *sorted, ascending);
+        qsort(sorted, (size_t)alive, sizeof *sorted, hs__ascending);
         most = sorted[width];
         ties = width;
         while (ties && sorted[ties - 1] == most) ties--;
@@ -420,7 +416,13 @@ static int same(const breed *a, const breed *b)
     return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time && a->height == b->height && a->width == b->width;
 }
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+/* Without parts where the worker can hold no chunk. */
+static breed breed_of(const search *x, const hs_star *star, int32_t i)
+{
+    const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE), height = hs__min(side, x->r);
+    return (breed){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = height, .width = hs__min(side, x->s),
+                   .parts = side ? hs__parts(x->r, height) : 0};
+}
 
 /* Workers into breeds, breeds by what a column costs. */
 static hs_status search_open(search *x, const hs_star *star)
@@ -435,10 +437,8 @@ static hs_status search_open(search *x, const hs_star *star)
     if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place) return HS_ERROR_MEMORY;
     int32_t count = 0;
     for (int32_t i = 0; i < star->p; i++) {
-        const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
-        if (!side) continue;
-        breed new = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = least(side, x->r), .width = least(side, x->s)};
-        new.parts = (x->r + new.height - 1) / new.height;
+        const breed new = breed_of(x, star, i);
+        if (!new.parts) continue;
         if (new.parts * x->s > MOST_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
         int32_t k = 0;
         while (k < count && !same(&x->breeds[k], &new)) k++;
@@ -454,11 +454,10 @@ static hs_status search_open(search *x, const hs_star *star)
     int64_t parts = 0;
     for (int32_t k = 0; k < count; k++) {
         const breed *own = &x->breeds[k];
-        parts = own->parts > parts ? own->parts : parts;
+        parts = hs__max(parts, own->parts);
         for (int32_t i = 0; i < star->p; i++) {
-            const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
-            const breed one = {.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = least(side, x->r), .width = least(side, x->s)};
-            if (!side || !same(own, &one)) continue;
+            const breed one = breed_of(x, star, i);
+            if (!same(own, &one)) continue;
             x->kind[x->p] = k;
             x->ids[x->p++] = i;
         }
@@ -487,10 +486,7 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
 {
     hs_star_chunk *current = calloc((size_t)x->p, sizeof *current); /* by slot at the start: found through ids */
     int32_t *slots = malloc((size_t)x->p * sizeof *slots);
-    if (!current || !slots) {
-        free(current), free(slots);
-        return HS_ERROR_MEMORY;
-    }
+    if (!current || !slots) return free(current), free(slots), HS_ERROR_MEMORY;
     for (int32_t i = 0; i < x->p; i++) slots[i] = i;
     memset(x->times, 0, (size_t)(1 + 2 * x->p) * sizeof *x->times);
     memset(x->place, 0, (size_t)(1 + x->p) * sizeof *x->place);
@@ -502,7 +498,7 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
             hs_star_chunk *chunk = &current[own];
             if (width) *chunk = (hs_star_chunk){.worker = x->ids[own], .buffers = 2, .col = x->s - x->place[0], .width = width, .depth = 1};
             else chunk->row += chunk->height;
-            chunk->height = least(x->breeds[x->kind[i]].height, x->r - chunk->row);
+            chunk->height = hs__min(x->breeds[x->kind[i]].height, x->r - chunk->row);
             chunks[count++] = *chunk;
         }
         served[k] = x->ids[own];
@@ -520,7 +516,7 @@ hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const
     if (!chunk_count || !chunks || !length || !served || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0 || !(limit > 0.0)) return HS_ERROR_VALUE;
     if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES) return HS_ERROR_UNSUPPORTED;
-    search x = {.r = star->r, .s = star->s, .t = star->t, .nodes = least(effort, INT32_MAX / 4), .best = limit, .cancel = cancel};
+    search x = {.r = star->r, .s = star->s, .t = star->t, .nodes = hs__min(effort, INT32_MAX / 4), .best = limit, .cancel = cancel};
     hs_status status = search_open(&x, star);
     for (int64_t width = FIRST_WIDTH; !status; width *= WIDEN) {
         status = sweep(&x, width);

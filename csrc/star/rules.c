@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
 #include "star/star.h"
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
@@ -30,26 +32,25 @@ typedef struct output {
 
 /* ---- columns dealt while the port serves ---------------------------------------------------------------------- */
 
+/* Serves, and tells what came of it. */
+static hs_status run_port(hs__port *port, int32_t order, int64_t length, const int32_t *served, hs_star_summary *summary)
+{
+    const hs_status status = hs__port_serve(port, order, length, served);
+    summary->makespan = port->now, summary->chunk_count = port->chunk_count, summary->message_count = port->message_count;
+    hs__port_close(port);
+    return status;
+}
+
 static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
-    hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
+    const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.buffers = toledo ? 1 : 2;
-    for (int32_t i = 0; i < star->p; i++) {
-        port.desk[i].side = sides[i];
-        port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
-    }
-    port.columns = out->columns;
+    for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
+    port.columns = out->columns, port.chunks = out->chunks, port.messages = out->messages;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
-    port.chunks = out->chunks;
-    port.messages = out->messages;
-    status = hs__port_serve(&port, order, 0, NULL);
-    out->summary->makespan = port.now;
-    out->summary->chunk_count = port.chunk_count;
-    out->summary->message_count = port.message_count;
-    hs__port_close(&port);
-    return status;
+    return run_port(&port, order, 0, NULL, out->summary);
 }
 
 /* ---- homogeneous ---------------------------------------------------------------------------------------------- */
@@ -59,17 +60,13 @@ static hs_status estimate(const hs_star *star, int32_t count, int64_t side, doub
                           double *makespan)
 {
     hs__port port;
+    hs_star_summary found;
     hs_status status = hs__port_open(&port, star, count, eager, cancel);
     if (status) return status;
-    for (int32_t i = 0; i < count; i++) {
-        port.desk[i].link_cost = link_cost;
-        port.desk[i].cycle_time = cycle_time;
-        port.desk[i].side = side;
-        port.desk[i].depth = 1;
-    }
-    status = hs__port_serve(&port, HS_STAR_ROUND_ROBIN, 0, NULL);
-    *makespan = port.now;
-    hs__port_close(&port);
+    for (int32_t i = 0; i < count; i++)
+        port.desk[i] = (hs__desk){.link_cost = link_cost, .cycle_time = cycle_time, .side = side, .depth = 1, .chunk = -1};
+    status = run_port(&port, HS_STAR_ROUND_ROBIN, 0, NULL, &found);
+    *makespan = found.makespan;
     return status;
 }
 
@@ -92,16 +89,10 @@ static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side
     return fmax(r * s * t * cycle_time / count, link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static int32_t sort_unique(int32_t p, double *values)
 {
     int32_t count = 0;
-    qsort(values, (size_t)p, sizeof *values, ascending);
+    qsort(values, (size_t)p, sizeof *values, hs__ascending);
     for (int32_t i = 0; i < p; i++)
         if (i == 0 || values[i] != values[i - 1]) values[count++] = values[i];
     return count;
@@ -134,8 +125,8 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                 if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9)) continue;
                 if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const hs_status status = estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
+                if (status == HS_ERROR_UNSUPPORTED || (!status && makespan >= best)) continue;
                 if (status) return status;
-                if (makespan >= best) continue;
                 best = makespan;
                 for (int32_t i = 0, left = count; i < p; i++) {
                     const int fits = (double)star->memory[i] >= memory[x] && star->link_costs[i] <= most_c && star->cycle_times[i] <= most_w;
@@ -144,7 +135,7 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
             }
         }
     }
-    return HS_OK;
+    return best < INFINITY ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
 static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel, output *out)
@@ -233,16 +224,16 @@ static hs_status select_workers(selection *x, const int *cancel)
         x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
         x->work += square(x->sides[i]);
         x->served[x->length++] = i;
-        if (++x->picks[i] % (star->t * ((star->r + x->sides[i] - 1) / x->sides[i])) == 0) {
+        if (++x->picks[i] % (star->t * hs__parts(star->r, x->sides[i])) == 0) {
             x->owner[x->owned++] = i;
             credited += x->sides[i];
         }
-        if ((x->length & 1023) == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        if (x->length & 1023) continue;
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+        if (x->length > HS_STAR_MESSAGES) return HS_ERROR_UNSUPPORTED;
     }
     return HS_OK;
 }
-
-static int64_t chunks_of(const hs_star *star, int64_t side) { return (star->r + side - 1) / side; }
 
 /* Chunks of the panels of columns, left to right in the order of `owner`, each top-down. */
 static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
@@ -267,7 +258,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
 {
     const hs_star *star = x->star;
     int64_t count = 0;
-    for (int64_t k = 0; k < x->owned; k++) count += chunks_of(star, x->sides[x->owner[k]]);
+    for (int64_t k = 0; k < x->owned; k++) count += hs__parts(star->r, x->sides[x->owner[k]]);
     hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
     if (!chunks) return HS_ERROR_MEMORY;
     cut(x, chunks, out->columns);
@@ -276,11 +267,8 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     if (!status) {
         port.messages = out->messages;
         status = hs__port_list(&port, count, chunks);
-        if (!status) status = hs__port_serve(&port, HS_STAR_PANELS, x->length, x->served);
-        out->summary->makespan = port.now;
-        out->summary->chunk_count = count;
-        out->summary->message_count = port.message_count;
-        hs__port_close(&port);
+        if (!status) status = run_port(&port, HS_STAR_PANELS, x->length, x->served, out->summary);
+        else hs__port_close(&port);
     }
     if (!out->chunks) free(chunks);
     return status;

@@ -7,21 +7,20 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/random.h"
 #include "star/star.h"
 
 enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32 };
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
-static int64_t parts_of(int64_t whole, int64_t most) { return (whole + most - 1) / most; }
-
 /* ---- shares and chunks ---------------------------------------------------------------------------------------- */
 
 /* Whether the largest chunk of a share fits. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
-    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = parts_of(star->r, share->rows),
-                                   .width = parts_of(share->columns, share->panels), .depth = 1};
+    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = hs__parts(star->r, share->rows),
+                                   .width = hs__parts(share->columns, share->panels), .depth = 1};
     return hs__star_fits(star->t, &largest, star->memory[i]);
 }
 
@@ -41,7 +40,7 @@ static int64_t count_chunks(int32_t p, const hs_star_share *shares)
     return count;
 }
 
-/* About as many; dearer where there are many workers to choose from. */
+/* About as many. */
 static double count_messages(const hs_star *star, const hs_star_share *shares)
 {
     double count = 0.0;
@@ -52,7 +51,7 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
         if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
         else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
     }
-    return count * (1 + star->p / 64);
+    return count;
 }
 
 /* Where part k of `count` equal ones begins. */
@@ -68,7 +67,7 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
             const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
             *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
                                         .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
-            chunks->depth = parts_of(hs__star_passage(star->t, chunks).length, panels);
+            chunks->depth = hs__parts(hs__star_passage(star->t, chunks).length, panels);
             chunks++;
         }
     }
@@ -157,9 +156,9 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
         int64_t side = hs_star_side(m, HS_STAR_DOUBLE); /* of the largest square */
         while (buffers == 1 && (side + 1) * (side + 3) <= m) side++;
         if (!side) continue;
-        const int64_t first = parts_of(r, side);
+        const int64_t first = hs__parts(r, side);
         for (int64_t rows = first > 2 ? first - 2 : 1; rows <= r && rows <= first + 3; rows++) {
-            const int64_t width = widest(m, parts_of(r, rows), buffers);
+            const int64_t width = widest(m, hs__parts(r, rows), buffers);
             if (!width) continue;
             const double column = (double)t * ((double)rows + (double)r / (double)(width < s ? width : s));
             const int worse = column >= least[0];
@@ -168,10 +167,10 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
             least[worse] = column, best[worse] = rows;
         }
         for (int k = 0; k < 2; k++)
-            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, parts_of(r, best[k]), buffers), 0.0, least[k] + c_both);
+            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, hs__parts(r, best[k]), buffers), 0.0, least[k] + c_both);
         const int64_t other = widest(m, t, buffers); /* of A or B, t on one side */
         if (other) {
-            const int64_t rows = parts_of(r, other < r ? other : r), width = other < s ? other : s;
+            const int64_t rows = hs__parts(r, other < r ? other : r), width = other < s ? other : s;
             add_option(w, HS_STAR_HOLD_A, buffers, rows, s, (double)r * (double)t, (double)rows * (double)t + c_both);
             add_option(w, HS_STAR_HOLD_B, buffers, 1, width, 0.0, (double)r * (double)t / (double)width + (double)t + c_both);
         }
@@ -180,17 +179,18 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
 
 static void give(hs_star_share *share, const option *x, int64_t columns)
 {
-    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? parts_of(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
+    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__parts(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
 }
 
 /* ---- evaluation ----------------------------------------------------------------------------------------------- */
 
-/* The makespan, or something not below the limit. */
+/* The makespan, or something not below the limit; INFINITY for a plan of too many messages. */
 static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit, double *makespan)
 {
+    *makespan = INFINITY;
+    if (count_messages(x->star, shares) > HS_STAR_MESSAGES) return HS_OK;
     const int64_t count = count_chunks(x->star->p, shares);
     if (count > x->room) {
-        if (count > PTRDIFF_MAX / 2 / (int64_t)sizeof *x->chunks) return HS_ERROR_MEMORY;
         free(x->chunks);
         x->room = count + count / 2;
         x->chunks = malloc((size_t)x->room * sizeof *x->chunks);
@@ -364,9 +364,9 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
     if (!a->columns) {
         give(a, &w->options[cheapest(w, (double)moved, ANY)], moved);
     } else {
-        const int64_t width = parts_of(a->columns, a->panels);
+        const int64_t width = hs__parts(a->columns, a->panels);
         a->columns += moved;
-        if (a->held != HS_STAR_HOLD_A && parts_of(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
+        if (a->held != HS_STAR_HOLD_A && hs__parts(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
         if (!fits(x->star, i, a)) return 0;
     }
     b->columns -= moved;
@@ -435,7 +435,8 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
         for (int32_t held = ANY; held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
             make_draft(x, held, d);
             round_draft(x, d, trial->shares);
-            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) > (double)effort / TRIALS) x->panels = FEW_PANELS;
+            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS) /* dear with many workers */
+                x->panels = FEW_PANELS;
             now->makespan = INFINITY;
             for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
                 trial->order = orders[k];
@@ -444,10 +445,12 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
                 if (trial->makespan < now->makespan) copy(p, now, trial);
             }
             if (now->makespan < best->makespan) copy(p, best, now);
+            if (now->makespan == INFINITY) continue;
             status = anneal(x, 0.02, effort / 16, now, trial, best);
             if (status) return status;
         }
     }
+    if (best->makespan == INFINITY) return HS_ERROR_UNSUPPORTED;
     face(x, &faces[best->by_rows]);
     copy(p, now, best);
     status = anneal(x, 0.005, x->effort, now, trial, best);

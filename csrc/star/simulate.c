@@ -27,7 +27,8 @@ static void idle(hs__port *port, int32_t i, double link_cost, double cycle_time)
 
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel)
 {
-    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .limit = INFINITY, .cancel = cancel};
+    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .limit = INFINITY,
+                       .most = HS_STAR_MESSAGES, .cancel = cancel};
     port->desk = malloc((size_t)p * (sizeof *port->desk + 2 * (sizeof *port->results.at + sizeof *port->results.place)));
     if (!port->desk) return HS_ERROR_MEMORY;
     port->results.at = (hs__timed *)(port->desk + p), port->demand.at = port->results.at + p;
@@ -176,9 +177,11 @@ static int serve(hs__port *port, int32_t i)
     return 1;
 }
 
-static int cancelled(const hs__port *port)
+/* Looked at now and then: whether to go on. */
+static hs_status stopped(const hs__port *port)
 {
-    return (port->message_count & 1023) == 1 && hs__cancelled(port->cancel);
+    if ((port->message_count & 1023) != 1) return HS_OK;
+    return hs__cancelled(port->cancel) ? HS_ERROR_CANCELLED : port->message_count > port->most ? HS_ERROR_UNSUPPORTED : HS_OK;
 }
 
 /* Eager: the results that are ready now. */
@@ -202,7 +205,7 @@ static hs_status serve_in_turn(hs__port *port)
             follower[before] = follower[i];
             left--;
         }
-        if (cancelled(port)) status = HS_ERROR_CANCELLED;
+        status = stopped(port);
     }
     free(follower);
     return status;
@@ -210,30 +213,32 @@ static hs_status serve_in_turn(hs__port *port)
 
 static hs_status serve_demand(hs__port *port)
 {
+    hs_status status = HS_OK;
     for (int32_t i = 0; i < port->p; i++) hs__heap_set(&port->demand, i, 0.0);
-    while (port->demand.size && port->now + port->ahead < port->limit) {
+    while (port->demand.size && !status && port->now + port->ahead < port->limit) {
         return_ready(port);
         const int32_t i = port->demand.at[0].worker;
         if (!serve(port, i)) hs__heap_remove(&port->demand, i);
-        if (cancelled(port)) return HS_ERROR_CANCELLED;
+        status = stopped(port);
     }
-    return HS_OK;
+    return status;
 }
 
 /* A list of the workers panel by panel; C and results go where they must. */
 static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *served)
 {
-    for (int64_t k = 0; k < length; k++) {
+    hs_status status = HS_OK;
+    for (int64_t k = 0; k < length && !status; k++) {
         hs__desk *desk = &port->desk[served[k]];
         if (desk->panels == 0) continue;
         for (const int64_t wanted = desk->panels - 1; desk->panels > wanted;) {
             return_ready(port);
             serve(port, served[k]);
         }
-        if (cancelled(port)) return HS_ERROR_CANCELLED;
+        status = stopped(port);
     }
-    while (port->results.size) serve(port, port->results.at[0].worker);
-    return HS_OK;
+    while (port->results.size && !status) serve(port, port->results.at[0].worker);
+    return status;
 }
 
 /* What decides when a worker is served, side by side in memory. */
@@ -287,7 +292,7 @@ static hs_status serve_by_need(hs__port *port, int32_t order)
                 count += look(port, &needs[count]);
             }
         }
-        if (cancelled(port)) status = HS_ERROR_CANCELLED;
+        status = stopped(port);
     }
     free(needs);
     return status;
@@ -295,11 +300,9 @@ static hs_status serve_by_need(hs__port *port, int32_t order)
 
 static hs_status serve_listed(hs__port *port, int64_t length, const int32_t *served)
 {
-    for (int64_t k = 0; k < length; k++) {
-        if (!serve(port, served[k])) return HS_ERROR_VALUE;
-        if (cancelled(port)) return HS_ERROR_CANCELLED;
-    }
-    return HS_OK;
+    hs_status status = HS_OK;
+    for (int64_t k = 0; k < length && !status; k++) status = serve(port, served[k]) ? stopped(port) : HS_ERROR_VALUE;
+    return status;
 }
 
 hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served)
@@ -343,6 +346,7 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.messages = messages;
+    port.most = INT64_MAX;
     status = hs__port_list(&port, count, chunks);
     if (!status) status = hs__port_serve(&port, order, length, served);
     if (!status) {

@@ -41,6 +41,7 @@ typedef struct hs__port {
     hs_star_chunk *chunks;     /* those dealt, or NULL */
     hs_star_message *messages; /* or NULL */
     int64_t chunk_count, message_count;
+    int64_t most;              /* messages: a run that has more stops with HS_ERROR_UNSUPPORTED */
     double now;                /* end of the last message */
     double ahead, limit;       /* time of the messages of a list to come; a run that cannot end before the limit stops */
     const int *cancel;

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "scarce.h"
 #include "zones.h"
 
 typedef struct {
@@ -59,6 +60,23 @@ static void planner_refusals(planner *plan, int ordered)
     const int32_t orders[][4] = {{0, 1, 2, 3}, {0, 1, 3, 3}, {0, 1, 3, 5}, {0, 1, 3, -1}, {0, 1, 3, INT32_MAX}, {INT32_MIN, 1, 3, 4}};
     for (int k = 0; k < 6; k++) planner_refuses(plan, HS_ERROR_VALUE, 5, good, NULL, 1.0, orders[k], NULL, __LINE__);
     CHECK(plan(5, good, NULL, 1.0, (const int32_t[]){4, 0, 3, 1}, NULL, &out) == HS_OK);
+}
+
+/* More than `most` positive areas. */
+static inline void planner_too_many(planner *plan, int32_t most)
+{
+    static double areas[1025];
+    for (int32_t i = 0; i <= most; i++) areas[i] = 1;
+    planner_refuses(plan, HS_ERROR_UNSUPPORTED, most + 1, areas, NULL, 1.0, NULL, NULL, __LINE__);
+}
+
+static inline void planner_no_memory(planner *plan, int ordered)
+{
+    planned out = planned_before();
+    CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
+    out = planned_before();
+    if (ordered)
+        CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0, (const int32_t[]){5, 0, 4, 1, 3, 2}, NULL, &out), planned_untouched(&out));
 }
 
 /* The same twice, bit for bit. */

@@ -5,7 +5,6 @@
 #include "check.h"
 #include "hetsched.h"
 #include "planners.h"
-#include "scarce.h"
 
 static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
 {
@@ -58,24 +57,11 @@ static void known_wheels(void)
     }
 }
 
-static void too_many(void)
+static void only_positive_areas_count(void)
 {
-    double areas[18];
-    for (int i = 0; i < 18; i++) areas[i] = 1;
-    planner_refuses(plain, HS_ERROR_UNSUPPORTED, 17, areas, NULL, 1.0, NULL, NULL, __LINE__);
-    planner_refuses(wheels, HS_ERROR_UNSUPPORTED, 9, areas, NULL, 1.0, NULL, NULL, __LINE__);
-    for (int i = 8; i < 18; i++) areas[i] = 0; /* only positive areas count */
+    const double areas[18] = {1, 1, 1, 1, 1, 1, 1, 1};
     planned out = planned_before();
     CHECK(plain(18, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
-}
-
-static void no_memory(void)
-{
-    const double areas[] = {1, 2, 3, 4, 5, 6};
-    planned out = planned_before();
-    CHECK_SCARCE(plain(6, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
-    out = planned_before();
-    CHECK_SCARCE(wheels(6, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
 }
 
 int main(int argc, char **argv)
@@ -83,12 +69,15 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 400;
     as_every_tree(rounds);
     known_wheels();
-    too_many();
+    planner_too_many(plain, 16);
+    planner_too_many(wheels, 8);
+    only_positive_areas_count();
     planner_refusals(plain, 0);
     planner_refusals(wheels, 0);
     planner_repeats(wheels);
     planner_extremes(plain, rounds);
     planner_extremes(wheels, rounds / 4);
-    no_memory();
+    planner_no_memory(plain, 0);
+    planner_no_memory(wheels, 0);
     return check_result();
 }

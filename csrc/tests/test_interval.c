@@ -5,7 +5,6 @@
 #include "check.h"
 #include "hetsched.h"
 #include "planners.h"
-#include "scarce.h"
 
 static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
 {
@@ -116,10 +115,6 @@ static void refusals(void)
             CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, groups, 1.0, NULL, out.plan, &out.length, &out.cost) == HS_ERROR_VALUE);
             CHECK(planned_untouched(&out));
         }
-    double *many = malloc(1025 * sizeof *many);
-    for (int i = 0; i < 1025; i++) many[i] = 1;
-    planner_refuses(plain, HS_ERROR_UNSUPPORTED, 1025, many, NULL, 1.0, NULL, NULL, __LINE__);
-    free(many);
 }
 
 static void no_memory(void)
@@ -127,10 +122,6 @@ static void no_memory(void)
     const double areas[] = {1, 2, 3, 4, 5, 6};
     const int32_t order[] = {5, 0, 4, 1, 3, 2}, groups[] = {3, 3, 0, 0, 3, 5};
     planned out = planned_before();
-    CHECK_SCARCE(plain(6, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
-    out = planned_before();
-    CHECK_SCARCE(plain(6, areas, NULL, 1.0, order, NULL, &out), planned_untouched(&out));
-    out = planned_before();
     CHECK_SCARCE(hs_partition_interval(6, areas, NULL, 1.0, order, groups, 1.0, NULL, out.plan, &out.length, &out.cost), planned_untouched(&out));
 }
 
@@ -146,6 +137,8 @@ int main(int argc, char **argv)
     planner_extremes(plain, rounds);
     planner_extremes(one_group, rounds);
     refusals();
+    planner_too_many(plain, 1024);
+    planner_no_memory(plain, 1);
     no_memory();
     return check_result();
 }

@@ -5,7 +5,6 @@
 #include "check.h"
 #include "hetsched.h"
 #include "planners.h"
-#include "scarce.h"
 
 static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
 {
@@ -54,23 +53,6 @@ static void small_beside_large(void)
     CHECK(out.cost < 2.01);
 }
 
-static void too_many(void)
-{
-    double areas[257];
-    for (int i = 0; i < 257; i++) areas[i] = 1;
-    planner_refuses(plain, HS_ERROR_UNSUPPORTED, 257, areas, NULL, 1.0, NULL, NULL, __LINE__);
-}
-
-static void no_memory(void)
-{
-    const double areas[] = {1, 2, 3, 4};
-    const int32_t order[] = {3, 0, 2, 1};
-    planned out = planned_before();
-    CHECK_SCARCE(plain(4, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
-    out = planned_before();
-    CHECK_SCARCE(plain(4, areas, NULL, 1.0, order, NULL, &out), planned_untouched(&out));
-}
-
 int main(int argc, char **argv)
 {
     const int rounds = argc > 1 ? atoi(argv[1]) : 1500;
@@ -80,7 +62,7 @@ int main(int argc, char **argv)
     planner_refusals(plain, 1);
     planner_repeats(plain);
     planner_extremes(plain, rounds);
-    too_many();
-    no_memory();
+    planner_too_many(plain, 256);
+    planner_no_memory(plain, 1);
     return check_result();
 }

@@ -1,4 +1,4 @@
-/* hs__sort_positive against insertion, few and many keys, ties, extreme doubles, no memory. */
+/* hs__sort_positive and hs__sort against insertion, few and many keys, ties, extreme doubles, no memory. */
 #include <float.h>
 #include <math.h>
 
@@ -33,6 +33,9 @@ static void as_by_insertion(void)
         if (!CHECK(size == count)) continue;
         CHECK(memcmp(order, wanted, (size_t)size * sizeof *order) == 0);
         for (int32_t k = size; k < p; k++) CHECK(order[k] == -7);
+        CHECK(hs__sort(p, keys, order) == HS_OK);
+        for (int32_t k = 1; k < p; k++)
+            CHECK(keys[order[k - 1]] < keys[order[k]] || (keys[order[k - 1]] == keys[order[k]] && order[k - 1] < order[k]));
     }
 }
 

@@ -1,15 +1,13 @@
-/* Planners on a thread with the stack of a small system's: musl gives 128 KiB. Sanitizers need more of it for themselves. */
+/* Planners on a thread with little stack: musl gives 128 KiB, of which a caller may have used some. Built without sanitizers, whose
+ * frames are several times as large. */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "check.h"
 #include "hetsched.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STACK = 512 * 1024 };
-#else
-enum { STACK = 64 * 1024 };
-#endif
+enum { STACK = 32 * 1024 };
 enum { MANY = 1000, DEEP = 6000, SIDE = 8 };
 
 static double areas[DEEP + 1];
@@ -36,24 +34,103 @@ static void chains(void)
     static double steep[MANY];
     static int32_t tree[2 * MANY];
     int32_t length;
+    uint64_t state = 1;
     double cost;
     for (int32_t i = 0; i < MANY; i++) steep[i] = 1.0 / (1 + i) / (1 + i);
     CHECK(hs_partition_interval(100, steep, NULL, 1.0, NULL, NULL, 0.0, NULL, tree, &length, &cost) == HS_OK && length == 199);
-    CHECK(hs_partition_largest(30, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 59);
-    CHECK(hs_partition_largest(10, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 19);
-    CHECK(hs_partition_nonrectangular(30, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 59);
+    CHECK(hs_partition_search(100, steep, NULL, 1.0, 1000, 0.01, NULL, tree, length, &state, &cost) == HS_OK);
+    CHECK(hs_partition_rule(HS_RULE_SNRPP, MANY, steep, 1.0, NULL, tree, &length, &cost) == HS_OK && length == 2 * MANY - 1);
+    CHECK(hs_partition_largest(60, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 119);
+    CHECK(hs_partition_largest(7, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 13);
+    CHECK(hs_partition_nonrectangular(100, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 199);
     CHECK(hs_partition_guillotine(8, steep, NULL, 1.0, 1, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_partition_cuboids(MANY, steep, (const double[]){1, 1, 1}, 7, NULL, 0, 0, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_partition_cuboids(30, steep, (const double[]){1, 1, 1}, 7, NULL, 20, 1, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_partition_cuboids_exact(10, steep, (const double[]){1, 1, 1}, 7, NULL, tree, &length, &cost) == HS_OK && length == 19);
 }
 
+enum { WORKERS = 30 };
+static double times[WORKERS], costs[WORKERS], links[WORKERS * WORKERS], shares[WORKERS], loads[WORKERS];
+static int32_t order[WORKERS], back[WORKERS], owner[WORKERS * WORKERS];
+static int64_t counts[WORKERS], sides[WORKERS], memory[WORKERS];
+
+static void dealing(void)
+{
+    static double profile[WORKERS * (WORKERS + 1)];
+    double makespan;
+    for (int32_t k = 0; k < WORKERS * (WORKERS + 1); k++) profile[k] = 1.0 + k % (WORKERS + 1);
+    CHECK(hs_distribute(1000000, WORKERS, times, NULL, counts, &makespan) == HS_OK);
+    CHECK(hs_distribute_profile(WORKERS, WORKERS, profile, NULL, counts, &makespan) == HS_OK);
+    CHECK(hs_distribute_prefix(WORKERS, WORKERS, times, NULL, owner, NULL) == HS_OK);
+    CHECK(hs_lu_simulate(100, 100, 5, WORKERS, times, owner, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_grid_deal(WORKERS, 2, times, (const int32_t[]){0, 1, HS_BESIDE}, 3, NULL, owner) == HS_OK);
+    CHECK(hs_lu_grid_evaluate(WORKERS, WORKERS, times, owner, NULL, loads, NULL, NULL) == HS_OK);
+    int32_t period, again;
+    CHECK(hs_wavefront_panels(40, WORKERS, WORKERS, times, 0, 1, HS_ROW_WISE, NULL, owner, &period, &again, &makespan) == HS_OK);
+}
+
+static void assigning(void)
+{
+    static double prices[2][WORKERS];
+    static int64_t weights[10 * 10 * 10], total;
+    int optimal;
+    double makespan;
+    int32_t enrolled;
+    CHECK(hs_assign(WORKERS, WORKERS, links, WORKERS, 0, NULL, owner, prices[0], prices[1]) == HS_OK);
+    CHECK(hs_assign_axial(10, weights, NULL, order, back, &total) == HS_OK);
+    CHECK(hs_task_links(100.0, 8, times, costs, costs, 1000, 1, NULL, &enrolled, order, back, &optimal) == HS_OK && optimal);
+    CHECK(hs_task_links(100.0, WORKERS, times, costs, costs, 1000, 1, NULL, &enrolled, order, back, &optimal) == HS_OK);
+    for (int32_t i = 0; i < WORKERS; i++) order[i] = back[i] = i;
+    CHECK(hs_divisible_orders(5, times, costs, costs, 1000, 1, 0.0, NULL, order, back, shares, &makespan, &optimal) == HS_OK);
+    for (int32_t i = 0; i < WORKERS; i++) order[i] = back[i] = i;
+    CHECK(hs_divisible_orders(WORKERS, times, costs, costs, 100, 1, 0.0, NULL, order, back, shares, &makespan, &optimal) == HS_OK);
+}
+
+static void rings(void)
+{
+    const hs_ring ring = {WORKERS, times, links, 100.0, 1.0, 0}, small = {12, times, links, 100.0, 1.0, 0};
+    uint64_t state = 1;
+    int32_t size;
+    double makespan;
+    CHECK(hs_ring_greedy(&ring, -1, NULL, order, &size, &makespan) == HS_OK);
+    CHECK(hs_ring_search(&ring, 20, NULL, order, &size, &state, &makespan) == HS_OK);
+    CHECK(hs_ring_bound(&ring, makespan, 20, NULL, &makespan) == HS_OK);
+    CHECK(hs_ring_exact(&small, NULL, order, &size, &makespan) == HS_OK);
+}
+
+static void stars(void)
+{
+    static hs_star_share plan_shares[WORKERS];
+    static hs_star_chunk chunks[1000];
+    static int32_t served[10000];
+    const hs_star star = {20, 60, 9, WORKERS, times, costs, memory}, small = {3, 4, 2, 2, times, costs, memory};
+    hs_star_summary summary;
+    int32_t by_rows, way;
+    int64_t count, length;
+    double makespan, bounds[5];
+    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_BMM; method++)
+        CHECK(hs_star_plan(&star, method, HS_STAR_ALL, 1, NULL, &summary, sides, counts, NULL, NULL) == HS_OK);
+    CHECK(hs_star_search(&star, 0, 1, 20000, NULL, &by_rows, plan_shares, &way, &makespan) == HS_OK);
+    CHECK(hs_star_exact(&small, 1000000, INFINITY, NULL, &count, chunks, &length, served, &makespan) == HS_OK);
+    CHECK(hs_star_bounds(&star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
+    const hs_layers layers = {HS_SCSS, 10, 100, times, costs};
+    int optimal;
+    CHECK(hs_layers_best(&layers, 10000, NULL, order, counts, &optimal) == HS_OK);
+    CHECK(hs_layers_paper(&layers, NULL, NULL, counts) == HS_OK);
+}
+
 static void *everything(void *unused)
 {
     for (int32_t i = 0; i <= DEEP; i++) areas[i] = 1.0 + i % 3;
+    for (int32_t i = 0; i < WORKERS; i++) times[i] = 1.0 + i % 7, costs[i] = 0.1 * (1.0 + i % 5), memory[i] = 20 + i % 9;
+    for (int32_t k = 0; k < WORKERS * WORKERS; k++) links[k] = 1.0 + k % 11;
     deep_floorplan(2);
     deep_floorplan(3);
     chains();
+    dealing();
+    assigning();
+    rings();
+    stars();
     return unused;
 }
 

@@ -117,7 +117,10 @@ static void refusals(void)
     by_rows = order = -1, makespan = -1;
     const int64_t most = INT32_MAX;
     const hs_star vast = {most, most, most, 2, good, good, least};
-    CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_MEMORY && makespan == -1);
+    CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_UNSUPPORTED && makespan == -1); /* more messages than can be simulated */
+    const int64_t large[] = {INT64_C(1) << 53, INT64_C(1) << 53};
+    const hs_star wide_c = {4, most, 4, 2, good, good, large}; /* to hold C takes few messages, to hold A two per column */
+    CHECK(SEARCH(&wide_c, 10000, NULL) == HS_OK && shares[0].held != HS_STAR_HOLD_A && shares[1].held != HS_STAR_HOLD_A);
     /* 3 blocks: one of each operand, block by block */
     const hs_star poor = {3, 4, 2, 2, good, good, least};
     CHECK(SEARCH(&poor, 100, NULL) == HS_OK && makespan >= 24);

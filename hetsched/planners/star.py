@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -251,26 +252,27 @@ def plan_product(
     long = most > _LONG
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
+    trials: dict[str, float] = {}
+    with suppress(NotImplementedError):  # too many messages
+        if method in ("best", "search"):
+            chunks, order, trials["search"] = _searched(star, eager, seed, end)
+    for name in _worth_trying(most, memory) if method == "best" else ():
+        with suppress(NotImplementedError):
+            trials[name] = star.plan(PAPER.index(name), choice, eager, 0, long).makespan
     if method in ("best", "search"):
-        chunks, order, makespan = _searched(star, eager, seed, end)
-        messages = _log_length(chunks, shape[2])
-    if method == "best":
-        trials = {"search": (messages > _MOST_MESSAGES, makespan)}
-        for name in _worth_trying(most, memory):
-            tried = star.plan(PAPER.index(name), choice, eager, 0, long)
-            trials[name] = (tried.message_count > _MOST_MESSAGES, tried.makespan)
+        if not trials:
+            raise _too_many(shape, "more messages")
         chosen = min(trials, key=trials.__getitem__)
     number, variants = -1, [0.0] * 8
     if chosen == "search":
-        if messages > _MOST_MESSAGES:
-            raise _too_many(shape, f"{messages} messages")
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     elif chosen == "exact":
         makespan, chunks, log = _exact(star, shape, memory, messages, end)
     else:
-        result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
-        if result.message_count > _MOST_MESSAGES:
-            raise _too_many(shape, f"{result.message_count} messages")
+        try:
+            result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+        except NotImplementedError:
+            raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
     layout = _TOLEDO if chosen == "bmm" else _DOUBLE
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
@@ -417,13 +419,6 @@ def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     if (less := memory < needs).any():
         i = int(np.argmax(less))
         raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {memory[i]}")
-
-
-def _log_length(chunks: NDArray[Any], t: int) -> int:
-    """Messages of a plan with these chunks."""
-    _, _, back, length = forms(chunks, t)
-    panels = -(-length // chunks["depth"])
-    return int((1 + panels + np.where(back == 0, 1, panels)).sum())
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:

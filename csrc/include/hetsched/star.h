@@ -99,6 +99,8 @@ typedef struct hs_star_summary {
     double variants[8]; /* makespans of the eight with HS_STAR_ALL; else 0 */
 } hs_star_summary;
 
+enum { HS_STAR_MESSAGES = 100000000 };
+
 /* Plans and simulates.
  *   method, variant  HS_STAR_FIRST_C and HS_STAR_SPREAD_C exclude each other; the variant of other methods is HS_STAR_ALL
  *   summary   out
@@ -106,7 +108,7 @@ typedef struct hs_star_summary {
  *   columns   [p] out: of C
  *   chunks    out: [chunk_count]; messages  out: [message_count], or both NULL. A first call with NULL gives the counts; a
  *             second one for HS_STAR_HET costs an eighth with the variant that was best. On failure they are undefined.
- * HS_ERROR_INFEASIBLE if no worker can hold a chunk. Time as for hs_star_simulate; for HS_STAR_HET and HS_STAR_OMMOML O(p)
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk, HS_ERROR_UNSUPPORTED if the plan has more than HS_STAR_MESSAGES messages. Time as for hs_star_simulate; for HS_STAR_HET and HS_STAR_OMMOML O(p)
  * more per panel, O(p^2) with look-ahead; for HS_STAR_HOM O(p), for HS_STAR_HOMI O(p^3) estimates that are themselves
  * simulated where a bound does not rule them out. Memory O(p + panels). */
 HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
@@ -143,7 +145,8 @@ HS_API hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star
  * simulated makespans. Deterministic.
  *   effort    messages to simulate, about (a sixty-fourth more for each worker); at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
- * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks). Time O(p) per message; memory O(p + chunks). */
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks), HS_ERROR_UNSUPPORTED if no plan looked at has less than about
+ * HS_STAR_MESSAGES messages. Time O(p) per message; memory O(p + chunks). */
 HS_API hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
                                 hs_star_share *shares, int32_t *order, double *makespan);
 

@@ -1,0 +1,47 @@
+/* Numbers: what is asked of arguments, and small sums that many need. */
+#ifndef HETSCHED_CORE_NUMBERS_H
+#define HETSCHED_CORE_NUMBERS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline int64_t hs__min(int64_t x, int64_t y) { return x < y ? x : y; }
+static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* Parts of at most so many that make up the whole. */
+static inline int64_t hs__parts(int64_t whole, int64_t most) { return (whole + most - 1) / most; }
+
+/* The bits of a double >= 0 rise with it. */
+static inline uint64_t hs__bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double hs__of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Whether all times [p] are > 0; infinite ones are. */
+static inline bool hs__valid_times(int32_t p, const double *times)
+{
+    for (int32_t i = 0; i < p; i++)
+        if (!(times[i] > 0.0)) return false;
+    return true;
+}
+
+/* Whether all costs [count] are >= 0 and finite. */
+static inline bool hs__valid_costs(int64_t count, const double *costs)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!(costs[i] >= 0.0 && isfinite(costs[i]))) return false;
+    return true;
+}
+
+#endif
