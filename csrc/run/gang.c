@@ -280,6 +280,7 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
         if (count > most) most = count;
     }
     if (tiles > INT32_MAX || most > MOST_TILES) goto no_memory;
+    gang->tile_total = tiles * levels;
     gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
     if (!gang->tile) goto no_memory;
 
@@ -295,13 +296,6 @@ void hs__gang_free(hs__gang *gang)
 {
     free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present), free(gang->first[0]);
     gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL, gang->first[0] = gang->first[1] = NULL;
-}
-
-int64_t hs__gang_tiles(const hs__gang *gang)
-{
-    int64_t sum = 0;
-    for (int64_t t = 0; t < gang->panel_count; t++) sum += gang->panel[t].tile_count;
-    return sum;
 }
 
 /* ---- the member's loop ---------------------------------------------------------------------------------------- */

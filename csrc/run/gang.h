@@ -60,6 +60,7 @@ typedef struct hs__gang {
     hs__panel *panel;   /* [panel_count] */
     int64_t panel_count;
     hs__tile *tile;     /* all columns' tiles */
+    int64_t tile_total; /* of all panels */
     hs__queue *queue;   /* [slots * members] those of a panel are in slot panel % slots */
     int32_t slots;
     int32_t *first[2];  /* [members + 1] tiles of a panel that are the member's; of the last columns' panels, of the others' */
@@ -71,7 +72,6 @@ typedef struct hs__gang {
 /* Splits the box over the members by speed and lays out all state; panels[] are the caller's. */
 hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds);
 void hs__gang_free(hs__gang *gang);
-int64_t hs__gang_tiles(const hs__gang *gang); /* of all panels */
 
 /* What a member does besides; each may be NULL. A cancel is seen through gang->cancel. */
 typedef struct hs__member_hooks {

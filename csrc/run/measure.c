@@ -58,13 +58,12 @@ static void fill(void *memory, size_t bytes, int32_t dtype)
 static int open_gemm(bench *b)
 {
     const int64_t n = b->size;
-    const size_t bytes = (size_t)(n * n) * hs__element_bytes(b->dtype);
+    const size_t bytes = (size_t)(n * n * hs__element_bytes(b->dtype));
     char *operands = take(b, 0, 3 * bytes);
     if (!operands) return 0;
     fill(operands, 3 * bytes, b->dtype);
-    const hs_product product = {.dtype = b->dtype, .m = n, .n = n, .k = n, .a = operands, .a_row_stride = n, .a_col_stride = 1,
-                                .b = operands + bytes, .b_row_stride = n, .b_col_stride = 1, .c = operands + 2 * bytes, .c_row_stride = n,
-                                .c_col_stride = 1, .alpha = {1.0}};
+    hs_product product;
+    hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes, operands + 2 * bytes);
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, 1);
     return take(b, 1, hs__panel_bytes(&b->gemm)) && take(b, 2, hs__block_bytes(&b->gemm));

@@ -150,7 +150,7 @@ static hs_status open_gang(job *j, int32_t i)
     hs_status status = hs__gang_init(gang, &x, members, j->speeds);
     if (status) return status;
     gang->cancel = &j->run.cancel, gang->work_done = &j->run.done;
-    j->run.total += hs__gang_tiles(gang);
+    j->run.total += gang->tile_total;
     for (int32_t w = 0; w < p; w++) {
         if (!boxes->cooperative && w != box->worker) continue;
         const int packs = members == 1 || w == 0;

@@ -93,14 +93,6 @@ static void clear(const hs__run *run)
         for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
 }
 
-static void work(hs__run *run)
-{
-    if (run->manner == HS__ALONE) run->kind->work(run, 0, 1);
-    else if (run->manner == HS__SHARED) hs__pool_run_shared(run->pool, run->kind->work, run, poll_now);
-    else if (run->manner == HS__LED) hs__pool_run_led(run->pool, run->kind->work, run, run->kind->lead, poll_now);
-    else hs__pool_run(run->pool, run->kind->work, run, poll_now);
-}
-
 /* The pool learns, unless the caller was busy otherwise. */
 static void learn(const hs__run *run)
 {
@@ -112,16 +104,16 @@ static hs_status perform(hs__run *run)
 {
     const hs__kind *kind = run->kind;
     start_clock(run);
-    if (kind->load) hs__pool_run(run->pool, kind->load, run, poll_now);
+    if (kind->load) hs__pool_run(run->pool, HS__EACH, kind->load, NULL, run, poll_now);
     if (!hs__cancelled(&run->cancel)) {
         start_clock(run);
-        work(run);
+        hs__pool_run(run->pool, run->manner, kind->work, kind->lead, run, poll_now);
         if (run->manner == HS__SHARED && run->work_of) learn(run);
     }
     const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
     if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
     const hs_status status = hs__cancelled(&run->cancel) ? HS_ERROR_CANCELLED : HS_OK;
-    if (!status && kind->store) hs__pool_run(run->pool, kind->store, run, NULL);
+    if (!status && kind->store) hs__pool_run(run->pool, HS__EACH, kind->store, NULL, run, NULL);
     return kind->report ? kind->report(run, status) : status;
 }
 

@@ -8,13 +8,6 @@
 #include "hetsched.h"
 #include "threads/pool.h"
 
-/* Who works.
- *   HS__EACH    every worker its part; the caller has the place of one
- *   HS__SHARED  the same, but whoever is late finds its part done by others
- *   HS__LED     every worker its part, the caller beside them
- *   HS__ALONE   the caller does all, as worker 0: where waking the others takes as long */
-typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
-
 /* What one kind of run does, in this order. A job begins with its hs__run; functions may be NULL but for check and work.
  *   check    the arguments; after it, nothing but memory, a cancel or the pool can refuse the run
  *   open     takes what memory it needs besides the pool's

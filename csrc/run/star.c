@@ -20,7 +20,7 @@ typedef struct {
     int64_t next;  /* of the same worker, -1: none */
     int64_t waits; /* for this panel to be computed, -1: for none */
     double due;    /* of a panel: when it came, then when it was computed; with pace on the emulated platform's clock */
-    atomic_int state; /* of a panel */
+    _Atomic int64_t state; /* of a panel */
 } step;
 
 /* What a worker has of the operands, and what is to come. */
@@ -113,18 +113,6 @@ static void bring(const job *j, hs__member *self, int32_t worker, int o, const p
 
 /* ---- master --------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const job *j;
-    int64_t message;
-    int state;
-} stage;
-
-static int has_reached(const void *what)
-{
-    const stage *x = what;
-    return x->message < 0 || atomic_load(&x->j->steps[x->message].state) >= x->state;
-}
-
 /* When the worker could take part in its next message. */
 static double pending_since(const job *j, int64_t message)
 {
@@ -139,8 +127,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const int32_t kind = message->kind, worker = message->worker, paced = j->run.options.pace != NULL;
     buffers *its = &j->buffers[worker];
-    const stage before = {j, own->waits, COMPUTED};
-    hs__await(self, &j->run.signals[j->p], HS__GLANCE, has_reached, &before);
+    if (own->waits >= 0) hs__await_count(self, &j->run.signals[j->p], &j->steps[own->waits].state, COMPUTED);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->start = hs__since_start(&j->run);
@@ -189,8 +176,8 @@ static int64_t oldest_request(const job *j)
         const int64_t next = j->buffers[i].next;
         if (next < 0) continue;
         if (found == NONE_LEFT) found = NONE_PENDING;
-        const stage before = {j, j->steps[next].waits, COMPUTED};
-        if (!has_reached(&before)) continue;
+        const int64_t before = j->steps[next].waits;
+        if (before >= 0 && atomic_load(&j->steps[before].state) < COMPUTED) continue;
         const double own = pending_since(j, next);
         if (own < since) found = next, since = own;
     }
@@ -233,8 +220,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     hs_star_message *message = &j->list[at];
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
-    const stage before = {j, at, SENT};
-    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_reached, &before);
+    hs__await_count(self, &j->run.signals[self->worker], &own->state, SENT);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->compute_start = hs__since_start(&j->run);

@@ -21,24 +21,6 @@ typedef struct {
 
 /* ---- progress ------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const job *j;
-    int32_t chunk;
-    int64_t row;
-} place;
-
-static int has_finished(const void *what)
-{
-    const place *x = what;
-    return atomic_load(&x->j->finished[x->chunk].rows) > x->row;
-}
-
-static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
-{
-    const place what = {j, chunk, row};
-    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_finished, &what);
-}
-
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
     atomic_store(&j->finished[chunk].rows, row + 1);
@@ -70,7 +52,7 @@ static void do_chunk(job *j, hs__member *self, int32_t chunk)
     hs__walk walk = {.rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
         if (chunk && x.needs >= 0) {
-            wait_for_row(j, self, chunk - 1, x.needs);
+            hs__await_count(self, &j->run.signals[self->worker], &j->finished[chunk - 1].rows, x.needs + 1);
             if (hs__stopped(self)) return;
             if (j->due) self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
         }
