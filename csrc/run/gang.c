@@ -144,8 +144,9 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
-    const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
-    const int64_t rs = rows_fast ? c * x->c.row_stride : x->c.row_stride, cs = rows_fast ? x->c.col_stride : c * x->c.col_stride;
+    /* A complex C has twice the columns, where those are fast, or rows, and twice the other stride. */
+    const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
+    const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     for (int64_t j = 0; j < t->cols; j += nu) {
         const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
         const int64_t n = hs__smaller(nu, t->cols - j);
@@ -155,9 +156,7 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
             const int64_t m = hs__smaller(mu, t->rows - i);
             char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
             if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
-            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c.row_stride, x->c.col_stride, a_next, b_next);
-            else if (rows_fast) x->kernel->run(m, 2 * n, depth, alpha, a, b, beta_at, to, rs, 1, a_next, b_next);
-            else x->kernel->run(2 * m, n, depth, alpha, a, b, beta_at, to, 1, cs, a_next, b_next);
+            else x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, to, row_stride, col_stride, a_next, b_next);
         }
     }
 }

@@ -113,20 +113,19 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
     hs__attend(self);
 }
 
-/* A block of the matrix for the result, and of the one that is given. */
-static hs__lu_matrix wanted(const job *j, int32_t block)
+/* Columns of a block: of the result, and as they are given. */
+static hs__matrix wanted(const job *j, int32_t block)
 {
     const hs_lu *lu = j->lu;
-    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
-    return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
+    const hs__matrix whole = {lu->lu, (ptrdiff_t)j->type.element, lu->m, lu->n, lu->lu_row_stride, lu->lu_col_stride};
+    return hs__part(&whole, 0, hs__lu_first(&j->blocks, block), lu->m, hs__lu_width(&j->blocks, block));
 }
 
-static hs__lu_matrix given(const job *j, int32_t block)
+static hs__matrix given(const job *j, int32_t block)
 {
     const hs_lu *lu = j->lu;
-    if (!lu->a) return wanted(j, block);
-    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
-    return (hs__lu_matrix){(char *)lu->a + first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
+    const hs__matrix whole = {(char *)lu->a, (ptrdiff_t)j->type.element, lu->m, lu->n, lu->a_row_stride, lu->a_col_stride};
+    return lu->a ? hs__part(&whole, 0, hs__lu_first(&j->blocks, block), lu->m, hs__lu_width(&j->blocks, block)) : wanted(j, block);
 }
 
 /* Update k of a block that has been claimed; -1 is the copy to slices. */

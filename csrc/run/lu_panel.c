@@ -255,12 +255,12 @@ static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const c
             memcpy(to + (l * across + i) * 16, from + (i * stride + l * depth_stride) * 16, 16);
 }
 
-void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns *block, char *work, hs__member *self)
+void hs__lu_load(const hs__lu_type *t, hs__matrix from, const hs__lu_columns *block, char *work, hs__member *self)
 {
     const size_t bytes = hs__lu_slice_bytes(t, block->m);
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += t->slice.across) {
         char *slice = slice_at(t, block, j);
-        const char *source = from.data + (ptrdiff_t)t->element * j * from.col_stride;
+        const char *source = hs__at(&from, 0, j);
         const int64_t cols = hs__smaller(t->slice.across, block->cols - j);
         const int same = source == slice;
         transpose(t, cols, block->m, source, from.col_stride, from.row_stride, same ? work : slice);
@@ -268,7 +268,7 @@ void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns 
     }
 }
 
-void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
+void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__matrix to, int64_t first, int64_t count,
                   const int32_t *pivots, char *work, hs__member *self)
 {
     const int64_t m = block->m, across = t->slice.across, e = (int64_t)t->element;
@@ -283,16 +283,10 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matr
         const int64_t cols = hs__smaller(across, block->cols - j);
         const char *slice = slice_at(t, block, j);
         for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
-        char *target = to.data + (ptrdiff_t)e * j * to.col_stride;
         for (int64_t i = 0; i < m; i += across) {
             const int64_t h = hs__smaller(across, m - i);
             transpose(t, h, across, work + i * across * e, across, 1, square);
-            for (int64_t l = 0; l < cols; l++) {
-                char *column = target + (ptrdiff_t)e * (l * to.col_stride + i * to.row_stride);
-                if (to.row_stride == 1) memcpy(column, square + l * across * e, (size_t)(h * e));
-                else
-                    for (int64_t q = 0; q < h; q++) memcpy(column + (ptrdiff_t)e * q * to.row_stride, square + (l * across + q) * e, (size_t)e);
-            }
+            hs__copy(NULL, hs__part(&to, i, j, h, cols), (hs__matrix){square, e, h, cols, 1, across});
         }
     }
 }
