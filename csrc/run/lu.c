@@ -340,11 +340,9 @@ static hs_status lay_out(job *j, char *last)
 
 /* Scratch: of worker 0 the packed panels, the strips of the one that is being factored, a slice that is not full; of each what it has
  * for itself. */
-static hs_status prepare(void *context)
+static hs_status open_scratch(job *j)
 {
-    job *j = context;
     const hs__lu_blocks *b = &j->blocks;
-    if (b->panels == 0) return HS_OK;
     const int64_t width = hs__lu_width(b, 0);
     const size_t panel = whole_pages(hs__lu_panel_bytes(&j->type, b->m, width)), strips = whole_pages(hs__lu_factor_bytes(&j->type, b->m, width));
     const int32_t buffers = j->run.options.pace ? 0 : b->panels < BUFFERS ? b->panels : BUFFERS;
@@ -412,7 +410,7 @@ static hs_status open(void *context)
         status = HS_ERROR_MEMORY;
     if (j->dynamic && !lu->owner && b->count >= HS__DRIFT_PARTS * (int64_t)j->workers) j->run.work_of = j->done_by;
     for (int64_t k = 0; k < b->panels; k++) j->run.total += b->count - k;
-    return status;
+    return status ? status : open_scratch(j);
 }
 
 static hs_status report(void *context, hs_status status)
@@ -430,7 +428,7 @@ static void release(void *context)
     hs__lu_ports_end(&j->ports);
 }
 
-static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .report = report, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report, .close = release};
 
 hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, const hs_options *options, hs_trace *trace)
 {

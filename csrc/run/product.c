@@ -25,19 +25,6 @@ typedef struct {
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
 
-static void after_tile(void *context, double flops, double tile_start)
-{
-    hs__member *self = context;
-    const hs__run *run = self->run;
-    double start = tile_start - run->start;
-    if (run->options.pace) {
-        start = fmin(start, self->deadline);
-        hs__keep_pace(self, flops);
-    }
-    hs__record(self, HS_COMPUTE, start, hs__since_start(run));
-    hs__attend(self);
-}
-
 /* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
 {
@@ -58,14 +45,11 @@ static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     const hs_boxes *boxes = j->boxes;
-    const hs_options *options = &j->run.options;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     const int shares = boxes->cooperative && !boxes->layered;
-    const int records = hs__records(&j->run) || options->pace || (is_caller && options->poll);
-    const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = hs__help_along, .context = &self};
 
     int32_t at = 0;
-    if (boxes->layered) hs__layered_join(&j->sum);
+    if (j->taken) atomic_fetch_add(&j->sum.joined, 1);
     for (int32_t box; !hs__stopped(&self) && (box = next_box(j, worker, &at)) >= 0;) {
         hs__gang *gang = &j->gang[box];
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
@@ -76,9 +60,9 @@ static void work(void *context, int32_t worker, int is_caller)
             gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
             hs__layered_receive(&j->sum, box, gang);
         }
-        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
+        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
-        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &hooks);
+        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &self);
     }
     if (boxes->layered) hs__layered_sum(&j->sum, &self);
     hs__member_end(&self);
@@ -147,9 +131,8 @@ static hs_status open_gang(job *j, int32_t i)
     if (box->length == 0 || hs__no_product(j->product)) return HS_OK;
     const hs_product layer = boxes->layered ? hs__layered_product(&j->sum, i) : *j->product;
     if (!hs__panel_product_init(&x, hs__kernel_current(), &layer, box, members)) return HS_OK;
-    hs_status status = hs__gang_init(gang, &x, members, j->speeds);
+    hs_status status = hs__gang_init(gang, &j->run, &x, members, j->speeds);
     if (status) return status;
-    gang->cancel = &j->run.cancel, gang->work_done = &j->run.done;
     j->run.total += gang->tile_total;
     for (int32_t w = 0; w < p; w++) {
         if (!boxes->cooperative && w != box->worker) continue;
@@ -176,7 +159,7 @@ static hs_status open_all(job *j)
     return status;
 }
 
-static hs_status prepare(void *context)
+static hs_status open(void *context)
 {
     job *j = context;
     const hs_boxes *boxes = j->boxes;
@@ -199,13 +182,7 @@ static hs_status prepare(void *context)
     return status;
 }
 
-static void release(void *context)
-{
-    job *j = context;
-    for (int32_t i = 0; i < j->boxes->count && j->gang; i++) hs__gang_free(&j->gang[i]);
-}
-
-static const hs__kind kind = {.check = check, .prepare = prepare, .work = work, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .work = work};
 
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace)
 {

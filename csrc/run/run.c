@@ -40,9 +40,8 @@ int hs__run_signals(hs__run *run, int32_t count)
     return (run->signals = hs__signals_open(count)) != NULL;
 }
 
-static void close_run(hs__run *run)
+void hs__run_free(hs__run *run)
 {
-    if (run->kind->close) run->kind->close(run);
     hs__signals_close(run->signals, run->signal_count);
     for (owned *piece; (piece = run->owned);) {
         run->owned = piece->next;
@@ -121,9 +120,10 @@ hs_status hs__run_held(hs__run *run)
 {
     if (run->recorded) *run->recorded = 0;
     clear(run);
-    hs_status status = run->kind->prepare ? run->kind->prepare(run) : HS_OK;
+    hs_status status = run->kind->open(run);
     if (!status) status = perform(run);
-    close_run(run);
+    if (run->kind->close) run->kind->close(run);
+    hs__run_free(run);
     return status;
 }
 
@@ -133,11 +133,9 @@ hs_status hs__run_do(hs__run *run)
     if (!hs__valid_run(run)) return HS_ERROR_VALUE;
     hs_status status = run->kind->check(run);
     if (status) return status;
-    if (run->kind->open) status = run->kind->open(run);
-    if (!status) status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
+    status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
     if (status) {
         if (run->recorded) *run->recorded = 0;
-        close_run(run);
         return status;
     }
     status = hs__run_held(run);

@@ -8,10 +8,9 @@
 #include "hetsched.h"
 #include "threads/pool.h"
 
-/* What one kind of run does, in this order. A job begins with its hs__run; functions may be NULL but for check and work.
- *   check    the arguments; after it, nothing but memory, a cancel or the pool can refuse the run
- *   open     takes what memory it needs besides the pool's
- *   prepare  the same with the pool locked: scratch. Nothing is changed before it has succeeded
+/* What one kind of run does, in this order. A job begins with its hs__run; functions may be NULL but for check, open and work.
+ *   check    the arguments; after it, little but memory, a cancel or the pool can refuse the run
+ *   open     takes memory, its own and the pool's, which is locked. Nothing is changed before it has succeeded
  *   load     each worker's part before the clock starts; a cancel ends the run with it
  *   work     each worker's part, by run->manner
  *   lead     the caller's, HS__LED
@@ -21,7 +20,6 @@
 typedef struct hs__kind {
     hs_status (*check)(const void *job);
     hs_status (*open)(void *job);
-    hs_status (*prepare)(void *job);
     hs__work *load, *work, *store;
     void (*lead)(void *job);
     hs_status (*report)(void *job, hs_status status);
@@ -60,10 +58,13 @@ void *hs__run_pages(hs__run *run, size_t bytes);
 /* Fills in run->signals, which end with the run. 0 if there is no memory. */
 int hs__run_signals(hs__run *run, int32_t count);
 
+/* Gives it back, and the signals. */
+void hs__run_free(hs__run *run);
+
 /* All of it. */
 hs_status hs__run_do(hs__run *run);
 
-/* The part between lock and unlock, then close, for a thread that holds the pool and arguments that are checked. */
+/* The part between lock and unlock, for a thread that holds the pool and arguments that are checked. */
 hs_status hs__run_held(hs__run *run);
 
 /* Whether pace and the room for events are in their ranges, and whether `count` (start, end) pairs of transfers are. */

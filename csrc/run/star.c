@@ -311,9 +311,8 @@ static hs_status list_messages(job *j)
 }
 
 /* Arenas, and scratch for the kernel. */
-static hs_status prepare(void *context)
+static hs_status open_arenas(job *j)
 {
-    job *j = context;
     const hs_star_product *x = j->x;
     int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
@@ -350,7 +349,8 @@ static hs_status open(void *context)
     j->buffers = hs__run_zeros(&j->run, (size_t)j->p, sizeof *j->buffers);
     if (!j->buffers || !hs__run_signals(&j->run, j->p + 1)) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < j->p; i++) j->buffers[i].first = j->buffers[i].next = -1;
-    return list_messages(j);
+    hs_status status = list_messages(j);
+    return status ? status : open_arenas(j);
 }
 
 static hs_status report(void *context, hs_status status)
@@ -363,7 +363,7 @@ static hs_status report(void *context, hs_status status)
     return status;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .lead = lead, .report = report};
+static const hs__kind kind = {.check = check, .open = open, .work = work, .lead = lead, .report = report};
 
 hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
 {
