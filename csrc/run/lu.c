@@ -263,6 +263,12 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
+void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, int32_t *pivots)
+{
+    if (!lu) return;
+    *lu = (hs_lu){.dtype = dtype, .m = m, .n = n, .lu = data, .lu_row_stride = 1, .lu_col_stride = m, .pivots = pivots, .singular = -1};
+}
+
 int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
 {
     static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};

@@ -291,6 +291,16 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__matrix 
     }
 }
 
+/* Rows of strip s of a form, from the slices, as it wants them. */
+static void pack_strip(const factoring *f, const hs__lu_form *form, int64_t s, const hs__lu_columns *block, char *to)
+{
+    const hs__lu_type *t = f->type;
+    const int64_t across = t->slice.across, row = f->first + row_of_strip(f, form, s);
+    for (int64_t j = 0; j < f->width; j += across)
+        hs__pack_panels(&form->l, rows_of_strip(f, form, s), hs__smaller(across, f->width - j), slice_at(t, block, j) + row * across * (int64_t)t->element,
+                        across, 1, to + j * t->parts * form->l.tile * (int64_t)t->real);
+}
+
 int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_columns *block, int32_t *pivots, int64_t *zero, char *work,
                   hs__member *self)
 {
@@ -302,10 +312,7 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
     f.aside = f.tile + solve_bytes(t);
     const hs__lu_form *const l = &t->slice;
     const int64_t size = l_bytes(t, l, width), count = strip_count(l, panel->rows, width);
-    for (int64_t s = 0; s < f.count && !hs__attend(self); s++)
-        for (int64_t j = 0; j < width; j += across)
-            hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), hs__smaller(across, width - j),
-                            slice_at(t, block, j) + (panel->first + row_of_strip(&f, &t->panel, s)) * across * e, across, 1, in_strip(&f, s, j));
+    for (int64_t s = 0; s < f.count && !hs__attend(self); s++) pack_strip(&f, &t->panel, s, block, in_strip(&f, s, 0));
     if (factor(&f, 0, width)) return 1;
     for (int64_t s = 0, packed = 0; s < f.count; s++) {
         if (hs__attend(self)) return 1;
@@ -313,11 +320,8 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
         for (int64_t j = 0; j < width; j += across)
             transpose(t, hs__smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
                       slice_at(t, block, j) + (panel->first + row) * across * e);
-        for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++) /* what is still in the cache */
-            for (int64_t j = 0; j < width; j += across)
-                hs__pack_panels(&l->l, rows_of_strip(&f, l, packed), hs__smaller(across, width - j),
-                                slice_at(t, block, j) + (panel->first + row_of_strip(&f, l, packed)) * across * e, across, 1,
-                                panel->strips + packed * size + j * t->parts * l->l.tile * (int64_t)t->real);
+        for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++)
+            pack_strip(&f, l, packed, block, panel->strips + packed * size); /* what is still in the cache */
     }
     return 0;
 }

@@ -2,7 +2,6 @@
 #include "run/product.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "run/gang.h"
 #include "run/layers.h"
@@ -11,6 +10,13 @@
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
+
+void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c)
+{
+    if (!product) return;
+    *product = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = a, .a_row_stride = k, .a_col_stride = 1, .b = b, .b_row_stride = n,
+                            .b_col_stride = 1, .c = c, .c_row_stride = n, .c_col_stride = 1, .alpha = {1.0}};
+}
 
 typedef struct {
     hs__run run;
@@ -219,19 +225,16 @@ hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *
     const int32_t p = hs__pool_size(pool), count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
     const hs_box whole = {.height = m, .width = n, .length = k};
     hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    hs_box *layers = NULL;
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes};
     if (count > 0) {
-        layers = malloc((size_t)count * sizeof *layers);
-        double *now = malloc((size_t)p * sizeof *now);
-        if (layers && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, layers, count);
-        free(now);
-        if (!layers || !now) return free(layers), HS_ERROR_MEMORY;
+        hs_box *layers = hs__run_zeros(&j.run, (size_t)count, sizeof *layers);
+        double *now = hs__run_zeros(&j.run, (size_t)p, sizeof *now);
+        if (!layers || !now) return hs__run_free(&j.run), HS_ERROR_MEMORY;
+        hs__drift_speeds(hs__pool_drift(pool), speeds, now);
+        hs_gemm_boxes(m, n, k, p, now, layers, count);
         boxes.box = layers, boxes.count = count, boxes.layered = 1;
     }
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes};
-    hs_status status = hs__run_held(&j.run);
-    free(layers);
-    return status;
+    return hs__run_held(&j.run);
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)

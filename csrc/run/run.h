@@ -50,7 +50,7 @@ typedef struct hs__run {
 /* Of a run on that pool; options and trace may be NULL. */
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
 
-/* Memory of the run, which is freed after close: count elements of so many bytes, zero, from a cache line on; pages as from
+/* Memory of the run, asked for by one thread, which is freed after close: count elements of so many bytes, zero, from a cache line on; pages as from
  * hs__allocate_pages. NULL if there is none. */
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes);
 void *hs__run_pages(hs__run *run, size_t bytes);
