@@ -211,7 +211,8 @@ static void factor_base(factoring *f, int64_t at, int32_t width)
         t->vector.column(&strips, (int32_t)(at - above), j, 0, scale, &largest);
         const int64_t pivot = above + largest.row;
         f->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
-        if (pivot != own) t->vector.swap(in_panel(f, own, 0), in_panel(f, pivot, 0), t->panel.l.tile, f->width * t->parts);
+        if (pivot != own) /* of complex elements their products with i, too */
+            hs__swap((ptrdiff_t)t->element, f->width * t->parts, in_panel(f, own, 0), in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
         if (largest.size == 0.0 && f->first + own < *f->zero) *f->zero = f->first + own;
         invert(t, in_panel(f, own, own), scale);
     }

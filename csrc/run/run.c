@@ -10,7 +10,7 @@
 typedef struct hs__owned {
     struct hs__owned *next;
     void *pages; /* or NULL */
-} __attribute__((aligned(64))) owned;
+} owned;
 
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace)
 {
@@ -22,17 +22,21 @@ hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *option
 
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
 {
+    enum { LINE = 64 };
+    const size_t before = bytes % LINE ? sizeof(owned) : LINE;
     void *memory = NULL;
     size_t all;
-    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, sizeof(owned), &all)) return NULL;
-    if (posix_memalign(&memory, sizeof(owned), all)) return NULL;
+    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, before, &all)) return NULL;
+    if (bytes % LINE) memory = malloc(all);
+    else if (posix_memalign(&memory, LINE, all)) return NULL;
+    if (!memory) return NULL;
     owned *piece = memset(memory, 0, all);
     piece->next = run->owned;
     run->owned = piece;
-    return piece + 1;
+    return (char *)memory + before;
 }
 
-void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 0) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
+void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 1) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
 
 int hs__run_signals(hs__run *run, int32_t count)
 {

@@ -16,7 +16,7 @@
  *   lead     the caller's, HS__LED
  *   store    each worker's part after a run that nobody has cancelled
  *   report   what there is to tell; returns the status of the run, which is HS_OK or HS_ERROR_CANCELLED when it comes
- *   close    frees what is not of the run's own memory, whatever has happened before but a refusal by check */
+ *   close    frees what is not of the run's own memory, whatever has become of the run since open began */
 typedef struct hs__kind {
     hs_status (*check)(const void *job);
     hs_status (*open)(void *job);
@@ -50,15 +50,15 @@ typedef struct hs__run {
 /* Of a run on that pool; options and trace may be NULL. */
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
 
-/* Memory of the run, asked for by one thread, which is freed after close: count elements of so many bytes, zero, from a cache line on; pages as from
- * hs__allocate_pages. NULL if there is none. */
+/* Memory of the run, which one thread at a time asks for and which is freed after close: count elements of so many bytes, zero, from a
+ * cache line on if they fill whole ones; pages as from hs__allocate_pages. NULL if there is none. */
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes);
 void *hs__run_pages(hs__run *run, size_t bytes);
 
 /* Fills in run->signals, which end with the run. 0 if there is no memory. */
 int hs__run_signals(hs__run *run, int32_t count);
 
-/* Gives it back, and the signals. */
+/* Gives back the memory and the signals. */
 void hs__run_free(hs__run *run);
 
 /* All of it. */
