@@ -22,6 +22,7 @@ typedef struct {
     hs__run run;
     const hs_product *product;
     const hs_boxes *boxes;
+    hs_boxes *chosen; /* the same where they may be cut in layers, else NULL */
     hs__gang *gang; /* [count] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
@@ -149,18 +150,31 @@ static hs_status open_gang(job *j, int32_t i)
     return HS_OK;
 }
 
+static hs_status choose_layers(job *j, hs_boxes *boxes)
+{
+    const hs_product *p = j->product;
+    const int32_t count = hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, boxes->speeds, NULL, 0);
+    if (count == 0) return HS_OK;
+    hs_box *layers = hs__run_zeros(&j->run, (size_t)count, sizeof *layers);
+    if (!layers) return HS_ERROR_MEMORY;
+    hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, j->speeds, layers, count);
+    boxes->box = layers, boxes->count = count, boxes->layered = 1;
+    return HS_OK;
+}
+
 static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const int32_t p = j->run.workers;
-    j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang);
     j->speeds = hs__run_zeros(&j->run, 2 * (size_t)p, sizeof *j->speeds);
-    if (!j->gang || !j->speeds) return HS_ERROR_MEMORY;
+    if (!j->speeds) return HS_ERROR_MEMORY;
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
-    hs_status status = boxes->layered ? hs__layered_open(&j->sum, &j->run, j->product, boxes) : HS_OK;
+    hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
+    if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
     if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
         status = HS_ERROR_MEMORY;
+    if (!status && !(j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang))) status = HS_ERROR_MEMORY;
     for (int32_t i = 0; i < boxes->count && !status; i++) status = open_gang(j, i);
     return status;
 }
@@ -219,31 +233,22 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     return count;
 }
 
+/* The whole product, by one of the functions of run.h. */
+static hs_status multiply(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options, hs_status (*run)(hs__run *))
+{
+    const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
+    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};
+    return run(&j.run);
+}
+
 hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options)
 {
-    const int64_t m = product->m, n = product->n, k = product->k;
-    const int32_t p = hs__pool_size(pool), count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
-    const hs_box whole = {.height = m, .width = n, .length = k};
-    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes};
-    if (count > 0) {
-        hs_box *layers = hs__run_zeros(&j.run, (size_t)count, sizeof *layers);
-        double *now = hs__run_zeros(&j.run, (size_t)p, sizeof *now);
-        if (!layers || !now) return hs__run_free(&j.run), HS_ERROR_MEMORY;
-        hs__drift_speeds(hs__pool_drift(pool), speeds, now);
-        hs_gemm_boxes(m, n, k, p, now, layers, count);
-        boxes.box = layers, boxes.count = count, boxes.layered = 1;
-    }
-    return hs__run_held(&j.run);
+    return multiply(pool, product, speeds, options, hs__run_held);
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
-    if (!pool || !product || !valid_product(product) || !valid_speeds(speeds, hs__pool_size(pool))) return HS_ERROR_VALUE;
-    hs_kernel_init();
-    hs_status status = hs__pool_lock(pool, poll, context);
-    if (status) return status;
-    status = hs__gemm_held(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context});
-    hs__pool_unlock(pool);
-    return status;
+    if (!pool || !product) return HS_ERROR_VALUE;
+    return multiply(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context}, hs__run_do);
 }

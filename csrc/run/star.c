@@ -139,9 +139,11 @@ static void serve(job *j, hs__member *self, int64_t at)
         const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
         if (now > its->peak) its->peak = now;
     }
-    for (int o = 0; o < OPERANDS; o++)
-        if (kind == HS_STAR_RESULT && o == C) hs__copy(self, at_master(j, C, &pieces[C]), in_arena(j, worker, C, &pieces[C]));
-        else if (kind != HS_STAR_RESULT && moves(kind, chunk->held, o)) bring(j, self, worker, o, &pieces[o]);
+    for (int o = 0; o < OPERANDS; o++) {
+        if (!moves(kind, chunk->held, o)) continue;
+        if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
+        else bring(j, self, worker, o, &pieces[o]);
+    }
     if (paced) {
         self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
         hs__sleep_until(self, self->deadline);
