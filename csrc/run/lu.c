@@ -272,7 +272,6 @@ void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, i
 int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
 {
     static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};
-    hs_kernel_init();
     hs__lu_type type;
     hs__lu_type_init(&type, hs__kernel_current(), dtype);
     const int64_t rank = m < n ? m : n, across = type.slice.across;

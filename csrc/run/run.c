@@ -133,7 +133,6 @@ hs_status hs__run_held(hs__run *run)
 
 hs_status hs__run_do(hs__run *run)
 {
-    hs_kernel_init();
     if (!hs__valid_run(run)) return HS_ERROR_VALUE;
     hs_status status = run->kind->check(run);
     if (status) return status;

@@ -370,7 +370,6 @@ static const hs__kind kind = {.check = check, .open = open, .work = work, .lead 
 hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
 {
     if (!pool || !product || !x) return HS_ERROR_VALUE;
-    hs_kernel_init();
     job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
     if (times) j.run.trace.times = *times;
     j.run.manner = HS__LED;
