@@ -143,6 +143,7 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
+    const int accumulate = (x->pack_a.real_type ? beta : beta_f) != 0;
     /* A complex C has twice the columns, where those are fast, or rows, and twice the other stride. */
     const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
@@ -154,7 +155,7 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
             const int64_t m = hs__smaller(mu, t->rows - i);
             char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
-            if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
+            if (x->general) general_tile(x, m, n, depth, a, b, accumulate, to, block + packed_block_bytes(x), a_next, b_next);
             else x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, to, row_stride, col_stride, a_next, b_next);
         }
     }
@@ -174,7 +175,8 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
     packed_block have = {.row = -1};
     for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
         for (int64_t level = 0; level < x->a.cols; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col), .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
+            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col),
+                                     .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
             pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;
@@ -248,8 +250,8 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
     const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__smaller(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
     for (int64_t l = 0; l < levels; l++)
-        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth, .levels = hs__smaller(x->depth, x->a.cols - l * x->depth),
-                                                  .tile_first = (int32_t)*next, .tile_count = count,
+        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth,
+                                                  .levels = hs__smaller(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
                                                   .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
     *next += count;
 }

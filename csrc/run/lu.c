@@ -411,8 +411,8 @@ static hs_status open(void *context)
     if (!hs__run_signals(&j->run, 1) || !j->column || !j->panel || !j->finished || !j->owner || !j->done_by || !j->due) return HS_ERROR_MEMORY;
     hs_status status = deal(j, j->owner);
     if (!status && !hs__lu_valid_costs(lu->costs, b, j->workers, j->owner)) status = HS_ERROR_VALUE;
-    if (!status && links && (!(j->sent = hs__run_zeros(&j->run, all, sizeof *j->sent)) || !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)))
-        status = HS_ERROR_MEMORY;
+    if (!status && links && !(j->sent = hs__run_zeros(&j->run, all, sizeof *j->sent))) status = HS_ERROR_MEMORY;
+    if (!status && links && !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)) status = HS_ERROR_MEMORY;
     if (j->dynamic && !lu->owner && b->count >= HS__DRIFT_PARTS * (int64_t)j->workers) j->run.work_of = j->done_by;
     for (int64_t k = 0; k < b->panels; k++) j->run.total += b->count - k;
     return status ? status : open_scratch(j);

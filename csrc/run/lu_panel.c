@@ -296,10 +296,10 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__matrix 
 static void pack_strip(const factoring *f, const hs__lu_form *form, int64_t s, const hs__lu_columns *block, char *to)
 {
     const hs__lu_type *t = f->type;
-    const int64_t across = t->slice.across, row = f->first + row_of_strip(f, form, s);
+    const int64_t across = t->slice.across, rows = rows_of_strip(f, form, s);
+    const int64_t first = (f->first + row_of_strip(f, form, s)) * across * (int64_t)t->element, column = t->parts * form->l.tile * (int64_t)t->real;
     for (int64_t j = 0; j < f->width; j += across)
-        hs__pack_panels(&form->l, rows_of_strip(f, form, s), hs__smaller(across, f->width - j), slice_at(t, block, j) + row * across * (int64_t)t->element,
-                        across, 1, to + j * t->parts * form->l.tile * (int64_t)t->real);
+        hs__pack_panels(&form->l, rows, hs__smaller(across, f->width - j), slice_at(t, block, j) + first, across, 1, to + j * column);
 }
 
 int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_columns *block, int32_t *pivots, int64_t *zero, char *work,

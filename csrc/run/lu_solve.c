@@ -63,7 +63,8 @@ static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b)
         return HS_OK;
     }
     const triangle first = {hs__part(&a->t, 0, 0, half, half), a->unit}, last = {hs__part(&a->t, half, half, left, left), a->unit};
-    const hs__matrix corner = hs__part(&a->t, half, 0, left, half), above = hs__part(b, 0, 0, half, b->cols), below = hs__part(b, half, 0, left, b->cols);
+    const hs__matrix corner = hs__part(&a->t, half, 0, left, half);
+    const hs__matrix above = hs__part(b, 0, 0, half, b->cols), below = hs__part(b, half, 0, left, b->cols);
     hs_status status = solve(s, &first, &above);
     if (status) return status;
     hs_product product = hs__product_of(s->dtype, &corner, &above, &below);
