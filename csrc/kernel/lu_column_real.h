@@ -22,6 +22,13 @@ TARGET static void NAME(column)(const hs__lu_strips *s, int32_t first, int32_t j
         if (terms < j) u[terms] = x;
         else if (i - first == j || size > found.size) found = (hs__lu_largest){size, i};
     }
+    if (ends) {
+        for (int64_t t = 1; t < s->count; t++) {
+            REAL *last = (strip += s->size) + (j - 1) * step;
+            for (int32_t i = 0; i < s->reals; i++) last[i] = last[i] * power * inverse;
+        }
+        return;
+    }
     NAME(vector) best = (NAME(vector)){0} + (REAL)found.size;
     NAME(integers) where = (NAME(integers)){0} - 1;
     const NAME(integers) magnitude = (NAME(integers)){0} + (INTEGER)((1ULL << (8 * sizeof(REAL) - 1)) - 1);
@@ -29,11 +36,13 @@ TARGET static void NAME(column)(const hs__lu_strips *s, int32_t first, int32_t j
         strip += s->size;
         for (int32_t i = 0; i < s->reals; i += NAME(lanes)) {
             REAL *at = strip + i;
-            NAME(vector) *last = (NAME(vector) *)(at + (j - 1) * step);
-            if (j) *last = *last * power * inverse;
-            if (ends) continue;
             NAME(vector) x = *(NAME(vector) *)(at + j * step);
-            for (int32_t l = 0; l < j; l++) x -= *(NAME(vector) *)(at + l * step) * u[l];
+            for (int32_t l = 0; l < j - 1; l++) x -= *(NAME(vector) *)(at + l * step) * u[l];
+            if (j) {
+                NAME(vector) *last = (NAME(vector) *)(at + (j - 1) * step);
+                *last = *last * power * inverse;
+                x -= *last * u[j - 1];
+            }
             *(NAME(vector) *)(at + j * step) = x;
             const NAME(vector) size = (NAME(vector))((NAME(integers))x & magnitude);
             const NAME(integers) larger = size > best;
@@ -41,7 +50,6 @@ TARGET static void NAME(column)(const hs__lu_strips *s, int32_t first, int32_t j
             where = (((NAME(integers)){0} + (INTEGER)(t * s->reals + i)) & larger) | (where & ~larger);
         }
     }
-    if (ends) return;
     for (int lane = 0; lane < NAME(lanes); lane++)
         if (where[lane] >= 0 && (best[lane] > found.size || (best[lane] == found.size && where[lane] + lane < found.row)))
             found = (hs__lu_largest){best[lane], where[lane] + lane};
