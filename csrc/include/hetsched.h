@@ -27,9 +27,7 @@
  * the default of every field that such a function does not set. Fields are then set by name. New fields come at the end, and there zero
  * means what the library did before, so that a program compiles and runs as it was. A struct that the caller allocates grows only
  * with the number in the SONAME (libhetsched.so.0), as does an array's element: a program never meets a library whose structs are
- * larger than those it was compiled with. A leading size in each struct would let them grow without that, but a size forgotten or stale
- * fails at run time, every access in the library would have to ask for it, and arrays of structs would need a stride; all that a new
- * SONAME costs is to compile again. So there is none.
+ * larger than those it was compiled with, and none begins with its size.
  *
  * Strides are counted in elements of the array's type and may be zero (inputs only) or negative.
  */

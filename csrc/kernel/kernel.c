@@ -70,12 +70,15 @@ hs_status hs_kernel_use_fortran(void *sgemm, void *dgemm, int32_t integer_bytes,
     return status;
 }
 
-const hs__kernel *hs__kernel_current(void) { return atomic_load_explicit(&state.current, memory_order_acquire); }
+const hs__kernel *hs__kernel_current(void)
+{
+    hs_kernel_init();
+    return atomic_load_explicit(&state.current, memory_order_acquire);
+}
 
 hs_status hs_kernel_describe(hs_kernel_info *info)
 {
     if (!info) return HS_ERROR_VALUE;
-    hs_kernel_init();
     const hs__kernel *kernel = hs__kernel_current();
     *info = kernel->info;
     memcpy(info->refused, state.blis.info.refused, sizeof info->refused);

@@ -40,7 +40,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel);
 hs_status hs__kernel_c(hs__kernel *kernel);
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *library);
 
-/* The kernel in use; NULL before a successful hs_kernel_init. */
+/* The kernel in use, chosen by hs_kernel_init at the first call. */
 const hs__kernel *hs__kernel_current(void);
 
 /* The instruction sets that decide about kernels; both the processor and the system must support them. */

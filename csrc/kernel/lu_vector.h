@@ -37,9 +37,6 @@ typedef void hs__lu_solve(int32_t h, const void *l, int64_t step, int32_t cols, 
  * i are also written there, and read from there. */
 typedef void hs__lu_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded);
 
-/* Exchanges elements of two rows of a panel, step reals apart. */
-typedef void hs__lu_swap(void *a, void *b, int64_t step, int64_t count);
-
 /* Exchanges row first + i of a slice, tile reals each, with row pivots[first + i]. */
 typedef void hs__lu_swap_rows(void *slice, int32_t tile, int64_t first, int64_t count, const int32_t *pivots);
 
@@ -47,7 +44,6 @@ typedef struct hs__lu_vector {
     hs__lu_column *column;
     hs__lu_solve *solve;
     hs__lu_solve_rows *solve_rows;
-    hs__lu_swap *swap;
     hs__lu_swap_rows *swap_rows;
 } hs__lu_vector;
 

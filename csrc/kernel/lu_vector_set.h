@@ -25,7 +25,7 @@
 #define PARTS 2
 #include "kernel/lu_vector_template.h"
 
-#define FUNCTIONS(TYPE) {SET(TYPE##_column), SET(TYPE##_solve), SET(TYPE##_solve_rows), SET(TYPE##_swap), SET(TYPE##_swap_rows)}
+#define FUNCTIONS(TYPE) {SET(TYPE##_column), SET(TYPE##_solve), SET(TYPE##_solve_rows), SET(TYPE##_swap_rows)}
 static const hs__lu_vector SET(functions)[] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float), FUNCTIONS(complex_double)};
 
 #undef FUNCTIONS

@@ -97,17 +97,6 @@ TARGET static void NAME(swap_rows)(void *slice, int32_t tile, int64_t first, int
     }
 }
 
-/* The hs__lu_swap. */
-TARGET static void NAME(swap)(void *a, void *b, int64_t step, int64_t count)
-{
-    REAL *x = a, *y = b;
-    for (int64_t l = 0; l < count; l++, x += step, y += step)
-        for (int part = 0; part < PARTS; part++) {
-            const REAL kept = x[part];
-            x[part] = y[part], y[part] = kept;
-        }
-}
-
 #undef NAME
 #undef REAL
 #undef INTEGER

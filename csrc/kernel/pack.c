@@ -5,7 +5,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
-#define FULL_PANEL (__builtin_cpu_supports("avx2") ? NAME(full_panel_avx2) : NAME(full_panel_plain))
+#define FULL_PANEL (__builtin_cpu_supports("avx2") ? NAME(full_panel_avx2) : NAME(panel_plain))
 
 /* rows[u] becomes column u. */
 AVX2 static inline __attribute__((always_inline)) void double_transpose(__m256d rows[4])
@@ -36,7 +36,7 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 }
 
 #else
-#define FULL_PANEL NAME(full_panel_plain)
+#define FULL_PANEL NAME(panel_plain)
 #endif
 
 /* Rows of a source whose columns go to panels side by side: few, so that they are read along, as memory likes it. */

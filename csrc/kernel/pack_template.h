@@ -11,12 +11,6 @@ static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, in
         for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];
 }
 
-static void NAME(full_panel_plain)(int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride,
-                                   REAL *target)
-{
-    NAME(panel_plain)(tile, depth, source, stride, depth_stride, target);
-}
-
 #if defined(__x86_64__)
 
 typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));

@@ -1,7 +1,6 @@
 #include "run/gang.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/cancel.h"
 #include "core/integer.h"
@@ -144,8 +143,10 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
-    const int64_t c = 1 + x->complex, rows_fast = x->kernel->prefers_rows;
-    const int64_t rs = rows_fast ? c * x->c.row_stride : x->c.row_stride, cs = rows_fast ? x->c.col_stride : c * x->c.col_stride;
+    const int accumulate = (x->pack_a.real_type ? beta : beta_f) != 0;
+    /* A complex C has twice the columns, where those are fast, or rows, and twice the other stride. */
+    const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
+    const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     for (int64_t j = 0; j < t->cols; j += nu) {
         const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
         const int64_t n = hs__smaller(nu, t->cols - j);
@@ -154,10 +155,8 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
             const int64_t m = hs__smaller(mu, t->rows - i);
             char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
-            if (x->general) general_tile(x, m, n, depth, a, b, (x->pack_a.real_type ? beta : beta_f) != 0, to, block + packed_block_bytes(x), a_next, b_next);
-            else if (!x->complex) x->kernel->run(m, n, depth, alpha, a, b, beta_at, to, x->c.row_stride, x->c.col_stride, a_next, b_next);
-            else if (rows_fast) x->kernel->run(m, 2 * n, depth, alpha, a, b, beta_at, to, rs, 1, a_next, b_next);
-            else x->kernel->run(2 * m, n, depth, alpha, a, b, beta_at, to, 1, cs, a_next, b_next);
+            if (x->general) general_tile(x, m, n, depth, a, b, accumulate, to, block + packed_block_bytes(x), a_next, b_next);
+            else x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, to, row_stride, col_stride, a_next, b_next);
         }
     }
 }
@@ -176,7 +175,8 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
     packed_block have = {.row = -1};
     for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
         for (int64_t level = 0; level < x->a.cols; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col), .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
+            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col),
+                                     .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
             pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;
@@ -250,24 +250,24 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
     const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__smaller(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
     for (int64_t l = 0; l < levels; l++)
-        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth, .levels = hs__smaller(x->depth, x->a.cols - l * x->depth),
-                                                  .tile_first = (int32_t)*next, .tile_count = count,
+        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth,
+                                                  .levels = hs__smaller(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
                                                   .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
     *next += count;
 }
 
-hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds)
+hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds)
 {
     *gang = (hs__gang){.x = *x, .members = members};
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__ceil_div(x->a.cols, x->depth);
     if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
     gang->panel_count = col_panels * levels;
     gang->slots = slots_for(gang->panel_count);
-    gang->panel = malloc((size_t)gang->panel_count * sizeof *gang->panel);
-    gang->queue = calloc((size_t)gang->slots * (size_t)members, sizeof *gang->queue);
-    gang->present = calloc((size_t)members, sizeof *gang->present);
-    gang->first[0] = malloc(2 * ((size_t)members + 1) * sizeof *gang->first[0]);
-    if (!gang->panel || !gang->queue || !gang->present || !gang->first[0]) goto no_memory;
+    gang->panel = hs__run_zeros(run, (size_t)gang->panel_count, sizeof *gang->panel);
+    gang->queue = hs__run_zeros(run, (size_t)gang->slots * (size_t)members, sizeof *gang->queue);
+    gang->present = hs__run_zeros(run, (size_t)members, sizeof *gang->present);
+    gang->first[0] = hs__run_zeros(run, 2 * ((size_t)members + 1), sizeof *gang->first[0]);
+    if (!gang->panel || !gang->queue || !gang->present || !gang->first[0]) return HS_ERROR_MEMORY;
     gang->first[1] = gang->first[0] + members + 1;
 
     /* All panels of columns but the last are equally wide, and so are dealt alike. */
@@ -279,29 +279,14 @@ hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t memb
         tiles += (col_panels - 1) * count;
         if (count > most) most = count;
     }
-    if (tiles > INT32_MAX || most > MOST_TILES) goto no_memory;
-    gang->tile = malloc((size_t)tiles * sizeof *gang->tile);
-    if (!gang->tile) goto no_memory;
+    if (tiles > INT32_MAX || most > MOST_TILES) return HS_ERROR_MEMORY;
+    gang->tile_total = tiles * levels;
+    gang->tile = hs__run_zeros(run, (size_t)tiles, sizeof *gang->tile);
+    if (!gang->tile) return HS_ERROR_MEMORY;
 
     int64_t next = 0;
     for (int64_t j = 0; j < col_panels; j++) lay_out_columns(gang, j, j + 1 == col_panels, speeds, &next);
     return HS_OK;
-no_memory:
-    hs__gang_free(gang);
-    return HS_ERROR_MEMORY;
-}
-
-void hs__gang_free(hs__gang *gang)
-{
-    free(gang->panel), free(gang->queue), free(gang->tile), free(gang->present), free(gang->first[0]);
-    gang->panel = NULL, gang->queue = NULL, gang->tile = NULL, gang->present = NULL, gang->first[0] = gang->first[1] = NULL;
-}
-
-int64_t hs__gang_tiles(const hs__gang *gang)
-{
-    int64_t sum = 0;
-    for (int64_t t = 0; t < gang->panel_count; t++) sum += gang->panel[t].tile_count;
-    return sum;
 }
 
 /* ---- the member's loop ---------------------------------------------------------------------------------------- */
@@ -318,19 +303,19 @@ static int is_reached(const void *what)
 }
 
 /* For what other members have to do first: short, and the more so the more often it is looked at. */
-static void wait_until(const hs__gang *gang, const _Atomic int32_t *counter, int32_t value, const hs__member_hooks *hooks)
+static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
     const level what = {counter, value};
     if (is_reached(&what)) return;
-    hs__wait_until(&(hs__wait){.ready = is_reached, .what = &what, .cancel = gang->cancel, .meanwhile = hooks->idle, .context = hooks->context,
+    hs__wait_until(&(hs__wait){.ready = is_reached, .what = &what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
                                .spin = INFINITY}, NULL);
 }
 
-void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks)
+void hs__gang_wait(const hs__gang *gang, hs__member *self)
 {
     /* A panel is packed only when the last but one is finished, so these two are the last. */
     for (int64_t at = gang->panel_count > 2 ? gang->panel_count - 2 : 0; at < gang->panel_count; at++)
-        wait_until(gang, &gang->panel[at].finished, gang->panel[at].tile_count, hooks);
+        wait_until(self, &gang->panel[at].finished, gang->panel[at].tile_count);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------------------------- */
@@ -383,42 +368,56 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
     }
 }
 
-double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks)
+static void end_tile(hs__member *self, double flops, double tile_start)
 {
+    const hs__run *run = self->run;
+    double start = tile_start - run->start;
+    if (run->options.pace) {
+        start = fmin(start, self->deadline);
+        hs__keep_pace(self, flops);
+    }
+    hs__record(self, HS_COMPUTE, start, hs__since_start(run));
+    hs__attend(self);
+}
+
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *self)
+{
+    hs__run *run = self->run;
+    const int attends = hs__records(run) || run->options.pace || (self->is_caller && run->options.poll); /* else it need not know the time */
     double done = 0.0;
     const hs__panel_product *x = &gang->x;
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
     packed_block have = {.row = -1};
     atomic_store_explicit(&gang->present[member], 1, memory_order_relaxed);
-    for (int64_t at = 0; at < gang->panel_count && !hs__cancelled(gang->cancel); at++) {
+    for (int64_t at = 0; at < gang->panel_count && !hs__stopped(self); at++) {
         hs__panel *panel = &gang->panel[at];
         char *packed = gang->panels[at & 1];
         const int last = at + 1 == gang->panel_count;
-        if (at >= 2) wait_until(gang, &panel[-2].finished, panel[-2].tile_count, hooks); /* its buffer is free */
+        if (at >= 2) wait_until(self, &panel[-2].finished, panel[-2].tile_count); /* its buffer is free */
         pack_panel(gang, at, packed);
-        wait_until(gang, &panel->packed, panel->chunk_count, hooks);
+        wait_until(self, &panel->packed, panel->chunk_count);
 
         hs__queue *queues = queues_of(gang, at);
         const uint64_t number = number_of(gang, at);
-        for (int32_t offset = 0; offset < members && !hs__cancelled(gang->cancel); offset++) {
+        for (int32_t offset = 0; offset < members && !hs__stopped(self); offset++) {
             int32_t victim = (member + offset) % members;
             /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. One that has
              * not begun may not for long: its core is another program's. */
             const int all = offset == 0 || last || !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
-            for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 && !hs__cancelled(gang->cancel);) {
+            for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 && !hs__stopped(self);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
                 const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
-                wait_until(gang, &t->done, before, hooks);
-                if (hs__cancelled(gang->cancel)) break;
-                double start = hooks->tile ? hs_clock() : 0.0;
+                wait_until(self, &t->done, before);
+                if (hs__stopped(self)) break;
+                const double start = attends ? hs_clock() : 0.0;
                 compute_tile(x, panel, t, &have, block, packed);
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
                 atomic_fetch_add_explicit(&panel->finished, 1, memory_order_release);
-                atomic_fetch_add_explicit(gang->work_done, 1, memory_order_relaxed);
+                hs__count_task(run);
                 const double flops = flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels;
                 done += flops;
-                if (hooks->tile) hooks->tile(hooks->context, flops, start);
+                if (attends) end_tile(self, flops, start);
             }
         }
     }

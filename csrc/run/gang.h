@@ -64,30 +64,21 @@ typedef struct hs__gang {
     hs__panel *panel;   /* [panel_count] */
     int64_t panel_count;
     hs__tile *tile;     /* all columns' tiles */
+    int64_t tile_total; /* of all panels */
     hs__queue *queue;   /* [slots * members] those of a panel are in slot panel % slots */
     int32_t slots;
     int32_t *first[2];  /* [members + 1] tiles of a panel that are the member's; of the last columns' panels, of the others' */
     _Atomic int32_t *present; /* [members] who has begun */
-    const int *cancel;  /* as in core/cancel.h */
-    _Atomic int64_t *work_done; /* tiles */
 } hs__gang;
 
-/* Splits the box over the members by speed and lays out all state; panels[] are the caller's. */
-hs_status hs__gang_init(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds);
-void hs__gang_free(hs__gang *gang);
-int64_t hs__gang_tiles(const hs__gang *gang); /* of all panels */
+/* Splits the box over the members by speed and lays out all state in memory of the run; panels[] are the caller's. */
+hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds);
 
-/* What a member does besides; each may be NULL. A cancel is seen through gang->cancel. */
-typedef struct hs__member_hooks {
-    void (*tile)(void *context, double flops, double start); /* after each tile: the flops done and when it started */
-    void (*idle)(void *context);                             /* now and then while it waits for others */
-    void *context;
-} hs__member_hooks;
-
-/* The part of one member, until nothing is left for it to take; returns its flops. block is its buffer for A. */
-double hs__gang_work(hs__gang *gang, int32_t member, void *block, const hs__member_hooks *hooks);
+/* The part of one member, until nothing is left for it to take; returns its flops. block is its buffer for A. Meanwhile self keeps its
+ * pace, records, attends to its run and ends with it. */
+double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *self);
 
 /* Waits until the others have finished theirs: then the buffers and C are free for the next box. */
-void hs__gang_wait(const hs__gang *gang, const hs__member_hooks *hooks);
+void hs__gang_wait(const hs__gang *gang, hs__member *self);
 
 #endif

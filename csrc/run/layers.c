@@ -143,11 +143,6 @@ static int all_arrived(const void *what)
     return arrived >= atomic_load(&sum->joined);
 }
 
-void hs__layered_join(hs__layered *sum)
-{
-    if (sum->boxes->cooperative) atomic_fetch_add(&sum->joined, 1);
-}
-
 void hs__layered_sum(hs__layered *sum, hs__member *self)
 {
     enum { BAND = 1 << 15 };

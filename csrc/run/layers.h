@@ -36,9 +36,6 @@ hs_product hs__layered_product(const hs__layered *sum, int32_t box);
 /* Lets a gang of one add to the layer of its box. */
 void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang);
 
-/* A worker begins. */
-void hs__layered_join(hs__layered *sum);
-
 /* When all who take part have come here: C <- beta C + the layers, each worker its rows. */
 void hs__layered_sum(hs__layered *sum, hs__member *self);
 

@@ -113,20 +113,19 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
     hs__attend(self);
 }
 
-/* A block of the matrix for the result, and of the one that is given. */
-static hs__lu_matrix wanted(const job *j, int32_t block)
+/* Columns of a block: of the result, and as they are given. */
+static hs__matrix wanted(const job *j, int32_t block)
 {
     const hs_lu *lu = j->lu;
-    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
-    return (hs__lu_matrix){(char *)lu->lu + first * lu->lu_col_stride, lu->lu_row_stride, lu->lu_col_stride};
+    const hs__matrix whole = {lu->lu, (ptrdiff_t)j->type.element, lu->m, lu->n, lu->lu_row_stride, lu->lu_col_stride};
+    return hs__part(&whole, 0, hs__lu_first(&j->blocks, block), lu->m, hs__lu_width(&j->blocks, block));
 }
 
-static hs__lu_matrix given(const job *j, int32_t block)
+static hs__matrix given(const job *j, int32_t block)
 {
     const hs_lu *lu = j->lu;
-    if (!lu->a) return wanted(j, block);
-    const ptrdiff_t first = (ptrdiff_t)j->type.element * hs__lu_first(&j->blocks, block);
-    return (hs__lu_matrix){(char *)lu->a + first * lu->a_col_stride, lu->a_row_stride, lu->a_col_stride};
+    const hs__matrix whole = {(char *)lu->a, (ptrdiff_t)j->type.element, lu->m, lu->n, lu->a_row_stride, lu->a_col_stride};
+    return lu->a ? hs__part(&whole, 0, hs__lu_first(&j->blocks, block), lu->m, hs__lu_width(&j->blocks, block)) : wanted(j, block);
 }
 
 /* Update k of a block that has been claimed; -1 is the copy to slices. */
@@ -264,10 +263,15 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
+void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, int32_t *pivots)
+{
+    if (!lu) return;
+    *lu = (hs_lu){.dtype = dtype, .m = m, .n = n, .lu = data, .lu_row_stride = 1, .lu_col_stride = m, .pivots = pivots, .singular = -1};
+}
+
 int64_t hs_lu_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
 {
     static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};
-    hs_kernel_init();
     hs__lu_type type;
     hs__lu_type_init(&type, hs__kernel_current(), dtype);
     const int64_t rank = m < n ? m : n, across = type.slice.across;
@@ -342,11 +346,9 @@ static hs_status lay_out(job *j, char *last)
 
 /* Scratch: of worker 0 the packed panels, the strips of the one that is being factored, a slice that is not full; of each what it has
  * for itself. */
-static hs_status prepare(void *context)
+static hs_status open_scratch(job *j)
 {
-    job *j = context;
     const hs__lu_blocks *b = &j->blocks;
-    if (b->panels == 0) return HS_OK;
     const int64_t width = hs__lu_width(b, 0);
     const size_t panel = whole_pages(hs__lu_panel_bytes(&j->type, b->m, width)), strips = whole_pages(hs__lu_factor_bytes(&j->type, b->m, width));
     const int32_t buffers = j->run.options.pace ? 0 : b->panels < BUFFERS ? b->panels : BUFFERS;
@@ -410,11 +412,11 @@ static hs_status open(void *context)
     if (!hs__run_signals(&j->run, 1) || !j->column || !j->panel || !j->finished || !j->owner || !j->done_by || !j->due) return HS_ERROR_MEMORY;
     hs_status status = deal(j, j->owner);
     if (!status && !hs__lu_valid_costs(lu->costs, b, j->workers, j->owner)) status = HS_ERROR_VALUE;
-    if (!status && links && (!(j->sent = hs__run_zeros(&j->run, all, sizeof *j->sent)) || !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)))
-        status = HS_ERROR_MEMORY;
+    if (!status && links && !(j->sent = hs__run_zeros(&j->run, all, sizeof *j->sent))) status = HS_ERROR_MEMORY;
+    if (!status && links && !hs__lu_ports_init(&j->ports, b, j->workers, j->owner, links)) status = HS_ERROR_MEMORY;
     if (j->dynamic && !lu->owner && b->count >= HS__DRIFT_PARTS * (int64_t)j->workers) j->run.work_of = j->done_by;
     for (int64_t k = 0; k < b->panels; k++) j->run.total += b->count - k;
-    return status;
+    return status ? status : open_scratch(j);
 }
 
 static hs_status report(void *context, hs_status status)
@@ -432,7 +434,7 @@ static void release(void *context)
     hs__lu_ports_end(&j->ports);
 }
 
-static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .report = report, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report, .close = release};
 
 hs_status hs_run_lu(hs_pool *pool, hs_lu *lu, const hs_options *options, hs_trace *trace)
 {

@@ -212,7 +212,8 @@ static void factor_base(factoring *f, int64_t at, int32_t width)
         t->vector.column(&strips, (int32_t)(at - above), j, 0, scale, &largest);
         const int64_t pivot = above + largest.row;
         f->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
-        if (pivot != own) t->vector.swap(in_panel(f, own, 0), in_panel(f, pivot, 0), t->panel.l.tile, f->width * t->parts);
+        if (pivot != own) /* of complex elements their products with i, too */
+            hs__swap((ptrdiff_t)t->element, f->width * t->parts, in_panel(f, own, 0), in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
         if (largest.size == 0.0 && f->first + own < *f->zero) *f->zero = f->first + own;
         invert(t, in_panel(f, own, own), scale);
     }
@@ -256,12 +257,12 @@ static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const c
             memcpy(to + (l * across + i) * 16, from + (i * stride + l * depth_stride) * 16, 16);
 }
 
-void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns *block, char *work, hs__member *self)
+void hs__lu_load(const hs__lu_type *t, hs__matrix from, const hs__lu_columns *block, char *work, hs__member *self)
 {
     const size_t bytes = hs__lu_slice_bytes(t, block->m);
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += t->slice.across) {
         char *slice = slice_at(t, block, j);
-        const char *source = from.data + (ptrdiff_t)t->element * j * from.col_stride;
+        const char *source = hs__at(&from, 0, j);
         const int64_t cols = hs__smaller(t->slice.across, block->cols - j);
         const int same = source == slice;
         transpose(t, cols, block->m, source, from.col_stride, from.row_stride, same ? work : slice);
@@ -269,7 +270,7 @@ void hs__lu_load(const hs__lu_type *t, hs__lu_matrix from, const hs__lu_columns 
     }
 }
 
-void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
+void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__matrix to, int64_t first, int64_t count,
                   const int32_t *pivots, char *work, hs__member *self)
 {
     const int64_t m = block->m, across = t->slice.across, e = (int64_t)t->element;
@@ -284,18 +285,27 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__lu_matr
         const int64_t cols = hs__smaller(across, block->cols - j);
         const char *slice = slice_at(t, block, j);
         for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
-        char *target = to.data + (ptrdiff_t)e * j * to.col_stride;
         for (int64_t i = 0; i < m; i += across) {
             const int64_t h = hs__smaller(across, m - i);
             transpose(t, h, across, work + i * across * e, across, 1, square);
-            for (int64_t l = 0; l < cols; l++) {
-                char *column = target + (ptrdiff_t)e * (l * to.col_stride + i * to.row_stride);
-                if (to.row_stride == 1) memcpy(column, square + l * across * e, (size_t)(h * e));
+            for (int64_t l = 0; l < cols; l++) { /* short lines: hs__copy would take a hundredth of all the time */
+                char *column = hs__at(&to, i, j + l), *from = square + l * across * e;
+                if (to.row_stride == 1) memcpy(column, from, (size_t)(h * e));
                 else
-                    for (int64_t q = 0; q < h; q++) memcpy(column + (ptrdiff_t)e * q * to.row_stride, square + (l * across + q) * e, (size_t)e);
+                    for (int64_t q = 0; q < h; q++) memcpy(column + e * q * to.row_stride, from + q * e, (size_t)e);
             }
         }
     }
+}
+
+/* Rows of strip s of a form, from the slices, as it wants them. */
+static void pack_strip(const factoring *f, const hs__lu_form *form, int64_t s, const hs__lu_columns *block, char *to)
+{
+    const hs__lu_type *t = f->type;
+    const int64_t across = t->slice.across, rows = rows_of_strip(f, form, s);
+    const int64_t first = (f->first + row_of_strip(f, form, s)) * across * (int64_t)t->element, column = t->parts * form->l.tile * (int64_t)t->real;
+    for (int64_t j = 0; j < f->width; j += across)
+        hs__pack_panels(&form->l, rows, hs__smaller(across, f->width - j), slice_at(t, block, j) + first, across, 1, to + j * column);
 }
 
 int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_columns *block, int32_t *pivots, int64_t *zero, char *work,
@@ -309,10 +319,7 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
     f.aside = f.tile + solve_bytes(t);
     const hs__lu_form *const l = &t->slice;
     const int64_t size = l_bytes(t, l, width), count = strip_count(l, panel->rows, width);
-    for (int64_t s = 0; s < f.count && !hs__attend(self); s++)
-        for (int64_t j = 0; j < width; j += across)
-            hs__pack_panels(&t->panel.l, rows_of_strip(&f, &t->panel, s), hs__smaller(across, width - j),
-                            slice_at(t, block, j) + (panel->first + row_of_strip(&f, &t->panel, s)) * across * e, across, 1, in_strip(&f, s, j));
+    for (int64_t s = 0; s < f.count && !hs__attend(self); s++) pack_strip(&f, &t->panel, s, block, in_strip(&f, s, 0));
     if (factor(&f, 0, width)) return 1;
     for (int64_t s = 0, packed = 0; s < f.count; s++) {
         if (hs__attend(self)) return 1;
@@ -320,11 +327,8 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
         for (int64_t j = 0; j < width; j += across)
             transpose(t, hs__smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
                       slice_at(t, block, j) + (panel->first + row) * across * e);
-        for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++) /* what is still in the cache */
-            for (int64_t j = 0; j < width; j += across)
-                hs__pack_panels(&l->l, rows_of_strip(&f, l, packed), hs__smaller(across, width - j),
-                                slice_at(t, block, j) + (panel->first + row_of_strip(&f, l, packed)) * across * e, across, 1,
-                                panel->strips + packed * size + j * t->parts * l->l.tile * (int64_t)t->real);
+        for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++)
+            pack_strip(&f, l, packed, block, panel->strips + packed * size); /* what is still in the cache */
     }
     return 0;
 }

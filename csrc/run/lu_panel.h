@@ -9,12 +9,10 @@
 #ifndef HS_RUN_LU_PANEL_H
 #define HS_RUN_LU_PANEL_H
 
-#include <stddef.h>
-
 #include "kernel/kernel.h"
 #include "kernel/lu_vector.h"
-#include "run/member.h"
 #include "kernel/pack.h"
+#include "run/matrix.h"
 
 /* One way to multiply: C += L U, C with unit stride along `unit`, L packed in strips of rows, U in columns side by side. Sizes in
  * reals count the elements of the kernel's type; in a complex operand on the side of C's unit stride every element takes two
@@ -66,17 +64,11 @@ int hs__lu_factor(const hs__lu_type *type, const hs__lu_panel *panel, const hs__
 void hs__lu_update(const hs__lu_type *type, const hs__lu_panel *panel, const hs__lu_columns *block, const int32_t *pivots, char *work,
                    hs__member *self);
 
-/* A block of a matrix, m x cols elements from `data` on. */
-typedef struct hs__lu_matrix {
-    char *data;
-    int64_t row_stride, col_stride;
-} hs__lu_matrix;
-
-/* To slices, which may be the memory of the block itself. After a cancel, as of all these functions, the content is undefined. */
-void hs__lu_load(const hs__lu_type *type, hs__lu_matrix from, const hs__lu_columns *block, char *work, hs__member *self);
+/* The columns of a block to slices, which may be their own memory. After a cancel, as of all these functions, the content is undefined. */
+void hs__lu_load(const hs__lu_type *type, hs__matrix from, const hs__lu_columns *block, char *work, hs__member *self);
 
 /* Back, with the exchanges of rows first .. first + count - 1 with pivots[.], one after the other. */
-void hs__lu_store(const hs__lu_type *type, const hs__lu_columns *block, hs__lu_matrix to, int64_t first, int64_t count,
+void hs__lu_store(const hs__lu_type *type, const hs__lu_columns *block, hs__matrix to, int64_t first, int64_t count,
                   const int32_t *pivots, char *work, hs__member *self);
 
 #endif

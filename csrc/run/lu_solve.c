@@ -45,14 +45,14 @@ typedef struct {
 /* y <- y - A x where there is no memory to pack the operands. */
 static hs_status multiply_without_memory(const solver *s, const hs_product *p)
 {
-    double last = hs_clock();
-    for (int64_t j = 0; j < p->n; j++) {
+    hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
+    run.total = p->n, run.last_poll = hs_clock();
+    for (int64_t j = 0; j < p->n && !hs__cancelled(&run.cancel); j++) {
         of_type[s->dtype].subtract_column(p, j);
-        if (!s->options.poll || hs_clock() - last < 0.05) continue;
-        if (s->options.poll(s->options.poll_context, 0.0)) return HS_ERROR_CANCELLED;
-        last = hs_clock();
+        hs__count_task(&run);
+        hs__poll(&run);
     }
-    return HS_OK;
+    return hs__cancelled(&run.cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
 static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b)
@@ -63,7 +63,8 @@ static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b)
         return HS_OK;
     }
     const triangle first = {hs__part(&a->t, 0, 0, half, half), a->unit}, last = {hs__part(&a->t, half, half, left, left), a->unit};
-    const hs__matrix corner = hs__part(&a->t, half, 0, left, half), above = hs__part(b, 0, 0, half, b->cols), below = hs__part(b, half, 0, left, b->cols);
+    const hs__matrix corner = hs__part(&a->t, half, 0, left, half);
+    const hs__matrix above = hs__part(b, 0, 0, half, b->cols), below = hs__part(b, half, 0, left, b->cols);
     hs_status status = solve(s, &first, &above);
     if (status) return status;
     hs_product product = hs__product_of(s->dtype, &corner, &above, &below);
@@ -84,21 +85,13 @@ static hs__matrix reversed(hs__matrix x)
 /* With rows and columns from the last ones on. */
 static hs__matrix turned(hs__matrix x) { return hs__transposed(reversed(hs__transposed(reversed(x)))); }
 
-static void swap_bytes(char *x, char *y, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        const char kept = x[i];
-        x[i] = y[i], y[i] = kept;
-    }
-}
-
 /* The exchanges of rows, in their order or, transposed, in the opposite one. */
 static void permute(const int32_t *pivots, int transposed, const hs__matrix *b)
 {
     for (int64_t j = 0; j < b->cols; j++)
         for (int64_t k = 0; k < b->rows; k++) {
             const int64_t i = transposed ? b->rows - 1 - k : k;
-            if (pivots[i] != i) swap_bytes(hs__at(b, i, j), hs__at(b, pivots[i], j), b->element);
+            if (pivots[i] != i) hs__swap(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
         }
 }
 

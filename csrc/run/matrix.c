@@ -38,14 +38,28 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
     const int64_t most = hs__by_columns(&from) ? FEW : to.cols;
     for (int64_t col = 0, copied = 0; col < to.cols; col += most) {
         const int64_t cols = hs__smaller(most, to.cols - col);
-        for (int64_t row = 0; row < to.rows; row++) {
-            copy_line(to.element, cols, hs__at(&to, row, col), to.col_stride, hs__at(&from, row, col), from.col_stride);
-            copied += cols * to.element;
-            if (!self || copied < PAUSE) continue;
+        char *to_line = hs__at(&to, 0, col);
+        const char *from_line = hs__at(&from, 0, col);
+        for (int64_t row = 0; row < to.rows; row++, to_line += to.element * to.row_stride, from_line += from.element * from.row_stride) {
+            copy_line(to.element, cols, to_line, to.col_stride, from_line, from.col_stride);
+            if (!self || (copied += cols * to.element) < PAUSE) continue;
             copied = 0;
             if (hs__attend(self)) return;
         }
     }
+}
+
+static inline __attribute__((always_inline)) void swap(size_t element, int64_t count, char *x, char *y, ptrdiff_t step)
+{
+    char kept[16];
+    for (int64_t i = 0; i < count; i++, x += step, y += step) memcpy(kept, x, element), memcpy(x, y, element), memcpy(y, kept, element);
+}
+
+void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step)
+{
+    if (element == 4) swap(4, count, x, y, step);
+    else if (element == 8) swap(8, count, x, y, step);
+    else swap(16, count, x, y, step);
 }
 
 static double real(const char *x, int i, int precise) { return precise ? ((const double *)(const void *)x)[i] : ((const float *)(const void *)x)[i]; }

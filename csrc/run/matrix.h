@@ -34,6 +34,9 @@ int hs__by_columns(const hs__matrix *x);
 /* to <- from, which has its size; along the lines of both as far as that goes. A `self` attends to its run meanwhile, and ends with it. */
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from);
 
+/* Exchanges count elements from x and from y on, each `step` bytes behind the last. */
+void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step);
+
 /* x <- beta x; with beta 0, once rounded to the type, the old content does not matter. */
 void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2]);
 

@@ -1,12 +1,10 @@
 /* Times one kernel again and again on the pool's workers, one of them or all at once, each with operands of its own. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/random.h"
 #include "run/gang.h"
 #include "run/lu_panel.h"
-#include "threads/arena.h"
 
 /* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It costs a system call. */
 static const double sliced = 100e-6;
@@ -14,7 +12,6 @@ static const double shortest = 20e-6; /* a sample: shorter kernels are repeated,
 
 /* What one worker works on. */
 typedef struct {
-    void *memory[4];
     const hs__kernel *kernel;
     int32_t dtype;
     int64_t size, width;  /* width: of the panel of an LU factorisation */
@@ -23,10 +20,10 @@ typedef struct {
     hs__lu_panel panel;
     hs__lu_columns block;
     size_t bytes;         /* of the columns, which are as given before each repetition */
-    char *given, *work;
+    char *given, *packed, *work;
     int32_t *pivots;
     int by_own_clock;
-    hs__run run;          /* nobody cancels it */
+    hs__run run;          /* has the memory, of this thread so that it is near the core; nobody cancels it */
     hs__member member;
 } bench;
 
@@ -37,12 +34,6 @@ typedef struct {
     atomic_int ready, done; /* workers that have their operands, that have had their time */
     atomic_int scarce;      /* there is no memory for somebody's */
 } job;
-
-/* Memory of this thread's, so that it is near the core; freed by bench_close. */
-static void *take(bench *b, int slot, size_t bytes)
-{
-    return b->memory[slot] = hs__allocate_pages(bytes);
-}
 
 static void fill(void *memory, size_t bytes, int32_t dtype)
 {
@@ -58,16 +49,17 @@ static void fill(void *memory, size_t bytes, int32_t dtype)
 static int open_gemm(bench *b)
 {
     const int64_t n = b->size;
-    const size_t bytes = (size_t)(n * n) * hs__element_bytes(b->dtype);
-    char *operands = take(b, 0, 3 * bytes);
+    const size_t bytes = (size_t)(n * n * hs__element_bytes(b->dtype));
+    char *operands = hs__run_pages(&b->run, 3 * bytes);
     if (!operands) return 0;
     fill(operands, 3 * bytes, b->dtype);
-    const hs_product product = {.dtype = b->dtype, .m = n, .n = n, .k = n, .a = operands, .a_row_stride = n, .a_col_stride = 1,
-                                .b = operands + bytes, .b_row_stride = n, .b_col_stride = 1, .c = operands + 2 * bytes, .c_row_stride = n,
-                                .c_col_stride = 1, .alpha = {1.0}};
+    hs_product product;
+    hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes, operands + 2 * bytes);
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, 1);
-    return take(b, 1, hs__panel_bytes(&b->gemm)) && take(b, 2, hs__block_bytes(&b->gemm));
+    b->packed = hs__run_pages(&b->run, hs__panel_bytes(&b->gemm));
+    b->work = hs__run_pages(&b->run, hs__block_bytes(&b->gemm));
+    return b->packed && b->work;
 }
 
 /* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a packed panel of b->width columns. */
@@ -77,16 +69,16 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
     const int64_t across = b->type.slice.across, slices = (cols + across - 1) / across;
     b->bytes = (size_t)slices * hs__lu_slice_bytes(&b->type, rows);
     const size_t own = hs__lu_work_bytes(&b->type, rows, b->width, cols), strips = hs__lu_factor_bytes(&b->type, rows, b->width);
-    char *columns = take(b, 0, 2 * b->bytes);
-    b->work = take(b, 1, own > strips ? own : strips);
-    char *packed = take(b, 2, hs__lu_panel_bytes(&b->type, rows, b->width));
-    b->pivots = take(b, 3, (size_t)rows * sizeof *b->pivots);
-    if (!columns || !b->work || !packed || !b->pivots) return 0;
+    char *columns = hs__run_pages(&b->run, 2 * b->bytes);
+    b->work = hs__run_pages(&b->run, own > strips ? own : strips);
+    b->packed = hs__run_pages(&b->run, hs__lu_panel_bytes(&b->type, rows, b->width));
+    b->pivots = hs__run_pages(&b->run, (size_t)rows * sizeof *b->pivots);
+    if (!columns || !b->work || !b->packed || !b->pivots) return 0;
     b->given = columns + b->bytes;
     fill(b->given, b->bytes, b->dtype);
     const char *last = columns + (size_t)(slices - 1) * hs__lu_slice_bytes(&b->type, rows);
     b->block = (hs__lu_columns){columns, (char *)last, rows, cols};
-    b->panel = (hs__lu_panel){0, b->width, rows, packed};
+    b->panel = (hs__lu_panel){0, b->width, rows, b->packed};
     return 1;
 }
 
@@ -118,18 +110,13 @@ static int bench_open(bench *b, const hs_measurement *what)
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
 }
 
-static void bench_close(bench *b)
-{
-    for (int i = 0; i < 4; i++) free(b->memory[i]);
-}
-
 /* Seconds of one repetition. What an LU kernel changes is put back first, which does not count. */
 static double once(bench *b, int32_t kernel)
 {
     static const int never = 0;
     if (kernel != HS_MEASURE_GEMM) memcpy(b->block.slices, b->given, b->bytes);
     const double start = b->by_own_clock ? hs__cpu_clock() : hs_clock();
-    if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->memory[1], b->memory[2], &never);
+    if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->packed, b->work, &never);
     else if (kernel == HS_MEASURE_PANEL) factor(b);
     else hs__lu_update(&b->type, &b->panel, &b->block, b->pivots, b->work, &b->member);
     return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
@@ -181,7 +168,7 @@ static void work(void *context, int32_t worker, int is_caller)
         atomic_store(&j->scarce, 1);
         hs__cancel(&j->run.cancel);
     }
-    bench_close(&b);
+    hs__run_free(&b.run);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
@@ -216,6 +203,12 @@ static hs_status report(void *context, hs_status status) { return atomic_load(&(
 
 /* The calling thread only looks for a cancel: it may be on the core of a worker. */
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
+
+void hs_measurement_default(hs_measurement *what, int64_t size)
+{
+    if (!what) return;
+    *what = (hs_measurement){.kernel = HS_MEASURE_GEMM, .dtype = HS_FLOAT64, .size = size, .worker = -1, .seconds = 0.5, .least = 3};
+}
 
 hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context)
 {

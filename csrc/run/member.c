@@ -66,6 +66,22 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
     hs__wait_until(&wait, own);
 }
 
+typedef struct {
+    const _Atomic int64_t *counter;
+    int64_t value;
+} level;
+
+static int is_reached(const void *what)
+{
+    const level *x = what;
+    return atomic_load(x->counter) >= x->value;
+}
+
+void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter, int64_t value)
+{
+    hs__await(self, own, HS__GLANCE, is_reached, &(level){counter, value});
+}
+
 void hs__sleep_until(hs__member *self, double until)
 {
     while (!hs__attend(self)) {

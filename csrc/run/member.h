@@ -39,6 +39,9 @@ enum { HS__SLEEP = 20 }; /* milliseconds: a cancel or a poll waits no longer */
 static const double HS__GLANCE = 50e-6;
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what);
 
+/* The same, after a glance, for a counter that is to reach a value. */
+void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter, int64_t value);
+
 /* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
 void hs__sleep_until(hs__member *self, double until);
 

@@ -2,7 +2,6 @@
 #include "run/product.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "run/gang.h"
 #include "run/layers.h"
@@ -12,10 +11,18 @@ static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller a
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
+void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c)
+{
+    if (!product) return;
+    *product = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = a, .a_row_stride = k, .a_col_stride = 1, .b = b, .b_row_stride = n,
+                            .b_col_stride = 1, .c = c, .c_row_stride = n, .c_col_stride = 1, .alpha = {1.0}};
+}
+
 typedef struct {
     hs__run run;
     const hs_product *product;
     const hs_boxes *boxes;
+    hs_boxes *chosen; /* the same where they may be cut in layers, else NULL */
     hs__gang *gang; /* [count] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
@@ -24,19 +31,6 @@ typedef struct {
 } job;
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
-
-static void after_tile(void *context, double flops, double tile_start)
-{
-    hs__member *self = context;
-    const hs__run *run = self->run;
-    double start = tile_start - run->start;
-    if (run->options.pace) {
-        start = fmin(start, self->deadline);
-        hs__keep_pace(self, flops);
-    }
-    hs__record(self, HS_COMPUTE, start, hs__since_start(run));
-    hs__attend(self);
-}
 
 /* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
@@ -58,14 +52,11 @@ static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     const hs_boxes *boxes = j->boxes;
-    const hs_options *options = &j->run.options;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     const int shares = boxes->cooperative && !boxes->layered;
-    const int records = hs__records(&j->run) || options->pace || (is_caller && options->poll);
-    const hs__member_hooks hooks = {.tile = records ? after_tile : NULL, .idle = hs__help_along, .context = &self};
 
     int32_t at = 0;
-    if (boxes->layered) hs__layered_join(&j->sum);
+    if (j->taken) atomic_fetch_add(&j->sum.joined, 1);
     for (int32_t box; !hs__stopped(&self) && (box = next_box(j, worker, &at)) >= 0;) {
         hs__gang *gang = &j->gang[box];
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
@@ -76,9 +67,9 @@ static void work(void *context, int32_t worker, int is_caller)
             gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
             hs__layered_receive(&j->sum, box, gang);
         }
-        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &hooks);
+        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
-        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &hooks);
+        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &self);
     }
     if (boxes->layered) hs__layered_sum(&j->sum, &self);
     hs__member_end(&self);
@@ -148,10 +139,9 @@ static hs_status open_gang(job *j, int32_t i)
     if (box->length == 0 || hs__no_product(j->product)) return HS_OK;
     const hs_product layer = boxes->layered ? hs__layered_product(&j->sum, i) : *j->product;
     if (!hs__panel_product_init(&x, hs__kernel_current(), &layer, box, members)) return HS_OK;
-    hs_status status = hs__gang_init(gang, &x, members, j->speeds);
+    hs_status status = hs__gang_init(gang, &j->run, &x, members, j->speeds);
     if (status) return status;
-    gang->cancel = &j->run.cancel, gang->work_done = &j->run.done;
-    j->run.total += hs__gang_tiles(gang);
+    j->run.total += gang->tile_total;
     for (int32_t w = 0; w < p; w++) {
         if (!boxes->cooperative && w != box->worker) continue;
         const int packs = members == 1 || w == 0;
@@ -161,23 +151,36 @@ static hs_status open_gang(job *j, int32_t i)
     return HS_OK;
 }
 
+static hs_status choose_layers(job *j, hs_boxes *boxes)
+{
+    const hs_product *p = j->product;
+    const int32_t count = hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, boxes->speeds, NULL, 0);
+    if (count == 0) return HS_OK;
+    hs_box *layers = hs__run_zeros(&j->run, (size_t)count, sizeof *layers);
+    if (!layers) return HS_ERROR_MEMORY;
+    hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, j->speeds, layers, count);
+    boxes->box = layers, boxes->count = count, boxes->layered = 1;
+    return HS_OK;
+}
+
 static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const int32_t p = j->run.workers;
-    j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang);
     j->speeds = hs__run_zeros(&j->run, 2 * (size_t)p, sizeof *j->speeds);
-    if (!j->gang || !j->speeds) return HS_ERROR_MEMORY;
+    if (!j->speeds) return HS_ERROR_MEMORY;
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
-    hs_status status = boxes->layered ? hs__layered_open(&j->sum, &j->run, j->product, boxes) : HS_OK;
+    hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
+    if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
     if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
         status = HS_ERROR_MEMORY;
+    if (!status && !(j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang))) status = HS_ERROR_MEMORY;
     for (int32_t i = 0; i < boxes->count && !status; i++) status = open_gang(j, i);
     return status;
 }
 
-static hs_status prepare(void *context)
+static hs_status open(void *context)
 {
     job *j = context;
     const hs_boxes *boxes = j->boxes;
@@ -200,13 +203,7 @@ static hs_status prepare(void *context)
     return status;
 }
 
-static void release(void *context)
-{
-    job *j = context;
-    for (int32_t i = 0; i < j->boxes->count && j->gang; i++) hs__gang_free(&j->gang[i]);
-}
-
-static const hs__kind kind = {.check = check, .prepare = prepare, .work = work, .close = release};
+static const hs__kind kind = {.check = check, .open = open, .work = work};
 
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace)
 {
@@ -237,34 +234,22 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     return count;
 }
 
+/* The whole product, by one of the functions of run.h. */
+static hs_status multiply(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options, hs_status (*run)(hs__run *))
+{
+    const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
+    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};
+    return run(&j.run);
+}
+
 hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options)
 {
-    const int64_t m = product->m, n = product->n, k = product->k;
-    const int32_t p = hs__pool_size(pool), count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
-    const hs_box whole = {.height = m, .width = n, .length = k};
-    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    hs_box *layers = NULL;
-    if (count > 0) {
-        layers = malloc((size_t)count * sizeof *layers);
-        double *now = malloc((size_t)p * sizeof *now);
-        if (layers && now) hs__drift_speeds(hs__pool_drift(pool), speeds, now), hs_gemm_boxes(m, n, k, p, now, layers, count);
-        free(now);
-        if (!layers || !now) return free(layers), HS_ERROR_MEMORY;
-        boxes.box = layers, boxes.count = count, boxes.layered = 1;
-    }
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes};
-    hs_status status = hs__run_held(&j.run);
-    free(layers);
-    return status;
+    return multiply(pool, product, speeds, options, hs__run_held);
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
-    if (!pool || !product || !valid_product(product) || !valid_speeds(speeds, hs__pool_size(pool))) return HS_ERROR_VALUE;
-    hs_kernel_init();
-    hs_status status = hs__pool_lock(pool, poll, context);
-    if (status) return status;
-    status = hs__gemm_held(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context});
-    hs__pool_unlock(pool);
-    return status;
+    if (!pool || !product) return HS_ERROR_VALUE;
+    return multiply(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context}, hs__run_do);
 }

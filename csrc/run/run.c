@@ -10,7 +10,7 @@
 typedef struct hs__owned {
     struct hs__owned *next;
     void *pages; /* or NULL */
-} __attribute__((aligned(64))) owned;
+} owned;
 
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace)
 {
@@ -22,17 +22,21 @@ hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *option
 
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
 {
+    enum { LINE = 64 };
+    const size_t before = bytes % LINE ? sizeof(owned) : LINE;
     void *memory = NULL;
     size_t all;
-    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, sizeof(owned), &all)) return NULL;
-    if (posix_memalign(&memory, sizeof(owned), all)) return NULL;
+    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, before, &all)) return NULL;
+    if (bytes % LINE) memory = malloc(all);
+    else if (posix_memalign(&memory, LINE, all)) return NULL;
+    if (!memory) return NULL;
     owned *piece = memset(memory, 0, all);
     piece->next = run->owned;
     run->owned = piece;
-    return piece + 1;
+    return (char *)memory + before;
 }
 
-void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 0) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
+void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 1) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
 
 int hs__run_signals(hs__run *run, int32_t count)
 {
@@ -40,9 +44,8 @@ int hs__run_signals(hs__run *run, int32_t count)
     return (run->signals = hs__signals_open(count)) != NULL;
 }
 
-static void close_run(hs__run *run)
+void hs__run_free(hs__run *run)
 {
-    if (run->kind->close) run->kind->close(run);
     hs__signals_close(run->signals, run->signal_count);
     for (owned *piece; (piece = run->owned);) {
         run->owned = piece->next;
@@ -93,14 +96,6 @@ static void clear(const hs__run *run)
         for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
 }
 
-static void work(hs__run *run)
-{
-    if (run->manner == HS__ALONE) run->kind->work(run, 0, 1);
-    else if (run->manner == HS__SHARED) hs__pool_run_shared(run->pool, run->kind->work, run, poll_now);
-    else if (run->manner == HS__LED) hs__pool_run_led(run->pool, run->kind->work, run, run->kind->lead, poll_now);
-    else hs__pool_run(run->pool, run->kind->work, run, poll_now);
-}
-
 /* The pool learns, unless the caller was busy otherwise. */
 static void learn(const hs__run *run)
 {
@@ -112,16 +107,16 @@ static hs_status perform(hs__run *run)
 {
     const hs__kind *kind = run->kind;
     start_clock(run);
-    if (kind->load) hs__pool_run(run->pool, kind->load, run, poll_now);
+    if (kind->load) hs__pool_run(run->pool, HS__EACH, kind->load, NULL, run, poll_now);
     if (!hs__cancelled(&run->cancel)) {
         start_clock(run);
-        work(run);
+        hs__pool_run(run->pool, run->manner, kind->work, kind->lead, run, poll_now);
         if (run->manner == HS__SHARED && run->work_of) learn(run);
     }
     const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
     if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
     const hs_status status = hs__cancelled(&run->cancel) ? HS_ERROR_CANCELLED : HS_OK;
-    if (!status && kind->store) hs__pool_run(run->pool, kind->store, run, NULL);
+    if (!status && kind->store) hs__pool_run(run->pool, HS__EACH, kind->store, NULL, run, NULL);
     return kind->report ? kind->report(run, status) : status;
 }
 
@@ -129,23 +124,21 @@ hs_status hs__run_held(hs__run *run)
 {
     if (run->recorded) *run->recorded = 0;
     clear(run);
-    hs_status status = run->kind->prepare ? run->kind->prepare(run) : HS_OK;
+    hs_status status = run->kind->open(run);
     if (!status) status = perform(run);
-    close_run(run);
+    if (run->kind->close) run->kind->close(run);
+    hs__run_free(run);
     return status;
 }
 
 hs_status hs__run_do(hs__run *run)
 {
-    hs_kernel_init();
     if (!hs__valid_run(run)) return HS_ERROR_VALUE;
     hs_status status = run->kind->check(run);
     if (status) return status;
-    if (run->kind->open) status = run->kind->open(run);
-    if (!status) status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
+    status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
     if (status) {
         if (run->recorded) *run->recorded = 0;
-        close_run(run);
         return status;
     }
     status = hs__run_held(run);

@@ -8,27 +8,18 @@
 #include "hetsched.h"
 #include "threads/pool.h"
 
-/* Who works.
- *   HS__EACH    every worker its part; the caller has the place of one
- *   HS__SHARED  the same, but whoever is late finds its part done by others
- *   HS__LED     every worker its part, the caller beside them
- *   HS__ALONE   the caller does all, as worker 0: where waking the others takes as long */
-typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
-
-/* What one kind of run does, in this order. A job begins with its hs__run; functions may be NULL but for check and work.
- *   check    the arguments; after it, nothing but memory, a cancel or the pool can refuse the run
- *   open     takes what memory it needs besides the pool's
- *   prepare  the same with the pool locked: scratch. Nothing is changed before it has succeeded
+/* What one kind of run does, in this order. A job begins with its hs__run; functions may be NULL but for check, open and work.
+ *   check    the arguments; after it, little but memory, a cancel or the pool can refuse the run
+ *   open     takes memory, its own and the pool's, which is locked. Nothing is changed before it has succeeded
  *   load     each worker's part before the clock starts; a cancel ends the run with it
  *   work     each worker's part, by run->manner
  *   lead     the caller's, HS__LED
  *   store    each worker's part after a run that nobody has cancelled
  *   report   what there is to tell; returns the status of the run, which is HS_OK or HS_ERROR_CANCELLED when it comes
- *   close    frees what is not of the run's own memory, whatever has happened before but a refusal by check */
+ *   close    frees what is not of the run's own memory, whatever has become of the run since open began */
 typedef struct hs__kind {
     hs_status (*check)(const void *job);
     hs_status (*open)(void *job);
-    hs_status (*prepare)(void *job);
     hs__work *load, *work, *store;
     void (*lead)(void *job);
     hs_status (*report)(void *job, hs_status status);
@@ -59,18 +50,21 @@ typedef struct hs__run {
 /* Of a run on that pool; options and trace may be NULL. */
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
 
-/* Memory of the run, which is freed after close: count elements of so many bytes, zero, from a cache line on; pages as from
- * hs__allocate_pages. NULL if there is none. */
+/* Memory of the run, which one thread at a time asks for and which is freed after close: count elements of so many bytes, zero, from a
+ * cache line on if they fill whole ones; pages as from hs__allocate_pages. NULL if there is none. */
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes);
 void *hs__run_pages(hs__run *run, size_t bytes);
 
 /* Fills in run->signals, which end with the run. 0 if there is no memory. */
 int hs__run_signals(hs__run *run, int32_t count);
 
+/* Gives back the memory and the signals. */
+void hs__run_free(hs__run *run);
+
 /* All of it. */
 hs_status hs__run_do(hs__run *run);
 
-/* The part between lock and unlock, then close, for a thread that holds the pool and arguments that are checked. */
+/* The part between lock and unlock, for a thread that holds the pool and arguments that are checked. */
 hs_status hs__run_held(hs__run *run);
 
 /* Whether pace and the room for events are in their ranges, and whether `count` (start, end) pairs of transfers are. */

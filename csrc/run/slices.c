@@ -83,17 +83,6 @@ static void store(void *context, int32_t worker, int is_caller)
 
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const slice *of;
-    int64_t steps;
-} stage;
-
-static int has_done(const void *what)
-{
-    const stage *x = what;
-    return atomic_load(&x->of->done) >= x->steps;
-}
-
 static void update(const job *j, hs__member *self, slice *own, const slice *before, const slice *after, int64_t step)
 {
     const size_t e = (size_t)j->element, bytes = (size_t)own->width * e;
@@ -135,10 +124,10 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     const slice *before = &j->slices[side[LEFT]], *after = &j->slices[side[RIGHT]];
     /* A neighbour that has done as many steps has read what this one is about to overwrite: its columns of the step before. */
     for (int k = 0; k < 2; k++) {
-        const stage needed = {&j->slices[side[k]], step};
-        hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_done, &needed);
+        const slice *beside = &j->slices[side[k]];
+        hs__await_count(self, &j->run.signals[self->worker], &beside->done, step);
         if (hs__stopped(self)) return;
-        if (pace) self->deadline = fmax(self->deadline, needed.of->due[step & 1]);
+        if (pace) self->deadline = fmax(self->deadline, beside->due[step & 1]);
     }
     const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
     self->box = (int32_t)(2 * step);

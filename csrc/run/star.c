@@ -20,7 +20,7 @@ typedef struct {
     int64_t next;  /* of the same worker, -1: none */
     int64_t waits; /* for this panel to be computed, -1: for none */
     double due;    /* of a panel: when it came, then when it was computed; with pace on the emulated platform's clock */
-    atomic_int state; /* of a panel */
+    _Atomic int64_t state; /* of a panel */
 } step;
 
 /* What a worker has of the operands, and what is to come. */
@@ -113,18 +113,6 @@ static void bring(const job *j, hs__member *self, int32_t worker, int o, const p
 
 /* ---- master --------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const job *j;
-    int64_t message;
-    int state;
-} stage;
-
-static int has_reached(const void *what)
-{
-    const stage *x = what;
-    return x->message < 0 || atomic_load(&x->j->steps[x->message].state) >= x->state;
-}
-
 /* When the worker could take part in its next message. */
 static double pending_since(const job *j, int64_t message)
 {
@@ -139,8 +127,7 @@ static void serve(job *j, hs__member *self, int64_t at)
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
     const int32_t kind = message->kind, worker = message->worker, paced = j->run.options.pace != NULL;
     buffers *its = &j->buffers[worker];
-    const stage before = {j, own->waits, COMPUTED};
-    hs__await(self, &j->run.signals[j->p], HS__GLANCE, has_reached, &before);
+    if (own->waits >= 0) hs__await_count(self, &j->run.signals[j->p], &j->steps[own->waits].state, COMPUTED);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->start = hs__since_start(&j->run);
@@ -152,9 +139,11 @@ static void serve(job *j, hs__member *self, int64_t at)
         const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
         if (now > its->peak) its->peak = now;
     }
-    for (int o = 0; o < OPERANDS; o++)
-        if (kind == HS_STAR_RESULT && o == C) hs__copy(self, at_master(j, C, &pieces[C]), in_arena(j, worker, C, &pieces[C]));
-        else if (kind != HS_STAR_RESULT && moves(kind, chunk->held, o)) bring(j, self, worker, o, &pieces[o]);
+    for (int o = 0; o < OPERANDS; o++) {
+        if (!moves(kind, chunk->held, o)) continue;
+        if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
+        else bring(j, self, worker, o, &pieces[o]);
+    }
     if (paced) {
         self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
         hs__sleep_until(self, self->deadline);
@@ -189,8 +178,8 @@ static int64_t oldest_request(const job *j)
         const int64_t next = j->buffers[i].next;
         if (next < 0) continue;
         if (found == NONE_LEFT) found = NONE_PENDING;
-        const stage before = {j, j->steps[next].waits, COMPUTED};
-        if (!has_reached(&before)) continue;
+        const int64_t before = j->steps[next].waits;
+        if (before >= 0 && atomic_load(&j->steps[before].state) < COMPUTED) continue;
         const double own = pending_since(j, next);
         if (own < since) found = next, since = own;
     }
@@ -233,8 +222,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     hs_star_message *message = &j->list[at];
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
-    const stage before = {j, at, SENT};
-    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_reached, &before);
+    hs__await_count(self, &j->run.signals[self->worker], &own->state, SENT);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->compute_start = hs__since_start(&j->run);
@@ -325,9 +313,8 @@ static hs_status list_messages(job *j)
 }
 
 /* Arenas, and scratch for the kernel. */
-static hs_status prepare(void *context)
+static hs_status open_arenas(job *j)
 {
-    job *j = context;
     const hs_star_product *x = j->x;
     int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
@@ -364,7 +351,8 @@ static hs_status open(void *context)
     j->buffers = hs__run_zeros(&j->run, (size_t)j->p, sizeof *j->buffers);
     if (!j->buffers || !hs__run_signals(&j->run, j->p + 1)) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < j->p; i++) j->buffers[i].first = j->buffers[i].next = -1;
-    return list_messages(j);
+    hs_status status = list_messages(j);
+    return status ? status : open_arenas(j);
 }
 
 static hs_status report(void *context, hs_status status)
@@ -377,12 +365,11 @@ static hs_status report(void *context, hs_status status)
     return status;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .prepare = prepare, .work = work, .lead = lead, .report = report};
+static const hs__kind kind = {.check = check, .open = open, .work = work, .lead = lead, .report = report};
 
 hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
 {
     if (!pool || !product || !x) return HS_ERROR_VALUE;
-    hs_kernel_init();
     job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
     if (times) j.run.trace.times = *times;
     j.run.manner = HS__LED;

@@ -21,24 +21,6 @@ typedef struct {
 
 /* ---- progress ------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const job *j;
-    int32_t chunk;
-    int64_t row;
-} place;
-
-static int has_finished(const void *what)
-{
-    const place *x = what;
-    return atomic_load(&x->j->finished[x->chunk].rows) > x->row;
-}
-
-static void wait_for_row(job *j, hs__member *self, int32_t chunk, int64_t row)
-{
-    const place what = {j, chunk, row};
-    hs__await(self, &j->run.signals[self->worker], HS__GLANCE, has_finished, &what);
-}
-
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
     atomic_store(&j->finished[chunk].rows, row + 1);
@@ -50,9 +32,10 @@ static void finish_row(job *j, int32_t chunk, int64_t row)
 /* Where part i of an even division of `size` begins. */
 static int64_t cut(int64_t size, int64_t parts, int64_t i) { return size / parts * i + size % parts * i / parts; }
 
-static void do_tile(job *j, hs__member *self, int64_t along, int64_t line, double start)
+static void do_tile(job *j, hs__member *self, int64_t along, int64_t line)
 {
     const hs_wavefront *w = j->w;
+    const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
     const int64_t i = w->axis ? along : line, k = w->axis ? line : along;
     const int64_t row = cut(w->m, w->rows, i), col = cut(w->n, w->cols, k);
     const int64_t height = cut(w->m, w->rows, i + 1) - row, width = cut(w->n, w->cols, k + 1) - col;
@@ -70,12 +53,12 @@ static void do_chunk(job *j, hs__member *self, int32_t chunk)
     hs__walk walk = {.rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
         if (chunk && x.needs >= 0) {
-            wait_for_row(j, self, chunk - 1, x.needs);
+            hs__await_count(self, &j->run.signals[self->worker], &j->finished[chunk - 1].rows, x.needs + 1);
             if (hs__stopped(self)) return;
             if (j->due) self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
         }
         for (int64_t k = 0; k < x.count; k++) {
-            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step, hs__records(&j->run) ? hs__since_start(&j->run) : 0.0);
+            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step);
             if (hs__stopped(self)) return;
         }
         if (x.gives < 0) continue;

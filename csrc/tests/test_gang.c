@@ -5,13 +5,13 @@
 #include "hetsched.h"
 #include "scarce.h"
 
-static int open_gang(hs__gang *gang, int64_t n, int32_t members)
+static int open_gang(hs__gang *gang, hs__run *run, int64_t n, int32_t members)
 {
     const hs_product product = {.dtype = HS_FLOAT64, .m = n, .n = n, .k = n, .a_row_stride = n, .a_col_stride = 1, .b_row_stride = n,
                                 .b_col_stride = 1, .c_row_stride = n, .c_col_stride = 1, .alpha = {1}};
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product x;
-    return CHECK(hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, members)) && CHECK(hs__gang_init(gang, &x, members, NULL) == HS_OK);
+    return CHECK(hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, members)) && CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
 }
 
 /* What 64 workers need besides the packed operands is little beside 320 GB of each matrix. */
@@ -19,19 +19,21 @@ static void state_is_small(void)
 {
     enum { MEMBERS = 64 };
     hs__gang gang;
+    hs__run run = {.workers = 1};
     scarce_asked();
-    if (!open_gang(&gang, 200000, MEMBERS)) return;
+    if (!open_gang(&gang, &run, 200000, MEMBERS)) return;
     CHECK(scarce_asked() < (size_t)64 << 20);
     CHECK((size_t)gang.slots * MEMBERS * sizeof *gang.queue < (size_t)64 << 10);
     CHECK(number_of(&gang, gang.panel_count - 1) < 1 << 16);
-    hs__gang_free(&gang);
+    hs__run_free(&run);
 }
 
 /* All tiles of a panel, each once, from both ends; and who comes late to a slot that another panel has now takes nothing of it. */
 static void queues(void)
 {
     hs__gang gang;
-    if (!open_gang(&gang, 3000, 2)) return;
+    hs__run run = {.workers = 1};
+    if (!open_gang(&gang, &run, 3000, 2)) return;
     const int64_t later = gang.slots;
     if (!CHECK(gang.panel_count > later)) return;
     CHECK(take_tile(queues_of(&gang, 0), number_of(&gang, 0), 0, 0) == -1);
@@ -45,7 +47,7 @@ static void queues(void)
     CHECK(queues_of(&gang, later) == queues_of(&gang, 0) && gang.panel[later].tile_count > 0);
     CHECK(take_tile(queues_of(&gang, 0), number_of(&gang, 0), 0, 0) == -1);
     CHECK(take_tile(queues_of(&gang, later), number_of(&gang, later), 0, 0) == 0);
-    hs__gang_free(&gang);
+    hs__run_free(&run);
 }
 
 int main(void)

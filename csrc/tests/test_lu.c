@@ -590,8 +590,26 @@ hs__cpu __wrap_hs__cpu_detect(void)
 }
 #endif
 
+/* A system may be the first thing that a process computes: its factors come from elsewhere. */
+static void solve_first(void)
+{
+    enum { ORDER = 100, SIDES = 8 };
+    double factors[ORDER * ORDER] = {0}, b[ORDER * SIDES];
+    int32_t pivots[ORDER];
+    for (int32_t i = 0; i < ORDER; i++) factors[i * ORDER + i] = 2, pivots[i] = i;
+    for (int i = 0; i < ORDER * SIDES; i++) b[i] = i;
+    hs_pool *pool = NULL;
+    hs_lu lu;
+    hs_lu_default(&lu, HS_FLOAT64, ORDER, ORDER, factors, pivots);
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    CHECK(hs_lu_solve(pool, &lu, 0, SIDES, b, 1, ORDER, NULL, NULL) == HS_OK);
+    for (int i = 0; i < ORDER * SIDES; i++) CHECK(b[i] == i / 2.0);
+    hs_pool_destroy(pool);
+}
+
 int main(void)
 {
+    solve_first();
 #ifdef HS_TEST_SCARCE
     solve_without_memory();
     in_little_memory();

@@ -181,7 +181,7 @@ static inline void without_a_caller(void)
     while (!atomic_load(&stopped)) sched_yield();
     atomic_int done = 0;
     CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
-    hs__pool_run_shared(pool, one_does_all, &done, NULL);
+    hs__pool_run(pool, HS__SHARED, one_does_all, NULL, &done, NULL);
     hs__pool_unlock(pool);
     CHECK(atomic_load(&done) == 1 && atomic_load(&stopped));
     atomic_store(&may_go_on, 1);

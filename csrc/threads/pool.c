@@ -33,7 +33,6 @@ struct hs_pool {
     int32_t *cores; /* NULL: not pinned */
     int spin;       /* workers have cores of their own */
     pid_t pid;
-    helper *helpers; /* [p] */
     hs__arena scratch; /* [2 p] panels of each worker, then blocks */
     hs__drift drift;
 
@@ -47,6 +46,7 @@ struct hs_pool {
     atomic_int stop;      /* a helper that was late for the last job looks at it at any time */
     atomic_int remaining; /* workers that have not ended */
     hs__signal done;
+    helper helpers[]; /* [p] */
 };
 
 void hs__pool_step_out(hs_pool *pool)
@@ -247,33 +247,48 @@ static void wait_for_all(others *x)
     hs__wait_until(&all, &x->pool->done);
 }
 
-static void run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job), int shared)
+void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job), void *job, void (*idle)(void *job))
 {
-    others x = {pool, job, idle, shared};
-    const int32_t own = pool->own = place_of_caller(pool);
+    if (manner == HS__ALONE) {
+        work(job, 0, 1);
+        return;
+    }
+    others x = {pool, job, idle, manner == HS__SHARED};
+    const int32_t own = pool->own = manner == HS__LED ? -1 : place_of_caller(pool);
     start_all(pool, work, job, own);
+    if (lead) lead(job);
     if (own >= 0) {
         hs__pool_step_in(pool);
         work(job, own, 1);
         hs__pool_step_out(pool);
         pool->own = -1;
         atomic_fetch_sub(&pool->remaining, 1);
-        if (shared) withdraw(pool);
+        if (x.shared) withdraw(pool);
     }
     wait_for_all(&x);
 }
 
-void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 0); }
-
-void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job)) { run(pool, work, job, idle, 1); }
-
-void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job), void (*idle)(void *job))
+/* A thread for each worker. Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
+static hs_status start_threads(hs_pool *pool)
 {
-    others x = {pool, job, idle, 0};
-    pool->own = -1;
-    start_all(pool, work, job, -1);
-    if (lead) lead(job);
-    wait_for_all(&x);
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE), sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int32_t started = 0;
+    for (; started < pool->p; started++) {
+        helper *h = &pool->helpers[started];
+        h->pool = pool, h->worker = started;
+        hs__signal_init(&h->wake);
+        h->started = !pthread_create(&h->thread, NULL, helper_main, h);
+        if (!h->started) {
+            hs__signal_end(&h->wake);
+            break;
+        }
+        if (pool->cores) h->pinned = hs__pin(h->thread, pool->cores[started]);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started == pool->p ? HS_OK : HS_ERROR_THREAD;
 }
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
@@ -282,53 +297,20 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     for (int32_t i = 0; cores && i < p; i++)
         if (cores[i] < 0 || cores[i] > 65535) return HS_ERROR_VALUE;
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, sizeof(hs_pool))) return HS_ERROR_MEMORY;
-    hs_pool *pool = memset(memory, 0, sizeof *pool);
-    pool->p = p;
-    pool->pid = getpid();
-    pool->spin = cores != NULL;
-    pool->own = -1;
-    const int scratch = hs__arena_open(&pool->scratch, 2 * p);
-    pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
-    pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
-    void *helpers = NULL;
-    int refused = posix_memalign(&helpers, 64, (size_t)p * sizeof(helper));
-    if (!scratch || !pool->drift.rate || (cores && !pool->cores) || refused) {
-        hs__arena_close(&pool->scratch);
-        free(helpers), free(pool->drift.rate), free(pool->cores), free(pool);
-        return HS_ERROR_MEMORY;
-    }
-    memset(helpers, 0, (size_t)p * sizeof(helper));
-    pool->helpers = helpers;
-    if (cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
+    const size_t bytes = sizeof(hs_pool) + (size_t)p * sizeof(helper);
+    if (posix_memalign(&memory, 64, bytes)) return HS_ERROR_MEMORY;
+    hs_pool *pool = memset(memory, 0, bytes);
+    pool->p = p, pool->pid = getpid(), pool->spin = cores != NULL, pool->own = -1;
     pthread_mutex_init(&pool->run_lock, NULL);
     hs__signal_init(&pool->done);
-
-    /* Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE), sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    hs_status status = HS_OK;
-    for (int32_t i = 0; i < p; i++) {
-        helper *h = &pool->helpers[i];
-        h->pool = pool, h->worker = i;
-        hs__signal_init(&h->wake);
-        if (pthread_create(&h->thread, NULL, helper_main, h)) {
-            status = HS_ERROR_THREAD;
-            hs__signal_end(&h->wake);
-            break;
-        }
-        h->started = 1;
-        if (cores) h->pinned = hs__pin(h->thread, cores[i]);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status) {
-        hs_pool_destroy(pool);
-        return status;
-    }
-    *out = pool;
-    return HS_OK;
+    pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
+    if (pool->cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
+    pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
+    const int enough = hs__arena_open(&pool->scratch, 2 * p) && pool->drift.rate && (pool->cores || !cores);
+    hs_status status = enough ? start_threads(pool) : HS_ERROR_MEMORY;
+    if (status) hs_pool_destroy(pool);
+    else *out = pool;
+    return status;
 }
 
 void hs_pool_destroy(hs_pool *pool)
@@ -352,5 +334,5 @@ void hs_pool_destroy(hs_pool *pool)
         hs__signal_end(&pool->done);
     }
     hs__arena_close(&pool->scratch);
-    free(pool->drift.rate), free(pool->cores), free(pool->helpers), free(pool);
+    free(pool->drift.rate), free(pool->cores), free(pool);
 }

@@ -37,20 +37,20 @@ void hs__pool_step_in(hs_pool *pool);
 /* What the pool has learned. */
 hs__drift *hs__pool_drift(hs_pool *pool);
 
-/* Runs work for every worker, the caller in the place of one of them, and returns when all have ended. While the caller only
- * waits, idle(job) is called every 20 ms or more often. */
-void hs__pool_run(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
+/* Who works on a job.
+ *   HS__EACH    every worker its part; the caller has the place of one
+ *   HS__SHARED  the same for work of which nothing is left when anybody's part ends, but for what others have begun: who is late finds
+ *               its part done, and a worker that has not even started by then, for another program is on its core, is not waited for
+ *   HS__LED     every worker its part, the caller beside them: it runs lead(job), which must see to the end of their work, or is NULL
+ *   HS__ALONE   the caller does all, as worker 0: where waking the others takes as long */
+typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
 
-/* The same for work of which nothing is left when anybody's part ends, but for what others have begun: a worker that has not even
- * started by then, because another program is on its core, is not waited for. */
-void hs__pool_run_shared(hs_pool *pool, hs__work *work, void *job, void (*idle)(void *job));
+/* Runs a job, and returns when all parts have ended. While the caller only waits, idle(job) is called every 20 ms or more often. */
+void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job), void *job, void (*idle)(void *job));
 
 /* In a loop in which a worker, or -1 for another thread, waits for others of the job, now and then: of a pool that spins, one that has
  * hardly had a core for 10 ms, for another program is on its own, comes to that of the calling thread until the job ends, and may have
  * it. Turns of a fair scheduler are shorter. */
 void hs__pool_rescue(hs_pool *pool, int32_t worker);
-
-/* hs__pool_run with the caller beside the workers: it runs lead(job), which must see to the end of their work, or may be NULL. */
-void hs__pool_run_led(hs_pool *pool, hs__work *work, void *job, void (*lead)(void *job), void (*idle)(void *job));
 
 #endif

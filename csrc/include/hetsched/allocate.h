@@ -104,7 +104,7 @@ typedef struct hs_lu_message {
  *   message_count  out, may be NULL
  * Time O(blocks^2 + p panels), memory O(blocks + p). */
 HS_API hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                         const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
+                                const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
                                 hs_lu_message *messages, int64_t *message_count);
 
 /* What no owners can beat.
@@ -187,8 +187,7 @@ HS_API hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p,
  *   chosen         out: the period
  *   redistributed  out: 1 if the columns left over are distributed anew
  * For a search, periods are simulated by ascending lower bound until no later one can be better, each up to the best makespan
- * known: at worst
- * O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
+ * known: at worst O(rows * cols * p log(cols)), in practice few simulations and O(cols * (p log p + log(cols))). */
 HS_API hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach,
                                      int32_t order, const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed,
                                      double *makespan);

@@ -34,8 +34,8 @@ typedef struct hs_lu {
 /* Fills *lu for an m x n matrix that is stored column by column without gaps and factored in place; block and owner are chosen. */
 HS_API void hs_lu_default(hs_lu *lu, int32_t dtype, int64_t m, int64_t n, void *data, int32_t *pivots);
 
-/* Factors on the pool, by the order of hs_lu_simulate; options and trace may be NULL. Paced by seconds per flop. An event's box is
- * panel * blocks + block of a task, and of the message that brings a panel to a worker panel * blocks + panel.
+/* Factors by the order of hs_lu_simulate. Paced by seconds per flop. An event's box is panel * blocks + block of a task, and of the
+ * message that brings a panel to a worker panel * blocks + panel.
  * The matrix is held in slices of a few columns, in the memory of lu if that has its columns side by side, which is a little faster
  * from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace one more for each that a worker
  * still needs; a slice per worker; with links 16 bytes per panel and worker. A paced worker starts a task, on the clock of the emulated

@@ -26,15 +26,15 @@ typedef struct hs_kernel_info {
  * BLIS does not know recent processors and then runs its slowest kernels: the set is chosen from cpuid instead.
  * A BLIS_ARCH_TYPE in the environment is left alone; without one, BLIS is shown a copy of the environment that has it while it
  * initialises itself: other threads may call getenv meanwhile, but nobody should set a variable, which might be lost. With AVX-512
- * our own float32 micro-kernel, which loads less per multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded is of another release than the header
- * of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512 that is there. */
+ * our own float32 micro-kernel, which loads less per multiply-add, stands in for BLIS's. BLIS is refused if the library that was loaded
+ * is of another release than the header of the build, packs its panels in a way of its own (POWER9), or has no kernels for an AVX-512
+ * that is there. */
 HS_API hs_status hs_kernel_init(void);
 
 /* What is in use; *info is filled. */
 HS_API hs_status hs_kernel_describe(hs_kernel_info *info);
 
-/* Selects "blis", "openblas" or "c" for all later runs; a run that has begun keeps its kernel. HS_ERROR_UNSUPPORTED if it is not
- * there. */
+/* Selects "blis", "openblas" or "c" for all later runs. HS_ERROR_UNSUPPORTED if it is not there. */
 HS_API hs_status hs_kernel_select(const char *name);
 
 /* Hands in Fortran-style sgemm and dgemm, 32-bit or 64-bit integers. They become available as "openblas" for as long as the process
@@ -51,7 +51,7 @@ typedef struct hs_pool hs_pool;
 /* p workers as persistent threads. The calling thread of a run takes the place of one worker: with cores given that of the
  * worker whose core it is on, so that a run never has more threads than workers; but for hs_run_star it is the master beside them.
  *   cores   [p] the core to pin each worker to, or NULL: not pinned (pinning is ignored where the system has none)
- * Runs of one pool are serialised; a pool may be used from several threads. After fork() the child must make its own. */
+ * After fork() the child must make its own. */
 HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 
 /* Waits for a run in progress, joins the threads and frees all. Calls of other threads that wait for their turn end with

@@ -60,7 +60,7 @@ typedef struct hs_boxes {
     int32_t overlap;
 } hs_boxes;
 
-/* Runs the product on the pool; options and trace may be NULL. Paced by seconds per flop; the box of an event is its index, `count`
+/* Runs the product. Paced by seconds per flop; the box of an event is its index, `count`
  * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
  * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
  * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
@@ -107,11 +107,10 @@ typedef struct hs_star_product {
     double late;
 } hs_star_product;
 
-/* Runs the product on the pool; options and times may be NULL. Paced by seconds per block update, else at real speed on both the links
- * and the workers. Messages and updates start, on the clock of the emulated
- * platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by beta when it is loaded; with
- * beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take, at most its
- * memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
+/* Runs the product. Paced by seconds per block update, else at real speed on both the links and the workers. Messages and updates start,
+ * on the clock of the emulated platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by
+ * beta when it is loaded; with beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take,
+ * at most its memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
 HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, const hs_options *options, const hs_times *times);
 
 HS_C_END

@@ -1,4 +1,5 @@
-/* What every run on a pool takes and gives: how it is run, and what there is to know of it afterwards. */
+/* What every run on a pool takes and gives: how it is run, and what there is to know of it afterwards. hs_run_x(pool, what, options,
+ * trace) runs x on the workers of the pool; its options and its trace, or times, may be NULL. */
 #ifndef HETSCHED_RUN_H
 #define HETSCHED_RUN_H
 
@@ -10,7 +11,7 @@ HS_C_BEGIN
  * fraction of the work done. */
 typedef int (*hs_poll_function)(void *context, double fraction);
 
-/* How something is run. Where a runner takes a pointer to it, NULL is all of it zero: at real speed, and nobody cancels.
+/* How something is run. NULL is all of it zero: at real speed, and nobody cancels.
  *   pace          [p] seconds of an emulated worker per unit of work, which the runner names, >= 0; NULL: real speed
  *   poll          or NULL */
 typedef struct hs_options {
@@ -36,7 +37,7 @@ typedef struct hs_event {
     double start, end; /* seconds from the start of the run */
 } hs_event;
 
-/* What is recorded of a run. Where a runner takes a pointer to it, NULL is nothing.
+/* What is recorded of a run.
  *   events       [capacity] out, may be NULL with capacity 0; a full array ends the recording, not the run
  *   event_count  out, also after HS_ERROR_CANCELLED, as the rest is */
 typedef struct hs_trace {

@@ -29,10 +29,9 @@ typedef struct hs_wavefront {
     void *context;
 } hs_wavefront;
 
-/* Runs the recurrence on the pool; options and trace may be NULL. Paced by seconds per element; an event's box is row * cols + col
- * of a tile. A paced worker starts a tile, on the clock of the emulated
- * platform, when the tiles that it waits for have ended there. A cancel is seen between tiles. Extra memory: 64 bytes per chunk,
- * and with pace 8 bytes per row of each chunk. */
+/* Runs the recurrence. Paced by seconds per element; an event's box is row * cols + col of a tile. A paced worker starts a tile, on the
+ * clock of the emulated platform, when the tiles that it waits for have ended there. A cancel is seen between tiles. Extra memory: 64
+ * bytes per chunk, and with pace 8 bytes per row of each chunk. */
 HS_API hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *wavefront, const hs_options *options, hs_trace *trace);
 
 /* HS_SUM: the sum of weight * element. HS_MIN: the least element + weight. */
@@ -89,10 +88,11 @@ typedef struct hs_slices {
     const double *exchange;
 } hs_slices;
 
-/* Runs the iteration on the pool; options and trace may be NULL. Paced by seconds per element that changes. The box of an event is 2 step for the update and the exchange with the next member, 2 step + 1 for that with the
- * one before. Times count from when all slices are loaded to when the last step ends. A member goes on with the next step when
- * both neighbours have ended this one, on a paced run on the clock of the emulated platform; nobody waits for anybody else.
- * Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003), section 2. */
+/* Runs the iteration. Paced by seconds per element that changes. The box of an event is 2 step for the update and the exchange with the
+ * next member, 2 step + 1 for that with the one before. Times count from when all slices are loaded to when the last step ends. A member
+ * goes on with the next step when both neighbours have ended this one, on a paced run on the clock of the emulated platform; nobody waits
+ * for anybody else. Extra memory: one copy of the matrix, in slices that their owners touch first. Renard, Robert, Vivien (2003),
+ * section 2. */
 HS_API hs_status hs_run_slices(hs_pool *pool, const hs_slices *slices, const hs_options *options, hs_trace *trace);
 
 HS_C_END
