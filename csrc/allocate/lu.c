@@ -10,7 +10,7 @@
 int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
 {
     if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
-    const int64_t rank = hs__min(m, n), panels = hs__parts(rank, block), count = panels + hs__parts(n - rank, block);
+    const int64_t rank = hs__min(m, n), panels = hs__ceil_div(rank, block), count = panels + hs__ceil_div(n - rank, block);
     if (count > 46340) return 0;
     *b = (hs__lu_blocks){m, n, block, (int32_t)panels, (int32_t)count};
     return 1;

@@ -10,8 +10,9 @@
 static inline int64_t hs__min(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* Parts of at most so many that make up the whole. */
-static inline int64_t hs__parts(int64_t whole, int64_t most) { return (whole + most - 1) / most; }
+/* a / b rounded up, and the next multiple of b, for a >= 0 and b > 0; a + b must be in range. */
+static inline int64_t hs__ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t hs__round_up(int64_t a, int64_t b) { return hs__ceil_div(a, b) * b; }
 
 /* The bits of a double >= 0 rise with it. */
 static inline uint64_t hs__bits_of(double x)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/cancel.h"
-#include "core/integer.h"
+#include "core/numbers.h"
 #include "threads/wait.h"
 
 /* size cut into equal parts of at most limit, a multiple of unit. */
@@ -53,7 +53,7 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
      * packing of A. A panel, of rows this long, has 2 to 5 MiB: others have their part of L3, too. */
     enum { ENOUGH_COLS = 1024, SHARE = 20, ROW_BYTES = 8192 };
     const double elements = (double)x->c.rows * (double)x->a.cols + (double)x->a.cols * (double)x->c.cols + (double)x->c.rows * (double)x->c.cols;
-    const double blocks = (double)members * (double)hs__smaller(x->c.rows, x->block_rows) * (double)(x->depth * c);
+    const double blocks = (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
     double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
     const double most = (double)ROW_BYTES / (real_type ? 8 : 4) / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
     if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
@@ -74,7 +74,7 @@ size_t hs__panel_bytes(const hs__panel_product *x)
 
 static size_t packed_block_bytes(const hs__panel_product *x)
 {
-    return (size_t)(hs__ceil_div(hs__smaller(x->c.rows, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
+    return (size_t)(hs__ceil_div(hs__min(x->c.rows, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
 }
 
 size_t hs__block_bytes(const hs__panel_product *x)
@@ -149,11 +149,11 @@ static void compute_tile(const hs__panel_product *x, const hs__panel *panel, con
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     for (int64_t j = 0; j < t->cols; j += nu) {
         const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
-        const int64_t n = hs__smaller(nu, t->cols - j);
+        const int64_t n = hs__min(nu, t->cols - j);
         for (int64_t i = 0; i < t->rows; i += mu) {
             const char *a = block + (size_t)(i / mu) * a_bytes;
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
-            const int64_t m = hs__smaller(mu, t->rows - i);
+            const int64_t m = hs__min(mu, t->rows - i);
             char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
             if (x->general) general_tile(x, m, n, depth, a, b, accumulate, to, block + packed_block_bytes(x), a_next, b_next);
             else x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, to, row_stride, col_stride, a_next, b_next);
@@ -175,12 +175,12 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
     packed_block have = {.row = -1};
     for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
         for (int64_t level = 0; level < x->a.cols; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = hs__smaller(x->panel_cols, x->c.cols - col),
-                                     .level = level, .levels = hs__smaller(x->depth, x->a.cols - level)};
+            const hs__panel panel = {.col = col, .cols = hs__min(x->panel_cols, x->c.cols - col),
+                                     .level = level, .levels = hs__min(x->depth, x->a.cols - level)};
             pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;
-                const hs__tile tile = {.row = row, .rows = hs__smaller(rows, x->c.rows - row), .cols = panel.cols};
+                const hs__tile tile = {.row = row, .rows = hs__min(rows, x->c.rows - row), .cols = panel.cols};
                 compute_tile(x, &panel, &tile, &have, block, panel_buffer);
             }
         }
@@ -222,8 +222,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, in
             else if (col == 0) rows = next_rows(x, (end_row - row) * mu, last) / mu;
             if (tile) {
                 tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
-                tile[count].rows = hs__smaller(rows * mu, x->c.rows - row * mu);
-                tile[count].cols = hs__smaller(until * nu, cols) - col * nu;
+                tile[count].rows = hs__min(rows * mu, x->c.rows - row * mu);
+                tile[count].cols = hs__min(until * nu, cols) - col * nu;
             }
             count++;
             if (until == col_units) row += rows, col = 0;
@@ -247,11 +247,11 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
-    const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__smaller(x->panel_cols, x->c.cols - col);
+    const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
     for (int64_t l = 0; l < levels; l++)
         gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth,
-                                                  .levels = hs__smaller(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
+                                                  .levels = hs__min(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
                                                   .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
     *next += count;
 }
@@ -361,7 +361,7 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
     hs__panel *panel = &gang->panel[at];
     const int64_t unit = col_unit(x), width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
     for (int32_t chunk; (chunk = atomic_fetch_add_explicit(&panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
-        int64_t col = chunk * width, cols = hs__smaller(width, panel->cols - col);
+        int64_t col = chunk * width, cols = hs__min(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
         if (cols > 0) pack_columns(x, panel, col, cols, packed);
         atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);

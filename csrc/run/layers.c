@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/integer.h"
+#include "core/numbers.h"
 
 /* The first box of the worker that has this one: its part of C is that of all of them. */
 static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
@@ -105,7 +105,7 @@ ADD(add_double, double)
 static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first, int64_t end)
 {
     const int complex = dtype >> 1;
-    const int64_t from = hs__larger(first, layer->row), rows = hs__smaller(end, layer->row + layer->x.rows) - from;
+    const int64_t from = hs__max(first, layer->row), rows = hs__min(end, layer->row + layer->x.rows) - from;
     if (!layer->begun || rows <= 0) return 0.0;
     hs__matrix x = hs__part(&layer->x, from - layer->row, 0, rows, layer->x.cols), y = hs__part(c, from, layer->col, rows, layer->x.cols);
     if (hs__by_columns(&x)) x = hs__transposed(x), y = hs__transposed(y);
@@ -159,7 +159,7 @@ void hs__layered_sum(hs__layered *sum, hs__member *self)
     if (hs__stopped(self) || p->m == 0) return;
 
     self->box = boxes->count;
-    const int64_t band = hs__larger(1, BAND / (hs__element_bytes(p->dtype) * hs__larger(p->n, 1)));
+    const int64_t band = hs__max(1, BAND / (hs__element_bytes(p->dtype) * hs__max(p->n, 1)));
     for (int32_t w = 0; pace && w < workers; w++) self->deadline = fmax(self->deadline, sum->layer[w].deadline);
     double start = pace ? self->deadline : hs__since_start(run), transfer[2] = {0.0, 0.0};
     if (boxes->sum_receive) {
@@ -173,7 +173,7 @@ void hs__layered_sum(hs__layered *sum, hs__member *self)
     while (!hs__stopped(self)) {
         if (!boxes->sum_rows) next = atomic_fetch_add_explicit(&sum->next_row, band, memory_order_relaxed);
         if (next >= end) break;
-        const double flops = sum_rows(sum, next, hs__smaller(next + band, end));
+        const double flops = sum_rows(sum, next, hs__min(next + band, end));
         if (pace) hs__keep_pace(self, flops);
         hs__attend(self);
         next += band, worked = 1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/element.h"
-#include "core/integer.h"
+#include "core/numbers.h"
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
@@ -118,7 +118,7 @@ static void solve(factoring *f, int64_t at, int64_t width, int64_t col, int64_t 
     const hs__lu_type *t = f->type;
     const int64_t stride = column_step(t) / t->parts;
     for (int64_t i = 0; i < width; i += t->panel.rows) {
-        const int64_t h = hs__smaller(t->panel.rows, width - i);
+        const int64_t h = hs__min(t->panel.rows, width - i);
         const char *l = in_panel(f, at + i, at);
         char *c = in_panel(f, at + i, col);
         if (i) multiply(t, &t->panel, h, cols, i, l, packed, c, stride, l, packed);
@@ -133,11 +133,11 @@ static void update_panel(factoring *f, int64_t at, int64_t half, int64_t width)
     const hs__lu_type *t = f->type;
     const int32_t rows = t->panel.rows, across = t->panel.across;
     const int64_t right = at + half, cols = width - half, bytes = u_bytes(t, &t->panel, half), stride = column_step(t) / t->parts;
-    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, hs__smaller(across, cols - j), f->packed + j / across * bytes);
+    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, hs__min(across, cols - j), f->packed + j / across * bytes);
     int64_t s = right / rows;
     if (right % rows) { /* rows of U and of L in one strip: aside, then those of L are added */
         for (int64_t j = 0; j < cols; j += across) {
-            const int64_t n = hs__smaller(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
+            const int64_t n = hs__min(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
             memset(f->aside, 0, (size_t)(rows * n) * t->element);
             multiply(t, &t->panel, rows, n, half, in_strip(f, s, at), f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
             for (int64_t l = 0; l < n; l++) {
@@ -155,7 +155,7 @@ static void update_panel(factoring *f, int64_t at, int64_t half, int64_t width)
         for (int64_t j = 0; j < cols; j += across) {
             const char *u = f->packed + j / across * bytes;
             const int ends = j + across >= cols;
-            multiply(t, &t->panel, rows, hs__smaller(across, cols - j), half, l, u, in_strip(f, s, right + j), stride,
+            multiply(t, &t->panel, rows, hs__min(across, cols - j), half, l, u, in_strip(f, s, right + j), stride,
                      ends ? l + f->strip_bytes : l, ends ? f->packed : u + bytes);
         }
     }
@@ -190,7 +190,7 @@ static int64_t row_of_strip(const factoring *f, const hs__lu_form *form, int64_t
 
 static int64_t rows_of_strip(const factoring *f, const hs__lu_form *form, int64_t s)
 {
-    return hs__smaller(form->rows, (s < top_strips(form, f->width) ? f->width : f->rows) - row_of_strip(f, form, s));
+    return hs__min(form->rows, (s < top_strips(form, f->width) ? f->width : f->rows) - row_of_strip(f, form, s));
 }
 
 /* Rows of the strips beyond the diagonal block's are those of the matrix that follow it. */
@@ -263,7 +263,7 @@ void hs__lu_load(const hs__lu_type *t, hs__matrix from, const hs__lu_columns *bl
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += t->slice.across) {
         char *slice = slice_at(t, block, j);
         const char *source = hs__at(&from, 0, j);
-        const int64_t cols = hs__smaller(t->slice.across, block->cols - j);
+        const int64_t cols = hs__min(t->slice.across, block->cols - j);
         const int same = source == slice;
         transpose(t, cols, block->m, source, from.col_stride, from.row_stride, same ? work : slice);
         if (same) memcpy(slice, work, bytes);
@@ -282,11 +282,11 @@ void hs__lu_store(const hs__lu_type *t, const hs__lu_columns *block, hs__matrix 
         rows[i] = rows[pivots[i]], rows[pivots[i]] = row;
     }
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
-        const int64_t cols = hs__smaller(across, block->cols - j);
+        const int64_t cols = hs__min(across, block->cols - j);
         const char *slice = slice_at(t, block, j);
         for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
         for (int64_t i = 0; i < m; i += across) {
-            const int64_t h = hs__smaller(across, m - i);
+            const int64_t h = hs__min(across, m - i);
             transpose(t, h, across, work + i * across * e, across, 1, square);
             for (int64_t l = 0; l < cols; l++) { /* short lines: hs__copy would take a hundredth of all the time */
                 char *column = hs__at(&to, i, j + l), *from = square + l * across * e;
@@ -305,7 +305,7 @@ static void pack_strip(const factoring *f, const hs__lu_form *form, int64_t s, c
     const int64_t across = t->slice.across, rows = rows_of_strip(f, form, s);
     const int64_t first = (f->first + row_of_strip(f, form, s)) * across * (int64_t)t->element, column = t->parts * form->l.tile * (int64_t)t->real;
     for (int64_t j = 0; j < f->width; j += across)
-        hs__pack_panels(&form->l, rows, hs__smaller(across, f->width - j), slice_at(t, block, j) + first, across, 1, to + j * column);
+        hs__pack_panels(&form->l, rows, hs__min(across, f->width - j), slice_at(t, block, j) + first, across, 1, to + j * column);
 }
 
 int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_columns *block, int32_t *pivots, int64_t *zero, char *work,
@@ -325,7 +325,7 @@ int hs__lu_factor(const hs__lu_type *t, const hs__lu_panel *panel, const hs__lu_
         if (hs__attend(self)) return 1;
         const int64_t row = row_of_strip(&f, &t->panel, s), h = rows_of_strip(&f, &t->panel, s);
         for (int64_t j = 0; j < width; j += across)
-            transpose(t, hs__smaller(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
+            transpose(t, hs__min(across, width - j), h, in_strip(&f, s, j), column_step(t) / t->parts, 1,
                       slice_at(t, block, j) + (panel->first + row) * across * e);
         for (; packed < count && row_of_strip(&f, l, packed) + rows_of_strip(&f, l, packed) <= row + h; packed++)
             pack_strip(&f, l, packed, block, panel->strips + packed * size); /* what is still in the cache */
@@ -349,7 +349,7 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
         const int direct = is_packed(t, x);
         t->vector.swap_rows(slice, tile, p->first, width, pivots);
         for (int64_t s = 0; s < top; s++) {
-            const int64_t i = s * rows, h = hs__smaller(rows, width - i);
+            const int64_t i = s * rows, h = hs__min(rows, width - i);
             const char *l = p->strips + s * size, *u = direct ? x : packed;
             char *c = x + i * row_bytes;
             if (i) multiply(t, &t->slice, h, across, i, l, u, c, across, l + size, u);
@@ -361,14 +361,14 @@ void hs__lu_update(const hs__lu_type *t, const hs__lu_panel *p, const hs__lu_col
     /* Strips that stay in the second level cache while all slices pass. */
     const int64_t together = (int64_t)t->kernel->rows * t->kernel->depth * (int64_t)t->real / size, at_once = together < 1 ? 1 : together;
     for (int64_t s0 = top; s0 < strips; s0 += at_once) {
-        const int64_t end = hs__smaller(s0 + at_once, strips);
+        const int64_t end = hs__min(s0 + at_once, strips);
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = slice_at(t, block, j) + p->first * row_bytes;
             const char *u = is_packed(t, slice) ? slice : work + j / across * bytes;
             for (int64_t s = s0; s < end; s++) {
                 const int64_t row = width + (s - top) * rows;
                 const char *l = p->strips + s * size;
-                multiply(t, &t->slice, hs__smaller(rows, p->rows - row), across, width, l, u, slice + row * row_bytes, across, l + size, u);
+                multiply(t, &t->slice, hs__min(rows, p->rows - row), across, width, l, u, slice + row * row_bytes, across, l + size, u);
             }
         }
         if (hs__attend(self)) return;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/integer.h"
+#include "core/numbers.h"
 
 void hs__matrices_of(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
 {
@@ -37,7 +37,7 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
     if (hs__by_columns(&to)) to = hs__transposed(to), from = hs__transposed(from);
     const int64_t most = hs__by_columns(&from) ? FEW : to.cols;
     for (int64_t col = 0, copied = 0; col < to.cols; col += most) {
-        const int64_t cols = hs__smaller(most, to.cols - col);
+        const int64_t cols = hs__min(most, to.cols - col);
         char *to_line = hs__at(&to, 0, col);
         const char *from_line = hs__at(&from, 0, col);
         for (int64_t row = 0; row < to.rows; row++, to_line += to.element * to.row_stride, from_line += from.element * from.row_stride) {

@@ -2,7 +2,7 @@
  * time; a worker multiplies what has come. */
 #include <math.h>
 
-#include "core/integer.h"
+#include "core/numbers.h"
 #include "run/gang.h"
 #include "star/star.h"
 
@@ -83,7 +83,7 @@ static hs__matrix at_master(const job *j, int o, const piece *x)
 {
     const hs__matrix *whole = &j->operand[o];
     const int64_t q = j->x->block, row = x->row * q, col = x->col * q;
-    return hs__part(whole, row, col, hs__smaller(x->height * q, whole->rows - row), hs__smaller(x->width * q, whole->cols - col));
+    return hs__part(whole, row, col, hs__min(x->height * q, whole->rows - row), hs__min(x->width * q, whole->cols - col));
 }
 
 static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)

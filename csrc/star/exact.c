@@ -421,7 +421,7 @@ static breed breed_of(const search *x, const hs_star *star, int32_t i)
 {
     const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE), height = hs__min(side, x->r);
     return (breed){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = height, .width = hs__min(side, x->s),
-                   .parts = side ? hs__parts(x->r, height) : 0};
+                   .parts = side ? hs__ceil_div(x->r, height) : 0};
 }
 
 /* Workers into breeds, breeds by what a column costs. */

@@ -224,7 +224,7 @@ static hs_status select_workers(selection *x, const int *cancel)
         x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
         x->work += square(x->sides[i]);
         x->served[x->length++] = i;
-        if (++x->picks[i] % (star->t * hs__parts(star->r, x->sides[i])) == 0) {
+        if (++x->picks[i] % (star->t * hs__ceil_div(star->r, x->sides[i])) == 0) {
             x->owner[x->owned++] = i;
             credited += x->sides[i];
         }
@@ -258,7 +258,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
 {
     const hs_star *star = x->star;
     int64_t count = 0;
-    for (int64_t k = 0; k < x->owned; k++) count += hs__parts(star->r, x->sides[x->owner[k]]);
+    for (int64_t k = 0; k < x->owned; k++) count += hs__ceil_div(star->r, x->sides[x->owner[k]]);
     hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
     if (!chunks) return HS_ERROR_MEMORY;
     cut(x, chunks, out->columns);

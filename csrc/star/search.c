@@ -19,8 +19,8 @@ static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STA
 /* Whether the largest chunk of a share fits. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
-    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = hs__parts(star->r, share->rows),
-                                   .width = hs__parts(share->columns, share->panels), .depth = 1};
+    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = hs__ceil_div(star->r, share->rows),
+                                   .width = hs__ceil_div(share->columns, share->panels), .depth = 1};
     return hs__star_fits(star->t, &largest, star->memory[i]);
 }
 
@@ -67,7 +67,7 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
             const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
             *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
                                         .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
-            chunks->depth = hs__parts(hs__star_passage(star->t, chunks).length, panels);
+            chunks->depth = hs__ceil_div(hs__star_passage(star->t, chunks).length, panels);
             chunks++;
         }
     }
@@ -156,9 +156,9 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
         int64_t side = hs_star_side(m, HS_STAR_DOUBLE); /* of the largest square */
         while (buffers == 1 && (side + 1) * (side + 3) <= m) side++;
         if (!side) continue;
-        const int64_t first = hs__parts(r, side);
+        const int64_t first = hs__ceil_div(r, side);
         for (int64_t rows = first > 2 ? first - 2 : 1; rows <= r && rows <= first + 3; rows++) {
-            const int64_t width = widest(m, hs__parts(r, rows), buffers);
+            const int64_t width = widest(m, hs__ceil_div(r, rows), buffers);
             if (!width) continue;
             const double column = (double)t * ((double)rows + (double)r / (double)(width < s ? width : s));
             const int worse = column >= least[0];
@@ -167,10 +167,10 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
             least[worse] = column, best[worse] = rows;
         }
         for (int k = 0; k < 2; k++)
-            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, hs__parts(r, best[k]), buffers), 0.0, least[k] + c_both);
+            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, hs__ceil_div(r, best[k]), buffers), 0.0, least[k] + c_both);
         const int64_t other = widest(m, t, buffers); /* of A or B, t on one side */
         if (other) {
-            const int64_t rows = hs__parts(r, other < r ? other : r), width = other < s ? other : s;
+            const int64_t rows = hs__ceil_div(r, other < r ? other : r), width = other < s ? other : s;
             add_option(w, HS_STAR_HOLD_A, buffers, rows, s, (double)r * (double)t, (double)rows * (double)t + c_both);
             add_option(w, HS_STAR_HOLD_B, buffers, 1, width, 0.0, (double)r * (double)t / (double)width + (double)t + c_both);
         }
@@ -179,7 +179,7 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
 
 static void give(hs_star_share *share, const option *x, int64_t columns)
 {
-    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__parts(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
+    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__ceil_div(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
 }
 
 /* ---- evaluation ----------------------------------------------------------------------------------------------- */
@@ -364,9 +364,9 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
     if (!a->columns) {
         give(a, &w->options[cheapest(w, (double)moved, ANY)], moved);
     } else {
-        const int64_t width = hs__parts(a->columns, a->panels);
+        const int64_t width = hs__ceil_div(a->columns, a->panels);
         a->columns += moved;
-        if (a->held != HS_STAR_HOLD_A && hs__parts(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
+        if (a->held != HS_STAR_HOLD_A && hs__ceil_div(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
         if (!fits(x->star, i, a)) return 0;
     }
     b->columns -= moved;
