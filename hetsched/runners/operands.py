@@ -78,12 +78,23 @@ class Operands:
             yield (self.a[index], self.b[index], self.c[index]), share_of(progress, i * share, share)
 
     def by_numpy(self) -> None:
-        """The product of numbers that the engine does not multiply."""
+        """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow by the two scalars."""
         if self.alpha == 1 and self.beta == 0:
             np.matmul(self.a, self.b, out=self.c)
             return
-        product: Any = 0 if self.alpha == 0 else np.matmul(self.a, self.b) * self.alpha
-        self.c[...] = product if self.beta == 0 else product + self.c * self.beta
+        with np.errstate(all="ignore"):
+            alpha, beta = self.c.dtype.type(self.alpha), self.c.dtype.type(self.beta)
+            product: Any = None
+            if alpha != 0:
+                product = np.matmul(self.a, self.b)
+                product *= alpha
+            if beta == 0:
+                self.c[...] = 0 if product is None else product
+            elif product is None:
+                self.c[...] *= beta
+            else:
+                product += beta * self.c
+                self.c[...] = product
 
 
 def operands(
