@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, proven
 from .matrices import STAGE
-
-if TYPE_CHECKING:
-    pass
 
 Int = NDArray[np.int64]
 Real = NDArray[np.float64]

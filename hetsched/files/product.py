@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import _engine
+from .._base import check
 from .._base.progress import Progress, reporting, share_of
 from ..machine.linux import memory_room
-from ..runners.operands import scalar
+from ..runners.operands import SUPPORTED, scalar
 from ..runners.pool import Pool, accumulate
 from ..runners.shared import shared_pool
 from .journal import Blocks, Journal
@@ -26,7 +27,6 @@ from .matrices import STAGE, Array, Matrix, Raw, checksum, open_matrix
 from .output import Output, OutputFile, open_output
 from .plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 
-_SUPPORTED = ", ".join(d.name for d in _engine.DTYPES)
 #: Seconds between two reports of progress where updates are too short to report it themselves.
 _BEAT = 0.1
 
@@ -352,12 +352,7 @@ class _Job:
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype in which is computed."""
     if given is not None:
-        try:
-            dtype = np.dtype(given).newbyteorder("=")
-        except TypeError:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {given!r}") from None
-        if dtype not in _engine.DTYPES:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {dtype}")
+        dtype = check.dtype(given, _engine.DTYPES)
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")
@@ -368,7 +363,7 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     elif dtype == np.float16:
         dtype = np.dtype(np.float32)
     if dtype not in _engine.DTYPES:
-        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {_SUPPORTED}")
+        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {SUPPORTED}")
     return dtype
 
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .._base.progress import Progress, share_of
 from .._engine import DTYPES
 
-_SUPPORTED = ", ".join(d.name for d in DTYPES)
+#: Names of the dtypes that the engine multiplies.
+SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]
 
 
@@ -41,7 +42,7 @@ def operand(name: str, value: ArrayLike) -> Array:
     if found.dtype not in DTYPES:
         native = found.dtype.newbyteorder("=")
         if native not in DTYPES:
-            raise TypeError(f"{name} has dtype {found.dtype}; supported are {_SUPPORTED}")
+            raise TypeError(f"{name} has dtype {found.dtype}; supported are {SUPPORTED}")
         found = found.astype(native)
     return found if element_strides(found) else found.copy()
 
@@ -110,7 +111,7 @@ def operands(
             raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
     if dtype not in DTYPES and not others:
-        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {_SUPPORTED}")
+        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {SUPPORTED}")
     a, b = (x if element_strides(x) else x.copy() for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
     alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 
