@@ -16,7 +16,6 @@ from .._base.table import table
 from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
 from ..planners.mesh_lp import Program
 from ..planners.mesh_methods import Rival, pipeline, summa
-from ..platform import Platform
 from .claims import Claim, Study
 
 SIZES = (5, 7, 9)
@@ -207,11 +206,6 @@ def random_mesh(size: int, draw: Callable[[], float]) -> tuple[NDArray[np.float6
         return np.array([[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])])
 
     return uniform((size, size), *_TIMES), uniform((size, size - 1), *_COSTS), uniform((size - 1, size), *_COSTS)
-
-
-def random_platform(size: int, seed: int = _SEED) -> Platform:
-    """A mesh of section 6.2."""
-    return Platform.mesh(*random_mesh(size, random.Random(seed).random))
 
 
 def _correlation(pairs: Iterable[tuple[float, float]]) -> float:
