@@ -493,6 +493,7 @@ class Pool:
         ...     pool.stencil(U, 3)[:, 0].tolist()
         [64.0, 29.0, 8.0, 1.0, 0.0]
         """
+        trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, tell)
 
