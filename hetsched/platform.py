@@ -272,11 +272,8 @@ class Platform:
             Time per unit of data between each worker and the one to its right, >= 0; left out where there is one column.
         down : (X - 1, Y) array_like
             Time per unit of data between each worker and the one below it, >= 0; left out where there is one row.
-        speeds : (X, Y) array_like, optional
-            1 / cycle_times, instead of them.
-        names : sequence of str, optional
-            Row by row.
-        unit : Unit, optional
+        speeds, names, unit :
+            As of `star`; speeds are (X, Y), names row by row.
         """
         name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
         if (cycle_times is None) == (speeds is None):
