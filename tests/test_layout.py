@@ -96,7 +96,7 @@ def private(name):
 def taken_from_others(sources):
     """(file, name) of each private name that is used in another folder than those where it is made; a file at the top is a folder
     of its own. sources: file in the package -> text. Made are functions, classes, variables and attributes; used are imports,
-    attributes of anything, and names in strings that are looked up by getattr."""
+    attributes of anything but self, which may be a base's, and names in strings that are looked up by getattr."""
     made, used = {}, []
     for file, text in sources.items():
         own = made.setdefault(file.parts[0], set())
@@ -107,10 +107,10 @@ def taken_from_others(sources):
                 own.add(node.id if isinstance(node, ast.Name) else node.attr)
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant):
                 own.add(node.slice.value)  # of a __dict__
-            elif isinstance(node, ast.Attribute):
+            elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
                 used.append((file, node.attr))
             elif isinstance(node, ast.ImportFrom):
-                used += [(file, alias.name) for alias in node.names if alias.name not in ("_engine", "_base")]
+                used += [(file, alias.name) for alias in node.names if alias.name not in ("_engine", "_base", "_hetsched")]
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
                 used += [(file, x.value) for x in node.args[1:2] if isinstance(x, ast.Constant)]
     return [(str(file), name) for file, name in used if private(name) and name not in made[file.parts[0]]]
