@@ -42,8 +42,8 @@ def figure_size(kind: str, workers: int, aspect: float = 1.0) -> tuple[float, fl
 
 
 def figure_svg(draw: Callable[..., Any]) -> str:
-    """The picture that draw(ax) makes, such as `trace.plot`, as large as it wants to be: an <svg> element for notebooks and reports;
-    "" without matplotlib."""
+    """The picture that draw(ax) makes, such as `trace.plot`, as large as it wants to be: an <svg> element for notebooks and for
+    reports; "" without matplotlib."""
     try:
         from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
