@@ -300,7 +300,7 @@ def test_plot():
         ),
         (lambda: hs.max_tasks(1, [1, 1], 0, [0.1, -1]), ValueError, r"receive\[1\] must be finite and not negative, got -1"),
         (lambda: hs.max_tasks(1, [1, 1], [0.1, INF]), ValueError, r"send\[1\] must be finite"),
-        (lambda: hs.min_time(1, [1, 1], ["a", "b"]), TypeError, "send must be a sequence of real numbers"),
+        (lambda: hs.min_time(1, [1, 1], ["a", "b"]), TypeError, "send must be a number or a sequence of numbers"),
         (lambda: hs.max_tasks(1, [1, 1], [0.1, 0.2], 1, "paper"), ValueError, "method 'paper' is for equal messages"),
         (lambda: hs.max_tasks(1, [1], method="x"), ValueError, "method must be one of best, paper, fastest, got 'x'"),
         (lambda: hs.max_tasks(1e300, [1]), ValueError, r"T must be at most 2\*\*53 times"),
