@@ -21,6 +21,7 @@ from ._engine.dtypes import DTYPES, flops_per_update
 
 #: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
+_UNNAMED = "units that it does not name"
 
 
 @dataclass(frozen=True)
@@ -272,11 +273,8 @@ class Platform:
             Time per unit of data between each worker and the one to its right, >= 0; left out where there is one column.
         down : (X - 1, Y) array_like
             Time per unit of data between each worker and the one below it, >= 0; left out where there is one row.
-        speeds : (X, Y) array_like, optional
-            1 / cycle_times, instead of them.
-        names : sequence of str, optional
-            Row by row.
-        unit : Unit, optional
+        speeds, names, unit :
+            As of `star`; speeds are (X, Y), names row by row.
         """
         name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
         if (cycle_times is None) == (speeds is None):
@@ -334,11 +332,9 @@ class Platform:
                 raise ValueError(f"platforms[{i}] has links between its workers: links between the nodes are needed too")
         unit = parts[0].unit
         for i, part in enumerate(parts):
-            if unit is None and part.unit is not None:
-                raise ValueError(f"platforms[{i}] is in {part.unit}, platforms[0] does not name its unit")
+            if (unit is None) != (part.unit is None):
+                raise ValueError(f"platforms[0] is in {unit or _UNNAMED}, platforms[{i}] in {part.unit or _UNNAMED}")
             if unit is not None:
-                if part.unit is None:
-                    raise ValueError(f"platforms[0] is in {unit}, platforms[{i}] does not name its unit")
                 parts[i] = part.per(unit, f"platforms[0], to which platforms[{i}] is joined,")
         labels = _node_names("names", [f"node{i}" for i in range(len(parts))] if names is None else names, len(parts), "node")
         if twice := check.repeated(labels):
@@ -378,7 +374,7 @@ class Platform:
         if own == unit:
             return self
         if own is None or own.flops is None or own.bytes is None or unit.flops is None or unit.bytes is None:
-            raise ValueError(f"the platform is in {own or 'units that it does not name'}: this cannot be converted to {unit}")
+            raise ValueError(f"the platform is in {own or _UNNAMED}: this cannot be converted to {unit}")
         work, data = unit.flops / own.flops, unit.bytes / own.bytes
         workers = [
             Worker(w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name)

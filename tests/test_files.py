@@ -293,7 +293,7 @@ def test_errors_change_nothing(case, error, words):
         ({"memory": "lots"}, ValueError, "memory must be a number of bytes or a text"),
         ({"memory": 0}, ValueError, "memory must be in"),
         ({"memory": 1000}, hs.InfeasibleError, "memory of 1000 bytes is too little for this product: at least"),
-        ({"dtype": "int32"}, TypeError, "dtype must be one of float32"),
+        ({"dtype": "int32"}, TypeError, "dtype int32 is not one of float32"),
         ({"alpha": "x"}, TypeError, "alpha must be a number"),
         ({"alpha": 1j}, TypeError, "alpha is complex"),
         ({"progress": 3}, TypeError, "progress must be a function of the fraction done, True or False, got 3"),

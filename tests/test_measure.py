@@ -306,7 +306,7 @@ class TestProfiles:
             ({"sizes": {"x": [1]}}, ValueError, "sizes must be one of"),
             ({"sizes": {"gemm": [0]}}, ValueError, "sizes"),
             ({"sizes": {"gemm": []}}, ValueError, "sizes"),
-            ({"cores": "some"}, ValueError, "cores must be auto, all or types, got 'some'"),
+            ({"cores": "some"}, ValueError, "cores must be one of auto, all, types, got 'some'"),
             ({"seconds": 0}, ValueError, "seconds must be greater than 0"),
             ({"max_age": -1}, ValueError, "max_age must be at least 0"),
         ],

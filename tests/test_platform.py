@@ -771,6 +771,23 @@ class TestJoin:
         assert both.names == ("rack/a/x", "rack/a/y", "rack/b/P0", "desk/P0")
         assert both.nodes == ("rack/a", "rack/a", "rack/b", "desk")
 
+    def test_units(self):
+        """Those of the first node; what cannot be converted, or is not known of one, is refused with both."""
+        blocks = Platform.star([0.76e-3], link_costs=[5.12e-3], unit=hs.Unit.block_update(80))
+        fast = Platform.star([2.0], link_costs=[3.0], unit=hs.Unit.gigaflop())
+        both = Platform.join([fast, blocks])
+        assert both.unit == hs.Unit.gigaflop()
+        np.testing.assert_allclose(both.cycle_times, [2.0, 0.76e-3 / 1024e-6])
+        np.testing.assert_allclose(both.link_costs, [3.0, 100.0])
+        gigaflop = "seconds per gigaflop of 1e.09 flops and per gigabyte of 1e.09 bytes"
+        for parts, words in (
+            ([self.LEFT, fast], rf"platforms\[0\] is in units that it does not name, platforms\[1\] in {gigaflop}"),
+            ([fast, self.LEFT], rf"platforms\[0\] is in {gigaflop}, platforms\[1\] in units that it does not name"),
+            ([fast, Platform.star([1], unit=hs.Unit("task", "message"))], rf"joined, needs {gigaflop}, but .* per task and"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                Platform.join(parts)
+
     def test_links(self):
         inner = Platform.complete([1, 2], [[0, 5], [6, 0]])
         both = Platform.join([inner, self.LEFT], links=[[9, 1], [2, 9]])

@@ -543,3 +543,17 @@ def test_a_pool_that_is_not_the_measured_one_has_its_own_size():
         assert pool.matmul(np.ones((3, 1)), np.ones((1, 5)), method="rows").tolist() == np.ones((3, 5)).tolist()
     with pytest.raises(TypeError, match="trace must be True or False"), hs.Pool(1) as pool:
         pool.matmul(np.ones((3, 1)), np.ones((1, 5)), trace=np.ones(2))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda pool, trace: pool.sweep(hs.wavefront(2, 2, [1]), np.ones((2, 2)), lambda *tile: None, trace=trace),
+        lambda pool, trace: pool.stencil(np.ones((3, 3)), 1, trace=trace),
+        lambda pool, trace: pool.lu_factor(np.eye(2), trace=trace),
+        lambda pool, trace: pool.run(pool.plan(2, 2, 2), np.eye(2), np.eye(2), trace=trace),
+    ],
+)
+def test_a_trace_is_wanted_or_not(run):
+    with pytest.raises(TypeError, match="trace must be True or False"), hs.Pool(1) as pool:
+        run(pool, "yes")

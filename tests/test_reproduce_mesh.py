@@ -15,7 +15,7 @@ from hetsched.cli import main as cli
 from hetsched.cli import reproduce
 from hetsched.planners.mesh_methods import pipeline, summa
 from hetsched.studies import layers_mesh as reproduce_mesh
-from hetsched.studies.layers_mesh import SHOWN, random_mesh, random_platform, reproduce_layers_mesh
+from hetsched.studies.layers_mesh import SHOWN, random_mesh, reproduce_layers_mesh
 
 pytest.importorskip("highspy")
 
@@ -26,6 +26,10 @@ def study():
 
 
 # ---- rivals ------------------------------------------------------------------------------------------------------
+
+
+def random_platform(size):
+    return hs.Platform.mesh(*random_mesh(size, random.Random(1).random))
 
 
 def equal_mesh(x, y, w=1.0, z=1.0):

@@ -17,7 +17,7 @@ def measured(alone, crowded, share=None, *, quota=None, start=0.0):
     once = {"size": 100, "gflops": list(crowded), "alone": list(alone), "share": share or [1.0] * p}
     return MeasuredPlatform(
         {"at_once": {"float64": once}, "profiles": [], "cpus": list(range(p)), "start": start, "measured": 0.0, "took": 0.0,
-         "quota": quota, "notes": []}
+         "quota": quota, "stolen": [0.0] * p, "notes": []}
     )  # fmt: skip
 
 

@@ -72,10 +72,10 @@ def flag(name: str, value: Any) -> bool:
 
 
 def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
-    """One of some dtypes, from whatever NumPy takes for one."""
+    """One of some dtypes, from whatever NumPy takes for one; in this machine's byte order."""
     words = ", ".join(d.name for d in allowed)
     try:
-        found: np.dtype[Any] = np.dtype(value)
+        found: np.dtype[Any] = np.dtype(value).newbyteorder("=")
     except Exception:  # a comma in a string is a SyntaxError
         raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
     if found not in allowed:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 #: Called with the fraction done.
@@ -52,54 +53,33 @@ class ProgressBar:
             print(file=sys.stderr)
 
 
-class _Silent:
-    """Nobody wants to hear."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        pass
+_nobody: AbstractContextManager[None] = nullcontext()
 
 
-class _Report:
-    """Tells fractions as they come, but 1 only when the block has ended without an error: before that it is not done. An emulated
-    worker that has computed all still has to wait."""
-
-    def __init__(self, say: Progress, close: Callable[[], None] | None = None) -> None:
-        self._say, self._close = say, close
-
-    def __enter__(self) -> Progress:
-        return self.tell
-
-    def tell(self, fraction: float) -> None:
-        self._say(min(fraction, _ALMOST))
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._say(1.0)
-        finally:
-            if self._close is not None:
-                self._close()
-
-
-_silent = _Silent()
-
-
-def reporting(progress: bool | Progress | None) -> _Report | _Silent:
+def reporting(progress: bool | Progress | None) -> AbstractContextManager[Progress | None]:
     """A block whose progress is told as a `progress` argument says: to a function, with True on a bar, else to nobody.
 
     The block gets the function to call with the fraction done, or None.
     """
     if progress is None or progress is False:
-        return _silent
+        return _nobody
     if progress is True:
         bar = ProgressBar()
-        return _Report(bar.update, bar.close)
+        return _telling(bar.update, bar.close)
     if not callable(progress):
         raise TypeError(f"progress must be a function of the fraction done, True or False, got {progress!r}")
-    return _Report(progress)
+    return _telling(progress)
+
+
+@contextmanager
+def _telling(say: Progress, close: Callable[[], None] = lambda: None) -> Iterator[Progress]:
+    """Tells fractions as they come, but 1 only when the block has ended without an error: before that it is not done. An emulated
+    worker that has computed all still has to wait."""
+    try:
+        yield lambda fraction: say(min(fraction, _ALMOST))
+        say(1.0)
+    finally:
+        close()
 
 
 def share_of(progress: Progress | None, start: float, share: float) -> Progress | None:

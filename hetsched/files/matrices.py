@@ -20,6 +20,8 @@ from .._base.need import need
 from ..runners.operands import as_array
 
 Array = NDArray[Any]
+#: First and one after the last.
+Range = tuple[int, int]
 #: What a.h5:/group/name is split by.
 _INNER = re.compile(r"(.+?\.(?:h5|hdf5|hdf|he5|mat|nc|npy)):(.+)", re.I | re.S)
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -57,23 +59,25 @@ class Matrix:
 
     chunk: tuple[int, int] | None = None
     extra = 0
-    path: str | None = None
-    _opened: tuple[int, ...] = ()
 
-    def __init__(self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool) -> None:
+    def __init__(self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool, path: str | None) -> None:
         if len(stored) != 2:
             raise ValueError(f"{name} has {len(stored)} dimensions, a matrix has 2")
         self.name, self.dtype, self.meant, self.transposed = name, dtype, dtype, transposed
         self.lines, self.length = int(stored[0]), int(stored[1])
         self.shape = (self.length, self.lines) if transposed else (self.lines, self.length)
         self.identity: dict[str, Any] = {"shape": list(self.shape), "dtype": dtype.str}
+        self.path = None if path is None else os.path.realpath(path)
+        if path is not None:
+            self.identity["path"] = self.path
+        self._opened = () if path is None else _stamp(path)
         self.nbytes = self.lines * self.length * dtype.itemsize
         self.bytes_read = 0
         self.drop_behind = False
 
-    def read(self, rows: tuple[int, int], cols: tuple[int, int], buffer: Array, stage: Array, stop: Callable[[], bool]) -> Array:
+    def read(self, rows: Range, cols: Range, buffer: Array, stage: Array, stop: Callable[[], bool]) -> Array:
         """A block, in the dtype of the flat buffer that it is put into; stage has STAGE bytes."""
-        (l0, l1), (p0, p1) = (cols, rows) if self.transposed else (rows, cols)
+        (l0, l1), (p0, p1) = self._stored(rows, cols)
         block = buffer[: (l1 - l0) * (p1 - p0)].reshape(l1 - l0, p1 - p0)
         if self.dtype == block.dtype:
             self._fetch(l0, p0, block, stop)
@@ -88,6 +92,10 @@ class Matrix:
                     np.copyto(target, part, casting="unsafe")
         self.bytes_read += block.size * self.dtype.itemsize
         return block.T if self.transposed else block
+
+    def _stored(self, rows: Range, cols: Range) -> tuple[Range, Range]:
+        """The lines of a block, and the places in them."""
+        return (cols, rows) if self.transposed else (rows, cols)
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         raise NotImplementedError
@@ -126,13 +134,12 @@ class Raw(Matrix):
         offset: int,
         writable: bool = False,
     ) -> None:
-        super().__init__(name, stored, dtype, transposed)
-        self.path, self.offset = os.path.realpath(path), offset
-        self._opened = _stamp(path)
+        super().__init__(name, stored, dtype, transposed, path)
+        self.offset = offset
         needed = offset + math.prod(stored) * dtype.itemsize
         if self._opened[0] < needed:
             raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {self._opened[0]}")
-        self.identity |= {"path": self.path, "offset": offset, "transposed": transposed}
+        self.identity |= {"offset": offset, "transposed": transposed}
         self.file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0))
 
     def close(self) -> None:
@@ -166,9 +173,9 @@ class Raw(Matrix):
         if self.drop_behind:
             self._drop(line, at, block)
 
-    def write(self, rows: tuple[int, int], cols: tuple[int, int], flat: Array, stop: Callable[[], bool]) -> None:
+    def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
         """Write a block that lies in `flat` as lines."""
-        (l0, l1), (p0, p1) = (cols, rows) if self.transposed else (rows, cols)
+        (l0, l1), (p0, p1) = self._stored(rows, cols)
         block = flat.reshape(l1 - l0, p1 - p0)
         for offset, memory in self._stretches(l0, p0, block):
             if stop():
@@ -184,9 +191,9 @@ class Raw(Matrix):
             pitch = self.length * self.dtype.itemsize
             os.posix_fadvise(self.file, self.offset + line * pitch, len(block) * pitch, os.POSIX_FADV_DONTNEED)
 
-    def checksum(self, rows: tuple[int, int], cols: tuple[int, int], stage: Array) -> int:
+    def checksum(self, rows: Range, cols: Range, stage: Array) -> int:
         """zlib.crc32 of a block as it is in the file."""
-        (l0, l1), (p0, p1) = (cols, rows) if self.transposed else (rows, cols)
+        (l0, l1), (p0, p1) = self._stored(rows, cols)
         width = max(1, min(p1 - p0, len(stage) // self.dtype.itemsize))
         result = 0
         for line in range(l0, l1):
@@ -203,11 +210,7 @@ class Held(Matrix):
     def __init__(self, name: str, array: Array, path: str | None = None) -> None:
         transposed = array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
         self._array = array.T if transposed else array
-        super().__init__(name, self._array.shape, array.dtype, transposed)
-        if path is not None:
-            self.path = os.path.realpath(path)
-            self._opened = _stamp(path)
-            self.identity["path"] = self.path
+        super().__init__(name, self._array.shape, array.dtype, transposed, path)
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         block[...] = self._array[line : line + block.shape[0], at : at + block.shape[1]]
@@ -217,11 +220,9 @@ class Chunked(Matrix):
     """An HDF5 dataset that only HDF5 can read: chunked, compressed, or of a type of its own."""
 
     def __init__(self, name: str, dataset: Any, dtype: np.dtype[Any], transposed: bool, path: str) -> None:
-        super().__init__(name, dataset.shape, dtype, transposed)
+        super().__init__(name, dataset.shape, dtype, transposed, path)
         self._dataset = dataset
-        self.path = os.path.realpath(path)
-        self.identity |= {"path": self.path, "inner": dataset.name, "transposed": transposed}
-        self._opened = _stamp(path)
+        self.identity |= {"inner": dataset.name, "transposed": transposed}
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
         cache = dataset.id.get_access_plist().get_chunk_cache()[1]

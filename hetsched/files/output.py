@@ -16,7 +16,7 @@ import numpy as np
 
 from .._base.need import need
 from ..runners.operands import require_unmasked
-from .matrices import Array, Matrix, Raw, split_name
+from .matrices import Array, Matrix, Range, Raw, split_name
 
 _SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
 _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
@@ -33,8 +33,6 @@ class OutputFile:
     identity : dict
         For the journal.
     """
-
-    resumable = True
 
     def __init__(self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         path, inner = split_name(given)
@@ -159,8 +157,6 @@ class OutputFile:
 class OutputArray:
     """An array or HDF5 dataset that is written in place; what is interrupted leaves it half written."""
 
-    resumable = False
-
     def __init__(self, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.name = "out"
         require_unmasked(self.name, given)
@@ -176,7 +172,7 @@ class OutputArray:
         file = getattr(given, "filename", None) if isinstance(given, np.ndarray) else given.file.filename
         self.path = None if file is None else os.path.realpath(file)
 
-    def write(self, rows: tuple[int, int], cols: tuple[int, int], flat: Array, stop: Callable[[], bool]) -> None:
+    def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
         """Write a block that lies in `flat` row by row."""
         if flat.size:
             self._array[slice(*rows), slice(*cols)] = flat.reshape(rows[1] - rows[0], cols[1] - cols[0])

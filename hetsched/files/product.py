@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._base import check
 from .._base.progress import Progress, reporting, share_of
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.linux import memory_room
-from ..runners.operands import scalar
+from ..runners.operands import SUPPORTED, scalar
 from ..runners.pool import Pool, accumulate
 from ..runners.shared import shared_pool
 from .journal import Blocks, Journal
@@ -27,7 +28,6 @@ from .matrices import STAGE, Array, Matrix, Raw, checksum, open_matrix
 from .output import Output, OutputFile, open_output
 from .plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 
-_SUPPORTED = ", ".join(d.name for d in DTYPES)
 #: Seconds between two reports of progress where updates are too short to report it themselves.
 _BEAT = 0.1
 
@@ -353,12 +353,7 @@ class _Job:
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype in which is computed."""
     if given is not None:
-        try:
-            dtype = np.dtype(given).newbyteorder("=")
-        except TypeError:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {given!r}") from None
-        if dtype not in DTYPES:
-            raise TypeError(f"dtype must be one of {_SUPPORTED}, got {dtype}")
+        dtype = check.dtype(given, DTYPES)
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")
@@ -369,7 +364,7 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     elif dtype == np.float16:
         dtype = np.dtype(np.float32)
     if dtype not in DTYPES:
-        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {_SUPPORTED}")
+        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {SUPPORTED}")
     return dtype
 
 

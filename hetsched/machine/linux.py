@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .cpus import Cache, Cpu
 
 _CPUS = "sys/devices/system/cpu"
+_CAPACITY, _FREQUENCY = "cpu_capacity", "cpufreq/cpuinfo_max_freq"  # files of a cpu
 #: Where Intel's hybrids list their cpus by type: one counter device for each.
 _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower": "efficiency"}
 #: Speeds this far apart are two types of core. Favoured cores of one type differ by less: boost by 10 %, ranks step by step.
@@ -39,8 +39,8 @@ def facts(root: str, sample: float) -> dict[str, Any]:
             node=nodes.get(cpu),
             siblings=siblings.get(cpu),
             type=types.get(cpu, "unknown"),
-            capacity=_capacity(root, cpu),
-            max_frequency=_max_frequency(root, cpu),
+            capacity=_of_cpu(root, cpu, _CAPACITY),
+            max_frequency=_of_cpu(root, cpu, _FREQUENCY, 1000),
             base_frequency=_base_frequency(root, cpu),
             busy=busy.get(cpu),
         )
@@ -59,7 +59,7 @@ def facts(root: str, sample: float) -> dict[str, Any]:
         quota=None if quota == math.inf else quota,
         quota_source="" if quota == math.inf else quota_source,
         cpuset_source=source,
-        load=_load(root),
+        load=load(read(root, "proc/loadavg")),
         unknown=[
             *(["online"] if guessed and root != "/" else []),
             *([] if masked else ["affinity"]),
@@ -108,24 +108,13 @@ def _nodes(root: str) -> dict[int, int]:
     }
 
 
-def _capacity(root: str, cpu: int) -> int | None:
-    return natural(read(root, f"{_CPUS}/cpu{cpu}/cpu_capacity")) or None
-
-
-def _max_frequency(root: str, cpu: int) -> int | None:
-    kilohertz = natural(read(root, f"{_CPUS}/cpu{cpu}/cpufreq/cpuinfo_max_freq"))
-    return kilohertz * 1000 if kilohertz else None
+def _of_cpu(root: str, cpu: int, file: str, unit: int = 1) -> int | None:
+    """What a file of a cpu counts in that unit; None where it says 0 or nothing."""
+    return (natural(read(root, f"{_CPUS}/cpu{cpu}/{file}")) or 0) * unit or None
 
 
 def _base_frequency(root: str, cpu: int) -> int | None:
-    if kilohertz := natural(read(root, f"{_CPUS}/cpu{cpu}/cpufreq/base_frequency")):
-        return kilohertz * 1000
-    megahertz = natural(read(root, f"{_CPUS}/cpu{cpu}/acpi_cppc/nominal_freq"))
-    return megahertz * 10**6 if megahertz else None
-
-
-def _highest_performance(root: str, cpu: int) -> int | None:
-    return natural(read(root, f"{_CPUS}/cpu{cpu}/acpi_cppc/highest_perf")) or None
+    return _of_cpu(root, cpu, "cpufreq/base_frequency", 1000) or _of_cpu(root, cpu, "acpi_cppc/nominal_freq", 10**6)
 
 
 def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, bool]:
@@ -136,13 +125,12 @@ def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, boo
     if len(set(listed.values())) == 2:
         return listed, " and ".join(device for device, cpus in lists.items() if cpus), True
     compared = False
-    evidence: list[tuple[str, Callable[[int], int | None]]] = [
-        ("cpu_capacity", partial(_capacity, root)),
-        ("max frequencies, a hint", partial(_max_frequency, root)),
-        ("acpi_cppc highest_perf, a hint", partial(_highest_performance, root)),
-    ]
-    for source, read_one in evidence:
-        speeds = {cpu: speed for cpu in online if (speed := read_one(cpu)) is not None}
+    for source, file in (
+        ("cpu_capacity", _CAPACITY),
+        ("max frequencies, a hint", _FREQUENCY),
+        ("acpi_cppc highest_perf, a hint", "acpi_cppc/highest_perf"),
+    ):
+        speeds = {cpu: speed for cpu in online if (speed := _of_cpu(root, cpu, file)) is not None}
         if len(speeds) == len(online):
             compared = True
             if found := split_types(speeds):
@@ -178,9 +166,10 @@ def _caches(root: str, allowed: Iterable[int]) -> tuple[Cache, ...]:
     return tuple(sorted(found, key=lambda cache: (cache.level, cache.type)))
 
 
-def _load(root: str) -> tuple[float, ...] | None:
+def load(text: str) -> tuple[float, ...] | None:
+    """The first three numbers, over 1, 5 and 15 minutes; None if they are none."""
     try:
-        one, five, fifteen = map(float, read(root, "proc/loadavg").split()[:3])
+        one, five, fifteen = map(float, text.split()[:3])
     except ValueError:
         return None
     return one, five, fifteen

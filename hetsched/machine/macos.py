@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from .cpus import Cache, Cpu
-from .linux import natural, read, value
+from .linux import load, natural, read, value
 
 
 def sysctl(root: str) -> str:
@@ -65,17 +65,8 @@ def facts(text: str) -> dict[str, Any]:
             if size := number(f"{prefix}{name}"):
                 sharing = threads if level == 1 else number(f"{prefix}cpusperl{level}")
                 line = number("hw.cachelinesize")
-                if sharing is None:
-                    caches.append(Cache(level, cache_type, size, line, None))
-                else:
-                    groups = [tuple(numbers[k : k + sharing]) for k in range(0, cpus, sharing)]
-                    caches += [Cache(level, cache_type, size, line, group) for group in groups]
-    try:
-        one, five, fifteen = map(float, value(text, "vm.loadavg").strip("{} ").split())
-    except ValueError:
-        load = None
-    else:
-        load = (one, five, fifteen)
+                groups = [tuple(numbers[k : k + sharing]) for k in range(0, cpus, sharing)] if sharing else [None]
+                caches += [Cache(level, cache_type, size, line, group) for group in groups]
     known = complete or (not prefixes and value(text, "machdep.cpu.brand_string").startswith("Intel"))  # they had one type
     return dict(
         model=value(text, "machdep.cpu.brand_string") or None,
@@ -87,7 +78,7 @@ def facts(text: str) -> dict[str, Any]:
         quota=None,
         quota_source="",
         cpuset_source="",
-        load=load,
+        load=load(value(text, "vm.loadavg").strip("{} ")),
         unknown=["cpu numbers", *([] if known else ["type"])],
     )
 

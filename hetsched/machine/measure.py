@@ -387,8 +387,7 @@ def measure(
     [32, 64]
     """
     chosen = _chosen(kernels, dtypes, sizes)
-    if cores not in ("auto", "all", "types"):
-        raise ValueError(f"cores must be auto, all or types, got {cores!r}")
+    check.choice("cores", cores, ("auto", "all", "types"))
     seconds = check.number("seconds", seconds, above=0.0)
     max_age = check.number("max_age", max_age, low=0.0)
     host = topology()
@@ -466,9 +465,7 @@ def _chosen(
 ) -> dict[tuple[str, str], list[int]]:
     """(kernel, dtype) -> increasing sizes."""
     kernels, dtypes = (check.entries(name, x, "a sequence") for name, x in (("kernels", kernels), ("dtypes", dtypes)))
-    names = []
-    for given in dtypes:
-        names.append(check.dtype(given, DTYPES, "dtypes").name)
+    names = [check.dtype(given, DTYPES, "dtypes").name for given in dtypes]
     if sizes is not None and not isinstance(sizes, dict):
         raise TypeError(f"sizes must be a dict of kernels and their sizes, got {sizes!r}")
     for name, words in (("kernels", kernels), ("sizes", sizes or ())):

@@ -133,8 +133,7 @@ class Topology:
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         totals = ("cpus", "cores", "packages", "nodes", "types", "worth", "why")
-        content = {name: _plain(found) for name, found in asdict(self).items()}
-        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **content}
+        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(asdict(self))}
 
     def describe(self) -> list[tuple[str, str]]:
         """(label, text) lines, for people."""
@@ -259,12 +258,6 @@ def _thread_limit() -> tuple[int | None, str]:
 def _distinct(values: Iterable[int | None]) -> int | None:
     found = set(values)
     return None if None in found else len(found)
-
-
-def _plain(found: Any) -> Any:
-    if isinstance(found, dict):
-        return {name: _plain(inner) for name, inner in found.items()}
-    return [_plain(inner) for inner in found] if isinstance(found, tuple | list) else plain(found)
 
 
 # ---- in words ----

@@ -12,6 +12,8 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.need import need
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -40,13 +42,8 @@ def figure_size(kind: str, workers: int, aspect: float = 1.0) -> tuple[float, fl
 
 
 def figure_svg(draw: Callable[..., Any]) -> str:
-    """The picture that draw(ax) makes, as an <svg> element for notebooks and reports; "" without matplotlib.
-
-    Parameters
-    ----------
-    draw : callable
-        Such as `trace.plot`; the figure takes the size that it wants.
-    """
+    """The picture that draw(ax) makes, such as `trace.plot`, as large as it wants to be: an <svg> element for notebooks and for
+    reports; "" without matplotlib."""
     try:
         from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -68,32 +65,19 @@ def figure_svg(draw: Callable[..., Any]) -> str:
     return svg.replace("<svg", f'<svg style="{style}"', 1)
 
 
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError("plotting needs matplotlib: pip install hetsched[plot]") from None
-
-
 def figure_for(figure: Figure | None, size: tuple[float, float]) -> Figure:
     """The figure to draw on, as large as the picture wants it unless it is the user's."""
-    _require_matplotlib()
     if figure is None:
-        from matplotlib import pyplot
-
-        return pyplot.figure(figsize=size, layout="constrained")
-    if figure.get_label() == _OWN:
+        figure = need("matplotlib.pyplot", "plotting").figure(figsize=size, layout="constrained")
+    elif figure.get_label() == _OWN:
         figure.set_size_inches(size)
     return figure
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The same for a picture of one pair of axes."""
-    _require_matplotlib()
     if ax is None:
-        from matplotlib import pyplot
-
-        return pyplot.subplots(figsize=size, layout="constrained")[1]
+        return figure_for(None, size).add_subplot()
     if ax.figure.get_label() == _OWN:
         ax.figure.canvas.figure.set_size_inches(size)
     return ax

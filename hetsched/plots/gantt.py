@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -74,23 +75,22 @@ def plot_iterations(plan: StencilPlan, ax: Axes | None = None) -> Axes:
 
 def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
     """Gantt chart: the master's port on top, below it a row per worker."""
-    rows = [step._replace(worker=step.worker + 1) for step in plan.steps()]
-    port = [Step(0, "transfer", step.start, step.end, plan.names[step.worker - 1]) for step in rows if step.kind == "transfer"]
-    speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]
-    work = sum(speeds[step.worker] * (step.end - step.start) for step in rows if step.kind == "compute")
-    trace = Trace.from_steps(
-        [*port, *rows], ("port", *plan.names), kind=plan.method, speeds=speeds, unit="", ideal=work / sum(speeds)
-    )
-    return plot_trace(trace, ax)
+    return _plot_master(plan, "port", lambda step: plan.names[step.worker], plan.method, None, ax)
 
 
 def plot_bus(plan: DivisibleLoad, ax: Axes | None = None) -> Axes:
     """A Gantt chart with the bus above the workers."""
-    steps = [(s.worker + 1, s.kind, s.start, s.end, s.what) for s in plan.steps()]
-    names = [f"{plan.names[worker - 1]} {what}" for worker, _, _, _, what in steps]
-    bus = [(0, kind, start, end, name) for (_, kind, start, end, _), name in zip(steps, names, strict=True) if kind == "transfer"]
-    speeds = np.concatenate(([0.0], relative_speeds(plan.cycle_times)))
-    trace = Trace.from_steps(
-        bus + steps, ("bus", *plan.names), kind="simulated", speeds=speeds.tolist(), unit="", predicted=plan.makespan
+    return _plot_master(plan, "bus", lambda step: f"{plan.names[step.worker]} {step.what}", "simulated", plan.makespan, ax)
+
+
+def _plot_master(
+    plan: StarPlan | DivisibleLoad, name: str, what: Callable[[Step], str], kind: str, predicted: float | None, ax: Axes | None
+) -> Axes:
+    """The plan with a row above the workers for all their transfers, called by what they are."""
+    steps = plan.steps()
+    sent = [step._replace(worker=0, what=what(step)) for step in steps if step.kind == "transfer"]
+    rows = [step._replace(worker=step.worker + 1) for step in steps]
+    speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]
+    return plot_trace(
+        Trace.from_steps([*sent, *rows], (name, *plan.names), kind=kind, speeds=speeds, unit="", predicted=predicted), ax
     )
-    return plot_trace(trace, ax)

@@ -78,19 +78,8 @@ def plot_boxes(
         Empty ones are not drawn. A worker's largest is labelled with its name and its share of the matrix, the others
         with its name.
     names : (p,) sequence of str
-    ax : matplotlib Axes, optional
-        Default: a new pyplot figure.
     zones : bool
         Those of a worker are one zone: no line where they touch, and one label.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
     """
     rows, columns = shape = shape[0] or 1, shape[1] or 1  # axes where there is nothing to show
     ax = _axes(ax, figure_size("boxes", len(names), _aspect(shape)))

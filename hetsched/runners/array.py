@@ -219,8 +219,8 @@ def _solve(a: Any, b: Any) -> Any:
     if len(x) < _FEW_ROWS or not (_finite(x) and _finite(y)):
         return None
     dtype = np.promote_types(x.dtype, y.dtype)
-    factors, singular = _factors(x.astype(dtype, copy=False))
-    if singular:
+    factors, singular = shared.factored(x.astype(dtype, copy=False), False)
+    if singular >= 0:
         raise np.linalg.LinAlgError("Singular matrix")
     threads = shared.shared_pool()._live()
     return np.ascontiguousarray(solution(threads, (factors.lu, factors.piv), y, 0, False, False)).view(Array)
@@ -247,19 +247,12 @@ def _square_factors(a: Any) -> Factors | None:
     x = _plain(a)
     if not _takes(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or len(x) < _FEW_ROWS or not _finite(x):
         return None
-    return _factors(x)[0]
+    return shared.factored(x, False)[0]
 
 
 def _finite(x: NDArray[Any]) -> bool:
     with np.errstate(all="ignore"):
         return bool(np.isfinite(x.sum()))
-
-
-def _factors(a: NDArray[Any]) -> tuple[Factors, bool]:
-    """And whether a is singular."""
-    found, pool = Factors.of(a, False, False), shared.shared_pool()
-    singular, _ = found.run(pool._live(), pool._workers)
-    return found, singular >= 0
 
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {

@@ -131,6 +131,14 @@ def matrix(name: str, value: ArrayLike) -> Array:
     return array
 
 
+def square(name: str, value: ArrayLike) -> Array:
+    """The same, as many rows as columns."""
+    array = matrix(name, value)
+    if array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {array.shape}")
+    return array
+
+
 def right_sides(value: ArrayLike, n: int) -> Array:
     """One or several for n unknowns, of a supported dtype."""
     right = numbers("b", value)
@@ -185,10 +193,8 @@ def solution(
         given, pivots = lu_and_piv
     except (TypeError, ValueError):
         raise TypeError("lu_and_piv must be a pair of arrays, as lu_factor returns it") from None
-    lu = matrix("lu", given)
-    n = lu.shape[0]
-    if lu.shape[1] != n:
-        raise ValueError(f"lu must be square, got shape {lu.shape}")
+    lu = square("lu", given)
+    n = len(lu)
     piv = np.ascontiguousarray(check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
     if piv.shape != (n,):
         raise ValueError(f"piv must have shape ({n},), got {piv.shape}")

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .._base.progress import Progress, share_of
 from .._engine.dtypes import DTYPES
 
-_SUPPORTED = ", ".join(d.name for d in DTYPES)
+#: Names of the dtypes that the engine multiplies.
+SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]
 
 
@@ -41,7 +42,7 @@ def operand(name: str, value: ArrayLike) -> Array:
     if found.dtype not in DTYPES:
         native = found.dtype.newbyteorder("=")
         if native not in DTYPES:
-            raise TypeError(f"{name} has dtype {found.dtype}; supported are {_SUPPORTED}")
+            raise TypeError(f"{name} has dtype {found.dtype}; supported are {SUPPORTED}")
         found = found.astype(native)
     return found if element_strides(found) else found.copy()
 
@@ -78,12 +79,23 @@ class Operands:
             yield (self.a[index], self.b[index], self.c[index]), share_of(progress, i * share, share)
 
     def by_numpy(self) -> None:
-        """The product of numbers that the engine does not multiply."""
+        """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow by the two scalars."""
         if self.alpha == 1 and self.beta == 0:
             np.matmul(self.a, self.b, out=self.c)
             return
-        product: Any = 0 if self.alpha == 0 else np.matmul(self.a, self.b) * self.alpha
-        self.c[...] = product if self.beta == 0 else product + self.c * self.beta
+        with np.errstate(all="ignore"):
+            alpha, beta = self.c.dtype.type(self.alpha), self.c.dtype.type(self.beta)
+            product: Any = None
+            if alpha != 0:
+                product = np.matmul(self.a, self.b)
+                product *= alpha
+            if beta == 0:
+                self.c[...] = 0 if product is None else product
+            elif product is None:
+                self.c[...] *= beta
+            else:
+                product += beta * self.c
+                self.c[...] = product
 
 
 def operands(
@@ -99,7 +111,7 @@ def operands(
             raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
     if dtype not in DTYPES and not others:
-        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {_SUPPORTED}")
+        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {SUPPORTED}")
     a, b = (x if element_strides(x) else x.copy() for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
     alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 

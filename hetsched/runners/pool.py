@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,6 +67,13 @@ class Pool:
     ------
     ValueError
         If the host cannot keep up with the emulated platform; the message says what it lacks.
+
+    Notes
+    -----
+    `matmul`, `run`, `sweep`, `stencil` and `lu_factor` have in common: with trace=True they return a pair, the result and a
+    Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in the end; True
+    is a bar on the terminal. ValueError and TypeError come before anything is changed; the message names the argument. Ctrl-C is
+    seen within 0.2 s: what was to hold the result is then undefined, unless the method says more.
 
     Examples
     --------
@@ -213,18 +220,6 @@ class Pool:
 
     # ---- running ----
 
-    @overload
-    def matmul(
-        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
-        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[False] = False,
-        progress: bool | Progress | None = None,
-    ) -> Any: ...  # fmt: skip
-    @overload
-    def matmul(
-        self, A: ArrayLike, B: ArrayLike, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0, *,
-        method: str = "auto", block: int = 1, communication: str = "once", trace: Literal[True],
-        progress: bool | Progress | None = None,
-    ) -> tuple[Any, Trace]: ...  # fmt: skip
     def matmul(
         self,
         A: ArrayLike,
@@ -249,29 +244,19 @@ class Pool:
             objects are left to numpy.matmul, where no trace, method or emulated platform asks for a plan. Masked arrays and
             sparse matrices are refused.
         out : ndarray, optional
-            Where the result goes: its shape and dtype, no memory in common with A or B. After an interrupted call its
-            content is undefined.
+            Where the result goes: its shape and dtype, no memory in common with A or B.
         alpha, beta : number
             beta needs out; with beta 0 the old content of out does not matter, NaN or not. Of integers and booleans they
             must be such themselves.
         method, block, communication :
             As for `plan`.
-        trace : bool
-            Also return a Trace; for operands of at most two dimensions.
-        progress : callable or bool, optional
-            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
+        trace, progress :
+            See `Pool`; a trace is for operands of at most two dimensions.
 
         Returns
         -------
-        ndarray, or (ndarray, Trace) with trace=True
+        ndarray, or (ndarray, Trace)
             A scalar for two 1-D operands.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Before anything is changed; the message names the argument.
-        KeyboardInterrupt
-            Ctrl-C is seen within 0.2 s.
         """
         threads, workers = self._live(), self._workers
         direct = workers.emulated or not (
@@ -384,27 +369,22 @@ class Pool:
             What a tile does: a Stencil; a Python function of (array, row, column, height, width), which changes the array
             in place and holds the GIL while it does; or the addresses of an hs_tile_function in C and of its context.
         out : ndarray, optional
-            Where the result goes: of the image's shape and dtype. Give the image itself to sweep it in place. After an
-            interrupted call its content is undefined.
+            Where the result goes: of the image's shape and dtype. Give the image itself to sweep it in place.
         flops : float, optional
             Of the kernel for one element, which says how long an emulated worker takes. Default: those of the Stencil, else 1.
-        trace : bool
-            Also return a Trace, with one event for each tile.
-        progress : callable or bool, optional
-            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
+        trace, progress :
+            See `Pool`; the trace has one event for each tile.
 
         Returns
         -------
-        ndarray, or (ndarray, Trace) with trace=True
+        ndarray, or (ndarray, Trace)
             With a Stencil the same bits as from a sequential sweep: row by row, or column by column where "SW" is in the
             plan's mask. The trace's prediction is for the pool's cycle-times; on real cores for the Stencil's measured rate.
 
         Raises
         ------
-        ValueError, TypeError
-            Before anything is changed; the message names the argument. What the kernel raises is raised again.
-        KeyboardInterrupt
-            Ctrl-C is seen between tiles, within 0.2 s and one tile.
+        Exception
+            What the kernel raises. Ctrl-C is seen between tiles.
 
         Examples
         --------
@@ -491,22 +471,13 @@ class Pool:
         out : ndarray, optional
             Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
             the last step: an interrupted call leaves it as it was, or complete.
-        trace : bool
-            Also return a Trace of the steps, without the copies at both ends.
-        progress : callable or bool, optional
-            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
+        trace, progress :
+            See `Pool`; the trace is of the steps, without the copies at both ends, during which Ctrl-C waits.
 
         Returns
         -------
-        ndarray, or (ndarray, Trace) with trace=True
+        ndarray, or (ndarray, Trace)
             The bits do not depend on plan and workers: they are those of the expression above in NumPy.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Before anything is changed; the message names the argument.
-        KeyboardInterrupt
-            Ctrl-C is seen within 0.2 s, but for the copies.
 
         Notes
         -----
@@ -523,6 +494,7 @@ class Pool:
         ...     pool.stencil(U, 3)[:, 0].tolist()
         [64.0, 29.0, 8.0, 1.0, 0.0]
         """
+        trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, tell)
 
@@ -566,7 +538,8 @@ class Pool:
         A : (m, n) array_like
             float32, float64, complex64 or complex128 with any strides; integers become float64.
         overwrite_a : bool
-            Put the result into A where that is possible: an array of these dtypes whose columns lie side by side.
+            Put the result into A where that is possible: an array of these dtypes whose columns lie side by side. After Ctrl-C
+            its content is undefined.
         check_finite : bool
             Look for infinities and NaN first.
         owner : optional
@@ -575,23 +548,14 @@ class Pool:
             `plan_lu`, with all that it says: an emulated run paces its panels and messages too.
         block : int, optional
             Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
-        trace : bool
-            Also return a Trace, with the prediction of `plan_lu`.
-        progress : callable or bool, optional
-            Called with the fraction done, at most 20 times a second, and with 1.0 in the end; True for a bar on the terminal.
+        trace, progress :
+            See `Pool`; the trace has the prediction of `plan_lu`.
 
         Returns
         -------
-        (lu, piv), or ((lu, piv), Trace) with trace=True
+        (lu, piv), or ((lu, piv), Trace)
             lu: (m, n) array by columns, U and below its diagonal L without its ones. piv: (min(m, n),) int32 array, row i was
             exchanged with row piv[i], one after the other.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Before anything is changed.
-        KeyboardInterrupt
-            Ctrl-C is seen within 0.2 s. With overwrite_a the content of A is then undefined.
 
         Warns
         -----

@@ -73,32 +73,12 @@ def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, ou
 def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
     m, n, k = x.sizes
     if m * n * k <= SMALL or min(m, n) < THIN:
-        _by_numpy(x)
+        x.by_numpy()
         return
     watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
     for (a, b, c), told in x.products(progress):
         poll = engine.Poll(told) if watched else None
         engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
-
-
-def _by_numpy(x: Operands) -> None:
-    """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow from the two scalars."""
-    if x.alpha == 1 and x.beta == 0:
-        np.matmul(x.a, x.b, out=x.c)
-        return
-    with np.errstate(all="ignore"):
-        alpha, beta = x.c.dtype.type(x.alpha), x.c.dtype.type(x.beta)
-        product: Array | None = None
-        if alpha != 0:
-            product = np.matmul(x.a, x.b)
-            product *= alpha
-        if beta == 0:
-            x.c[...] = 0 if product is None else product
-        elif product is None:
-            x.c[...] *= beta
-        else:
-            product += beta * x.c
-            x.c[...] = product
 
 
 # ---- by a plan ----------------------------------------------------------------------------------------------------

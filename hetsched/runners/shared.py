@@ -14,7 +14,7 @@ from .._engine import fast
 from ..machine.measure import when_measured
 from . import lu as lu_run
 from . import product as product_run
-from .lu import Factors, determinant, matrix, right_sides, solution
+from .lu import Factors, determinant, right_sides, solution, square
 from .operands import Array
 from .pool import Pool
 
@@ -76,7 +76,7 @@ def matmul(
         pool = shared_pool()
     elif (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None:
         return small
-    return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)  # type: ignore[call-overload]
+    return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)
 
 
 def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:
@@ -142,15 +142,12 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
     >>> hs.solve([[1.0, 2.0], [4.0, 6.0]], [5.0, 16.0]).tolist()
     [1.0, 2.0]
     """
-    a, pool = matrix("A", A), shared_pool()
-    if a.shape[0] != a.shape[1]:
-        raise ValueError(f"A must be square, got shape {a.shape}")
+    a = square("A", A)
     right = right_sides(b, len(a))
-    x = Factors.of(a, False, True)
-    singular, _ = x.run(pool._live(), pool._workers)
+    x, singular = factored(a, True)
     if singular >= 0:
         raise np.linalg.LinAlgError(f"A is singular: element {singular} of the diagonal of U is zero")
-    return solution(pool._live(), (x.lu, x.piv), right, 0, False, True)
+    return solution(shared_pool()._live(), (x.lu, x.piv), right, 0, False, True)
 
 
 def det(A: ArrayLike) -> Any:
@@ -165,9 +162,11 @@ def det(A: ArrayLike) -> Any:
     >>> hs.det([[1.0, 2.0], [4.0, 6.0]])
     np.float64(-2.0)
     """
-    a, pool = matrix("A", A), shared_pool()
-    if a.shape[0] != a.shape[1]:
-        raise ValueError(f"A must be square, got shape {a.shape}")
-    x = Factors.of(a, False, True)
-    x.run(pool._live(), pool._workers)
+    x, _ = factored(square("A", A), True)
     return determinant(x.lu, x.piv)
+
+
+def factored(a: Array, check_finite: bool) -> tuple[Factors, int]:
+    """The factors of a matrix, and which element of the diagonal of U is the first zero, or -1."""
+    x, pool = Factors.of(a, False, check_finite), shared_pool()
+    return x, x.run(pool._live(), pool._workers)[0]

@@ -16,7 +16,6 @@ from .._base.table import table
 from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
 from ..planners.mesh_lp import Program
 from ..planners.mesh_methods import Rival, pipeline, summa
-from ..platform import Platform
 from .claims import Claim, Study
 
 SIZES = (5, 7, 9)
@@ -41,7 +40,9 @@ _RIVALS: dict[str, Callable[..., Rival]] = {
     "modified, idle source": lambda *mesh: pipeline(*mesh, chunks=2, source_computes=False),
     "balanced": lambda *mesh: pipeline(*mesh, chunks=math.inf, balanced=True, source_computes=False),
 }
-_IDLE = "if the source computes nothing, as in layers"
+_TOO, _IDLE = "the source computes too", "if the source computes nothing, as in layers"
+_TREE, _SCRATCH = "a tree with everything over each of its links", "every program from scratch"
+_FIRST = "the first program has most of them"
 
 
 class Outcome(NamedTuple):
@@ -124,16 +125,19 @@ class LayersMesh(Study):
             found = (self.excess(size, method) for size in sizes)
             return " / ".join(f"{100 * mean:.{digits}f} ± {100 * error:.{digits}f}%" for mean, error, _ in found)
 
+        def joined(values: Iterable[float], form: str) -> str:
+            return " / ".join(f"{value:{form}}" for value in values)
+
         def volumes(method: str) -> list[float]:
             return [statistics.mean(self.mean(size, side, method, "volume")[0] for side in self.sides(size)) for size in sizes]
 
         def less(method: str) -> str:
             saved = (1 - own / other for own, other in zip(volumes("pmft"), volumes(method), strict=True))
-            return " / ".join(f"{part:.0%}" for part in saved)
+            return joined(saved, ".0%")
 
         def each(method: str, value: str) -> str:
             found = (statistics.mean(self.mean(size, side, method, value)[0] for side in self.sides(size)) for size in sizes)
-            return " / ".join(f"{x:.0f}" for x in found)
+            return joined(found, ".0f")
 
         solves = sorted({o.lp_solves for table in self.outcomes.values() for o in table["heuristic"]})
         correlation = [
@@ -143,31 +147,23 @@ class LayersMesh(Study):
             for size in sizes
         ]
         return [
-            Claim(
-                "7: volume of LBP, n^2", "almost SUMMA's", " / ".join(f"{v:.2f}" for v in volumes("pmft")), "SUMMA: 8 / 12 / 16"
-            ),
-            Claim(
-                "7: LBP saves over Modified Pipeline", "81%", less("modified"), "a tree with everything over each of its links"
-            ),
+            Claim("7: volume of LBP, n^2", "almost SUMMA's", joined(volumes("pmft"), ".2f"), "SUMMA: 8 / 12 / 16"),
+            Claim("7: LBP saves over Modified Pipeline", "81%", less("modified"), _TREE),
             Claim("7: LBP saves over Pipeline", "90%", less("pipeline"), "everything over every link"),
             Claim("8: LBP-heuristic over LBP", "0.03% / 0.08% / 0.18%", over("heuristic", 2)),
             Claim("8: SUMMA over LBP", "56.4% / 52.9% / 46.7%", over("summa"), "panels, then products, step by step"),
             Claim("8: the same, overlapped", "", over("summa, overlapped"), "panels travel during the step before"),
-            Claim(
-                "8: Modified Pipeline over LBP", "66.7% / 87.2% / 121.1%", over("modified"), "2 chunks; the source computes too"
-            ),
+            Claim("8: Modified Pipeline over LBP", "66.7% / 87.2% / 121.1%", over("modified"), "2 chunks; " + _TOO),
             Claim("8: the same, idle source", "", over("modified, idle source"), _IDLE),
-            Claim("8: Pipeline over LBP", "73.4% / 114% / 185%", over("pipeline"), "the source computes too"),
+            Claim("8: Pipeline over LBP", "73.4% / 114% / 185%", over("pipeline"), _TOO),
             Claim("8: the same, idle source", "", over("pipeline, idle source"), _IDLE),
             Claim("8: with balanced shares and ideal chunks", "", over("balanced"), "not in the paper; " + _IDLE),
             Claim("9: LPs solved by the heuristic", "2 or 3", " or ".join(map(str, solves))),
-            Claim("9: iterations of LBP", "grow with the mesh", each("pmft", "from_scratch"), "every program from scratch"),
-            Claim("9: iterations of LBP-heuristic", "far fewer", each("heuristic", "from_scratch"), "every program from scratch"),
+            Claim("9: iterations of LBP", "grow with the mesh", each("pmft", "from_scratch"), _SCRATCH),
+            Claim("9: iterations of LBP-heuristic", "far fewer", each("heuristic", "from_scratch"), _SCRATCH),
             Claim("9: iterations of LBP, warm", "", each("pmft", "iterations"), "each from the basis of the one before"),
-            Claim(
-                "9: iterations of LBP-heuristic, warm", "", each("heuristic", "iterations"), "the first program has most of them"
-            ),
-            Claim("9: correlation of iterations of LBP and n", "none", " / ".join(f"{x:+.2f}" for x in correlation)),
+            Claim("9: iterations of LBP-heuristic, warm", "", each("heuristic", "iterations"), _FIRST),
+            Claim("9: correlation of iterations of LBP and n", "none", joined(correlation, "+.2f")),
         ]
 
 
@@ -207,11 +203,6 @@ def random_mesh(size: int, draw: Callable[[], float]) -> tuple[NDArray[np.float6
         return np.array([[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])])
 
     return uniform((size, size), *_TIMES), uniform((size, size - 1), *_COSTS), uniform((size - 1, size), *_COSTS)
-
-
-def random_platform(size: int, seed: int = _SEED) -> Platform:
-    """A mesh of section 6.2."""
-    return Platform.mesh(*random_mesh(size, random.Random(seed).random))
 
 
 def _correlation(pairs: Iterable[tuple[float, float]]) -> float:

@@ -1,0 +1,85 @@
+"""Arguments of planners as numbers: scaled, permuted, with a worker more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import hetsched as hs
+from hetsched.planners.stencil import Members
+
+
+def numbers_in(value: Any) -> Iterator[float]:
+    """All numbers in an argument."""
+    if isinstance(value, hs.Platform):
+        for part in (value.cycle_times, value.link_costs, value.links, value.right, value.down):
+            yield from numbers_in(part)
+    elif isinstance(value, Members):
+        yield from numbers_in(value.cycle_times)
+        yield from numbers_in(value.links)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from numbers_in(part)
+    elif isinstance(value, np.ndarray):
+        yield from numbers_in(value.tolist()) if value.dtype.kind == "O" else map(float, np.asarray(value).ravel())
+    elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
+        yield float(value)
+
+
+def _platform(old: hs.Platform, times: Any, costs: Any, links: Any, memory: Sequence[Any]) -> hs.Platform:
+    workers = map(hs.Worker, np.asarray(times).tolist(), np.asarray(costs).tolist(), memory)
+    return hs.Platform(workers, links, unit=old.unit)
+
+
+def scaled(value: Any, factor: float) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, hs.Platform):
+        links = None if value.links is None else value.links * factor
+        return _platform(value, value.cycle_times * factor, value.link_costs * factor, links, value.memory)
+    if isinstance(value, Members):
+        return Members(value.cycle_times * factor, value.links * factor, value.names)
+    if isinstance(value, list | tuple):
+        return type(value)(scaled(part, factor) for part in value)
+    return np.asarray(value) * factor if np.ndim(value) else value * factor
+
+
+def permuted(value: Any, order: np.ndarray) -> Any:
+    if isinstance(value, hs.Platform):
+        links = None if value.links is None else value.links[np.ix_(order, order)]
+        memory = [value.memory[i] for i in order]
+        return _platform(value, value.cycle_times[order], value.link_costs[order], links, memory)
+    if isinstance(value, Members):
+        return Members(value.cycle_times[order], value.links[np.ix_(order, order)], tuple(value.names[i] for i in order))
+    if isinstance(value, list | tuple) and len(value) == len(order):
+        return [permuted(value[i], order) if np.ndim(value[i]) and len(value[i]) == 0 else value[i] for i in order]
+    if np.ndim(value) == 0:
+        return value
+    array = np.asarray(value)
+    return array[np.ix_(order, order)] if array.ndim == 2 else array[order]
+
+
+def as_matrix(name: str, value: Any) -> Any:
+    """Links given as rows are one matrix, others' rows are not."""
+    rows = name in ("links", "link_costs") and isinstance(value, list | tuple) and np.ndim(value) == 2
+    return np.asarray(value, float) if rows else value
+
+
+def extended(value: Any, extra: float, dear: float) -> Any:
+    """With one more worker; in a Platform his time and links are dear."""
+    if isinstance(value, hs.Platform):
+        links = None if value.links is None else np.pad(value.links, (0, 1), constant_values=dear)
+        memory = [*value.memory, None if None in value.memory else max(value.memory)]
+        return _platform(value, [*value.cycle_times, dear], [*value.link_costs, dear], links, memory)
+    if isinstance(value, Members):
+        links = np.pad(value.links, (0, 1), constant_values=dear)
+        return Members(np.append(value.cycle_times, dear), links, (*value.names, "useless"))
+    if value is None or np.ndim(value) == 0:
+        return value
+    array = np.asarray(value)
+    if array.ndim == 2:
+        return np.pad(array.astype(float), (0, 1), constant_values=extra)
+    return np.append(array, int(extra) if array.dtype.kind in "iu" and not math.isinf(extra) else extra)

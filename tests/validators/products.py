@@ -1,0 +1,307 @@
+"""Plans of products: stars, layers, meshes, files, how many workers are worth it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles_layers
+import oracles_mesh
+
+import hetsched as hs
+
+from .areas import span, tiled
+from .common import BYTES, CLOSE, EXACT, TILES, dealt, ints, judges, replayed, same
+
+
+@judges(hs.StarPlan)
+def _star(plan: hs.StarPlan) -> None:
+    (r, s, t), p = plan.shape, len(plan.names)
+    chunks, messages = plan.chunks.tolist(), plan.messages.tolist()
+    updates, columns = ints("updates", plan.updates, (p,)), ints("columns", plan.columns, (p,))
+    assert sum(updates) == r * s * t, f"{sum(updates)} updates of {r * s * t}"
+    assert sum(columns) == s, f"{sum(columns)} columns of {s}"
+    assert min(columns) >= 0, "a negative number of columns"
+    assert ints("enrolled", plan.enrolled) == [i for i in range(p) if updates[i]], "enrolled are others than work"
+    own = [0] * p
+    for worker, _, _, _, _, height, width, _ in chunks:
+        own[worker] += height * width * t
+    assert own == updates, f"updates {updates}, by the chunks {own}"
+    for name in ("work", "traffic", "transfer"):
+        assert plan.bounds[name] <= plan.makespan * (1 + EXACT), f"the bound {name} {plan.bounds[name]} is above the makespan"
+    same("lower_bound", plan.lower_bound, min(plan.makespan, max(plan.bounds[x] for x in ("work", "traffic", "transfer"))))
+    able = [1 / Fraction(x) for x, room in zip(plan.cycle_times.tolist(), plan.memory.tolist(), strict=True) if room >= 3]
+    speed = sum(able)  # of those that can hold a block of each operand
+    assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), "the bound of the work is above the work"
+    if len(messages) <= 100 * TILES and r * s <= 10 * TILES:
+        same("makespan", plan.makespan, _port(plan, chunks, messages), EXACT)
+        replayed(plan, end=plan.makespan)
+    for name, makespan in plan.variants.items():
+        assert plan.makespan <= makespan, f"the variant {name} is better"
+    assert plan.planning_time >= 0, "a negative time"
+
+
+def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
+    """Replay the port's log: one message at a time, panels in order, results after the work, memory never above its limit."""
+    (r, s, t), costs, times = plan.shape, plan.link_costs.tolist(), plan.cycle_times.tolist()
+    owner = np.full((r, s), -1)
+    for index, (_, _, _, row, col, height, width, _) in enumerate(chunks):
+        assert (owner[row : row + height, col : col + width] == -1).all(), "a block of C in two chunks"
+        owner[row : row + height, col : col + width] = index
+    assert (owner >= 0).all(), "a block of C in no chunk"
+    assert sum(chunk[5] * chunk[6] for chunk in chunks) == r * s, "a chunk outside C"
+    port, free = 0.0, [0.0] * len(costs)
+    inside: list[int] = [0] * len(costs)
+    leaving: list[list[tuple[float, int]]] = [[] for _ in costs]
+    layers, back, loaded = [0] * len(chunks), [0] * len(chunks), [False] * len(chunks)
+    done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]  # of each panel: end of its update, layers
+    for worker, kind, chunk, layer, start, end, begin, stop in messages:
+        own, held, _, _, _, h, w, depth = chunks[chunk]
+        stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
+        assert worker == own, "a message to another worker than the chunk's"
+        assert start >= port, "two messages at a time"
+        port = end
+        for _, blocks in (gone for gone in leaving[worker] if gone[0] <= start):
+            inside[worker] -= blocks
+        leaving[worker] = [gone for gone in leaving[worker] if gone[0] > start]
+        if kind == 0:
+            assert not loaded[chunk], "a chunk that is sent twice"
+            loaded[chunk], blocks = True, stays
+            inside[worker] += blocks
+        elif kind == 1:
+            assert loaded[chunk], "a panel before what is held"
+            assert layer == layers[chunk] < length, "the panels are not in order"
+            deep = min(depth, length - layer)
+            layers[chunk], blocks = layer + deep, deep * comes
+            assert begin >= max(end, free[worker]), "an update before its panel, or two at a time"
+            same("an update's length", stop - begin, h * w * t // length * deep * times[worker], CLOSE, plan.makespan)
+            free[worker], done[chunk][layer] = stop, (stop, deep)
+            inside[worker] += blocks
+            leaving[worker].append((stop, deep * (comes - goes)))
+        elif held == 0:
+            assert layers[chunk] == t, "a result before the last panel"
+            assert start >= max(x for x, _ in done[chunk].values()), "a result before the last update"
+            blocks, back[chunk] = stays, length
+            leaving[worker].append((end, stays))
+        else:
+            assert layer == back[chunk], "results are not in order"
+            assert start >= done[chunk][layer][0], "a result before its update"
+            blocks = done[chunk][layer][1] * goes
+            back[chunk] += done[chunk][layer][1]
+            leaving[worker].append((end, blocks + (stays if back[chunk] == length else 0)))
+        assert 0 <= inside[worker] <= plan.memory[worker], f"{inside[worker]} blocks with worker {worker}"
+        same("a message's length", end - start, blocks * costs[worker], CLOSE, plan.makespan)
+    wanted = [(t, w, h)[held] for _, held, _, _, _, h, w, _ in chunks]
+    assert layers == back == wanted, "a chunk that is not done"
+    return port
+
+
+@judges(hs.LayersPlan)
+def _layers(plan: hs.LayersPlan) -> None:
+    n, times, costs = plan.n, plan.cycle_times.tolist(), plan.link_costs.tolist()
+    p = len(times)
+    counts, order = ints("counts", plan.counts, (p,)), ints("order", plan.order)
+    dealt(counts, ints("displs", plan.displs, (p,)), times)
+    assert sum(counts) == n, f"{sum(counts)} layers of {n}"
+    busy = [i for i in range(p) if counts[i]]
+    assert sorted(order) == busy, f"messages go to {order}, layers are with {busy}"
+    assert ints("memory", plan.memory, (p,)) == [2 * n * c + n * n if c else 0 for c in counts], "memory"
+    assert plan.volume == 2 * n * n, f"volume {plan.volume}"
+    assert plan.volume_with_sum == (2 + max(len(busy) - 1, 0)) * n * n, f"volume_with_sum {plan.volume_with_sum}"
+    able = [i for i in range(p) if not math.isinf(times[i])]
+    work, message = oracles_layers.per_layer(n, [times[i] for i in able], [costs[i] for i in able])
+    place = {i: k for k, i in enumerate(able)}
+    own = [counts[i] for i in able]
+    end = oracles_layers.last_end(plan.mode, work, message, [place[i] for i in order], own)
+    same("makespan", plan.makespan, float(end), EXACT * 10)
+    link = 0.0
+    for i in order:
+        (begin, stop), (start, done) = plan.receive[i].tolist(), plan.compute[i].tolist()
+        if plan.mode[0] == "s":
+            same(f"start of the message to {i}", begin, link, CLOSE, plan.makespan)
+            link = stop
+        else:
+            assert begin == 0, "a message that waits"
+        same("a message's length", stop - begin, 2 * n * counts[i] * costs[i], CLOSE, plan.makespan)
+        same("start of the work", start, begin if plan.mode in ("scss", "pcss") else stop, EXACT)
+        same("end of the work", done, max(stop, start + n * n * counts[i] * times[i]), CLOSE)
+    assert not plan.receive[[i for i in range(p) if i not in order]].any(), "a message without layers"
+    same("sum of shares", math.fsum(plan.shares.tolist()), float(n), CLOSE)
+    assert (plan.shares >= 0).all(), "a negative share"
+    if n and plan.method == "exact":
+        same("relaxed", plan.relaxed, float(oracles_layers.relaxed_end(plan.mode, work, message, n, range(len(able)))), CLOSE)
+        assert plan.relaxed <= plan.makespan * (1 + CLOSE), "whole layers are faster than any"
+    if len(able) <= 3 and n <= 7:
+        least = float(oracles_layers.least_of_all(plan.mode, work, message, n))
+        assert plan.lower_bound <= least * (1 + EXACT * 10), f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
+        assert not plan.optimal or plan.makespan <= least * (1 + EXACT * 10), f"optimal, but {least!r} is possible"
+    replayed(plan, end=plan.makespan, shared=False)
+
+
+@judges(hs.MeshPlan)
+def _mesh(plan: hs.MeshPlan) -> None:
+    assert plan.counts.shape == plan.start.shape == plan.finish.shape == (plan.shape or plan.cycle_times.shape), "shapes differ"
+    kinds = {"relaxed": "f", "given": "if"}.get(plan.method, "i")
+    assert plan.counts.dtype.kind in kinds, f"counts have dtype {plan.counts.dtype}"
+    oracles_mesh.replay(plan)
+    idle = np.isinf(plan.cycle_times)
+    assert not (plan.counts.ravel()[idle] > 0).any(), "layers for a node that cannot compute"
+    held = np.zeros(len(plan.cycle_times))
+    np.add.at(held, plan.links[:, 1], plan.flows)
+    held[plan.source] = 2.0 * plan.n**2
+    same("memory", plan.memory.ravel(), held + (plan.counts.ravel() > 0) * float(plan.n) ** 2, CLOSE)
+    same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
+    assert plan.volume <= plan.volume_with_sum, "a sum that is sent by itself"
+    assert plan.lp_solves > 0, "no linear program was solved"
+    replayed(plan, end=plan.makespan)
+
+
+MODES = {  # in steps, at the same time, work from the start of the transfer on
+    "once": (False, False, False), "sequential": (True, False, False), "parallel": (True, True, False),
+    "scss": (False, False, True), "sccs": (False, False, False), "pccs": (False, True, False), "pcss": (False, True, True),
+}  # fmt: skip
+
+
+@judges(hs.ProductPlan)
+def _product(plan: hs.ProductPlan) -> None:
+    (m, n, k), p = plan.shape, len(plan.names)
+    times, costs = plan.cycle_times.tolist(), plan.link_costs.tolist()
+    boxes = ints("boxes", plan.boxes, (len(plan.boxes), 7))
+    assert all(0 <= box[0] < p for box in boxes), "a worker that does not exist"
+    if m and n and k and len(boxes) ** 2 <= 100 * TILES:
+        tiled([box[1:] for box in boxes], plan.shape, 0)
+    volumes = [math.prod(box[4:]) for box in boxes]
+    assert sum(volumes) == m * n * k, f"the boxes have {sum(volumes)} iterations of {m * n * k}"
+    flops = [0] * p
+    for box, volume in zip(boxes, volumes, strict=True):
+        flops[box[0]] += volume
+    rate = next((f for f in (2.0, 8.0) if sum(plan.flops.tolist()) == f * m * n * k), None)
+    assert rate is not None, f"{plan.flops.sum()} flops for {m * n * k} updates"
+    same("flops", plan.flops, [rate * x for x in flops], EXACT)
+    stepwise, parallel, overlap = MODES[plan.communication]
+    speed = sum(1 / Fraction(t) for t in times)
+    ideal = float(Fraction(rate) * m * n * k / speed / 10**9)
+    same("lower_bound", plan.lower_bound, min(ideal, plan.makespan), EXACT * 10)
+    port, ready = 0.0, [0.0] * p
+    sent, receive = plan.sent.tolist(), plan.receive.tolist()
+    assert len(sent) == len(receive) == len(boxes), "sent or receive are not for each box"
+    for box, volume, data, (start, end) in zip(boxes, volumes, sent, receive, strict=True):
+        worker = box[0]
+        wanted = max(ready[worker], 0.0 if parallel or not data * costs[worker] else port)
+        same("start of a transfer", start, wanted, CLOSE, plan.makespan)
+        same("a transfer's length", end - start, data * costs[worker] / 1e9, CLOSE, plan.makespan)
+        if end > start:
+            port = end
+        ready[worker] = max((start if overlap else end) + rate * volume * times[worker] / 1e9, end)
+    last = max(ready)
+    if not stepwise and plan.layers is None and not plan.shared:
+        _sent(plan, boxes, sent)
+    if plan.layers is not None:
+        last += _layer_sum(plan, boxes, rate, last)
+    else:
+        assert all(box[3] == 0 for box in boxes) or stepwise, "boxes above each other, and no sum"
+    same("makespan", plan.makespan, last, CLOSE)
+    assert plan.shared or plan.received.sum() >= 0, "received"
+    replayed(plan, end=None, shared=plan.shared, scale=plan.makespan)
+
+
+def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> None:
+    """Each worker gets the rows of A and the columns of B that its zone spans, all of them with its first box."""
+    size = None
+    for worker in {box[0] for box in boxes}:
+        own = [i for i, box in enumerate(boxes) if box[0] == worker]
+        spans = sum(span((boxes[i][a], boxes[i][a + 3]) for i in own) for a in (1, 2))
+        data = sent[own[0]]
+        assert not any(sent[i] for i in own[1:]), f"worker {worker} gets something twice"
+        if spans * plan.shape[2]:
+            size = data / (spans * plan.shape[2]) if size is None else size
+            assert size in (4, 8, 16), f"elements of {size} bytes"
+            same(f"bytes for worker {worker}", data, size * spans * plan.shape[2])
+
+
+def _layer_sum(plan: hs.ProductPlan, boxes: list[list[int]], rate: float, last: float) -> float:
+    """How long the sum of the layers takes."""
+    layers = plan.layers
+    assert layers is not None
+    (m, n, _), p = plan.shape, len(plan.names)
+    rows = layers.rows.tolist()
+    assert rows[0] == 0, "the sum does not begin with the first row"
+    assert rows[-1] == m, "the sum does not end with the last row"
+    assert rows == sorted(rows), "the rows of the sum do not ascend"
+    same("start of the sum", layers.start, last, CLOSE)
+    if plan.shared:
+        return plan.makespan - last
+    adds = 1.0 if rate == 2.0 else 2.0
+    _, parallel, overlap = MODES[plan.communication]
+    port = longest = 0.0
+    size = None
+    for w in range(p):
+        held = foreign = 0
+        for worker, row, _, _, height, width, _ in boxes:
+            cells = max(0, min(rows[w + 1], row + height) - max(rows[w], row)) * width
+            held += cells
+            foreign += cells if worker != w else 0
+        if foreign:
+            size = layers.sent[w] / foreign if size is None else size
+            assert size in (4, 8, 16), f"elements of {size} bytes"
+        same(f"bytes of the sum for worker {w}", layers.sent[w], (size or 0) * foreign)
+        same(f"additions of worker {w}", layers.flops[w], adds * max(0, held - (rows[w + 1] - rows[w]) * n))
+        length = float(layers.sent[w] * plan.link_costs[w] / 1e9)
+        start = port if length and not parallel else 0.0
+        same(f"sum's transfer to worker {w}", layers.receive[w], (start, start + length), CLOSE, plan.makespan)
+        port = max(port, start + length) if length else port
+        work = float(layers.flops[w] * plan.cycle_times[w] / 1e9)
+        longest = max(longest, (start if overlap else start + length) + work, start + length)
+    return longest
+
+
+@judges(hs.FilesPlan)
+def _files(plan: hs.FilesPlan) -> None:
+    (m, n, k), (h, v) = plan.shape, plan.tile
+    assert plan.stationary in "ABC", f"stationary {plan.stationary!r}"
+    assert h >= 1, f"tiles {h} high"
+    assert v >= 1, f"tiles {v} wide"
+    assert plan.depth >= 1, f"chunks {plan.depth} deep"
+    assert plan.peak <= plan.memory, f"needs {plan.peak} bytes of {plan.memory}"
+    rows, cols = len(range(0, m, h)), len(range(0, n, v))
+    assert plan.grid == (rows, cols, max(1, len(range(0, k, plan.depth)))), f"grid {plan.grid}"
+    passes = (min(cols, 1) if plan.stationary == "A" else cols, min(rows, 1) if plan.stationary == "B" else rows)
+    sizes = []
+    for what, elements, times in (("A", m * k, passes[0]), ("B", k * n, passes[1])):
+        read = plan.read["AB".index(what)]
+        if elements * times:
+            size, rest = divmod(read, elements * times)
+            assert rest == 0, f"{read} bytes of {what} are not {times} times {elements} elements"
+            assert 1 <= size <= 16, f"{what} has elements of {size} bytes"
+            sizes.append((size, elements))
+        else:
+            assert read == 0, f"{read} bytes of {what}, which has none"
+    assert plan.written == m * n * BYTES[plan.dtype], f"{plan.written} bytes written"
+    assert plan.traffic == sum(plan.read) + plan.written, "traffic is not the sum of its parts"
+    assert plan.compulsory == sum(size * elements for size, elements in sizes) + plan.written, "compulsory"
+    if len(sizes) == 2:
+        least = min(BYTES[plan.dtype], *(size for size, _ in sizes))
+        elements = plan.memory / least
+        wanted = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
+        same("communication", plan.communication, wanted, EXACT)
+    same("lower_bound", plan.lower_bound, min(plan.traffic, max(plan.compulsory, plan.communication)), EXACT)
+    held = BYTES[plan.dtype] * (h * plan.depth + plan.depth * v + h * v)
+    assert plan.peak >= held, f"a peak of {plan.peak} bytes for tiles of {held}"
+
+
+@judges(hs.WorkersWorth)
+def _worth(plan: hs.WorkersWorth) -> None:
+    times, bounds, p = plan.times.tolist(), plan.bounds.tolist(), len(plan.names)
+    assert len(times) == len(bounds) == p, "not a time for each number of workers"
+    assert 1 <= plan.workers <= p, f"{plan.workers} of {p} workers"
+    enough = [i + 1 for i, time in enumerate(times) if time <= 1.02 * min(times)]
+    assert plan.workers == enough[0] or plan.method == "given", f"{plan.workers} workers, {enough[0]} are within 2 %"
+    assert len(set(plan.enrolled)) == len(plan.enrolled) == plan.workers, f"enrolled {plan.enrolled}"
+    assert set(plan.enrolled) <= set(range(p)), f"enrolled {plan.enrolled}"
+    same("makespan", plan.makespan, times[plan.workers - 1])
+    assert all(bound <= time for bound, time in zip(bounds, times, strict=True)), "a time below its bound"
+    same("lower_bound", plan.lower_bound, min(min(bounds), plan.makespan))
+    assert str(plan.workers) in plan.describe(), "describe"
+    replayed(plan, end=plan.makespan)
