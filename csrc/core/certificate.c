@@ -11,6 +11,6 @@ hs_status hs_certificate_of(const char *objective, int32_t sense, double value, 
     bound = sense == HS_MINIMISED ? fmin(bound, value) : fmax(bound, value);
     const double low = fmin(value, bound), high = fmax(value, bound);
     *certificate = (hs_certificate){.objective = objective, .sense = sense, .optimal = high <= low * (1.0 + EQUAL), .value = value, .bound = bound,
-                                    .gap = high == low ? 0.0 : (high - low) / low};
+                                    .gap = high == low ? 0.0 : (high - low) / bound};
     return HS_OK;
 }
