@@ -68,7 +68,7 @@ static void factor(bytes *in)
     const double strange = take(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
     const int in_place = pick(in, 2);
     matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0), a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
-    hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : start_of(&a), .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
+    hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : start_of(&a), .a_row_stride = in_place ? 0 : a.row_stride, .a_col_stride = in_place ? 0 : a.col_stride,
                 .lu = start_of(&f), .lu_row_stride = f.row_stride, .lu_col_stride = f.col_stride, .singular = -7};
     const int64_t rank = m < n ? m : n;
     lu.pivots = room(in, (size_t)rank * sizeof *lu.pivots);

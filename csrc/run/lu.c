@@ -299,6 +299,7 @@ static hs_status check(const void *context)
     hs__lu_blocks blocks;
     if (lu->dtype < 0 || lu->dtype > 3 || lu->m < 0 || lu->n < 0 || lu->m > INT32_MAX || lu->n > INT32_MAX) return HS_ERROR_VALUE;
     if (lu->block < 0 || lu->block > INT32_MAX || (lu->m && lu->n && (!lu->lu || !lu->pivots)) || (lu->cooperative && pace)) return HS_ERROR_VALUE;
+    if (!lu->a && (lu->a_row_stride || lu->a_col_stride)) return HS_ERROR_VALUE;
     if (!hs__lu_blocks_init(&blocks, lu->m, lu->n, block_of(lu, j->workers))) return HS_ERROR_VALUE;
     for (int32_t i = 0; lu->owner && i < blocks.count; i++)
         if (lu->owner[i] < 0 || lu->owner[i] >= j->workers) return HS_ERROR_VALUE;

@@ -114,6 +114,7 @@ static hs_status check(const void *context)
     if (!valid_product(p) || boxes->count < 0 || (boxes->count && !boxes->box)) return HS_ERROR_VALUE;
     if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL) return HS_ERROR_VALUE;
     if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
+    if (boxes->overlap && !boxes->receive && !boxes->sum_receive) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;

@@ -175,6 +175,7 @@ def run_product(
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
+    overlap = overlap and (receive is not None or sum_receive is not None)
     fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
     recorder = _Recorder(workers, pace, poll, event_capacity)
     status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
