@@ -83,7 +83,7 @@ def cc() -> str:
 def test_by_pkg_config(name, prefix, flags, tmp_path):
     library = f"-Wl,-rpath,{prefix / 'lib'}"
     strict = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    run(cc(), *strict, EXAMPLES / f"{name}.c", "-o", tmp_path / name, *flags("--cflags", "--libs"), library, "-lm")
+    run(cc(), *strict, EXAMPLES / f"{name}.c", "-o", tmp_path / name, *flags("--cflags", "--libs"), library)
     check(name, run(tmp_path / name))
 
 
@@ -126,7 +126,7 @@ def test_cmake_refuses_other_versions(version, prefix, tmp_path):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_cpp(name, prefix, tmp_path):
     compiler, library = tool("g++"), prefix / "lib"
-    strict = ["-x", "c++", "-std=c++11", "-pedantic", "-Wall", "-Werror"]
+    strict = ["-x", "c++", "-std=c++11", "-pedantic", "-Wall", "-Wextra", "-Werror"]
     run(compiler, *strict, EXAMPLES / f"{name}.c", f"-I{prefix / 'include'}", "-o", tmp_path / name, f"-L{library}", "-lhetsched",
         f"-Wl,-rpath,{library}")  # fmt: skip
     check(name, run(tmp_path / name))

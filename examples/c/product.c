@@ -2,6 +2,7 @@
  * says how long it takes; the trace says how long it took. */
 #include <hetsched.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { P = 2, N = 480, EVENTS = 1000 };
 
@@ -18,11 +19,12 @@ int main(void)
     double makespan;
     hs_pool *pool = NULL;
     hs_product product;
-    hs_boxes all = {0};
-    hs_options options = {0};
-    hs_trace trace = {0};
+    hs_boxes all;
+    hs_options options;
+    hs_trace trace;
     for (int i = 0; i < N * N; i++) a[i] = 1.0, b[i] = 2.0;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, b, c); /* C <- A B, stored row by row */
+    memset(&all, 0, sizeof all), memset(&options, 0, sizeof options), memset(&trace, 0, sizeof trace); /* what is zero is not asked for */
     all.box = boxes;
     options.pace = pace;
     trace.events = events, trace.event_capacity = EVENTS;
