@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ._base import check
 from ._base.drawn import Drawn
+from ._base.frozen import Frozen
 from ._base.replace import replace_file
 from ._base.table import Table
 from .platform import Platform, Unit, relative_speeds
@@ -133,7 +134,7 @@ class _Load:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Plan(Drawn):
+class Plan(Frozen, Drawn):
     """Base of all plans. Two are equal if all that they say is equal, but for how long it took to find it.
 
     Attributes
@@ -328,19 +329,6 @@ class Plan(Drawn):
 
     load = _Load()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrays that were pickled come back writable."""
-        self.__dict__.update(state)
-        for value in self.__dict__.values():
-            for array in value if isinstance(value, tuple) else (value,):
-                if isinstance(array, np.ndarray):
-                    check.frozen(array)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
-
     def __hash__(self) -> int:
         return hash((type(self), self.method, self.value, self.bound))
 
@@ -427,14 +415,6 @@ def _read_floats(value: Any) -> Any:
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return type(a) is type(b) and bool(a == b)
 
 
 def proven(value: float, bound: float) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._base import check
+from ._base.frozen import Frozen
 from ._base.later import later
 from ._base.replace import replace_file
 from ._engine.dtypes import DTYPES, flops_per_update
@@ -128,7 +129,7 @@ class Worker:
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Platform:
+class Platform(Frozen):
     """Workers and the links between them.
 
     Parameters

@@ -17,6 +17,7 @@ import numpy as np
 
 from ._base import check
 from ._base.drawn import Drawn
+from ._base.frozen import Frozen
 from ._base.replace import replace_file
 
 
@@ -31,7 +32,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace(Drawn):
+class Trace(Frozen, Drawn):
     """Every worker's compute, transfer and wait intervals.
 
     Attributes

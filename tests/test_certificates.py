@@ -35,6 +35,22 @@ def rng():
     return np.random.default_rng(17)
 
 
+@pytest.mark.parametrize(
+    ("sense", "value", "bound"), [("min", 18, 17), ("max", 17, 18), ("max", 5, 5), ("max", 0, 3), ("min", 3, 0)]
+)
+def test_the_gap_is_over_the_bound(sense, value, bound):
+    found = ffi.new("hs_certificate *")
+    code = {"min": lib.HS_MINIMISED, "max": lib.HS_MAXIMISED}[sense]
+    assert lib.hs_certificate_of(b"tasks", code, value, bound, found) == lib.HS_OK
+
+    class Told:
+        gap = hs.Plan.gap
+
+    told = Told()
+    told.value, told.bound = float(value), float(bound)
+    assert found.gap == told.gap
+
+
 @pytest.mark.parametrize("p", [1, 2, 3, 7, 40])
 def test_distribute(p, rng):
     for _ in range(10):

@@ -92,3 +92,58 @@ def test_what_was_given_stays_writable():
     assert areas.flags.writeable
     assert times.flags.writeable
     assert links.flags.writeable
+
+
+def others() -> dict[str, Any]:
+    """Results that are no plans."""
+    plan = hs.partition(areas=[3, 2, 1], shape=(8, 9))
+    complete = hs.Platform.complete([3, 5], [[0, 1], [2, 0]])
+    return {
+        "complete": complete,
+        "mesh": hs.Platform.mesh([[3, 5], [4, 6]], [[1], [2]], [[1, 3]]),
+        "stencil": hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]]),
+        "assignment": hs.assign([[3, 1], [2, 5]]),
+        "recut": plan.recut([1, 2, 3]),
+        "ring": hs.ring_profile(complete),
+        "trace": hs.simulate(hs.distribute(10, [3, 5])),
+        "comparison": hs.compare_partitions([5, 3, 2]),
+    }
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+@pytest.mark.parametrize("name", others())
+def test_others_stay_as_they_are(name, how):
+    value = others()[name]
+    again = how(value)
+    assert type(again) is type(value)
+    assert again == value
+    if name not in ("complete", "mesh", "comparison"):
+        assert hash(again) == hash(value)
+    for where, array in held(name, again, set()):
+        assert not isinstance(array, np.ndarray) or not array.flags.writeable, f"{where} can be written to"
+
+
+def test_others_that_differ():
+    assert hs.assign([[3, 1], [2, 5]]) != hs.assign([[3, 1], [2, 6]])
+    assert hs.simulate(hs.distribute(10, [3, 5])) != hs.simulate(hs.distribute(11, [3, 5]))
+    assert hs.Stencil(np.ones((3, 3))) != "a stencil"
+
+
+def test_the_flag_cannot_be_set():
+    for array in (
+        hs.distribute(10, [3, 5]).counts,
+        hs.partition(areas=[3, 2]).pieces,
+        hs.Platform.complete([1, 2], np.eye(2)).links,
+    ):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+
+
+def test_comparisons_cannot_be_written_to():
+    found = hs.compare_partitions([5, 3, 2])
+    for write in (lambda: found.pop("best"), lambda: found.update(x=1), lambda: found.skipped.clear()):
+        with pytest.raises(TypeError, match="cannot be changed"):
+            write()
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        found.skipped = {}
+    assert pickle.loads(pickle.dumps(found)).skipped == found.skipped

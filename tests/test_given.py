@@ -71,6 +71,21 @@ def test_zones_that_are_no_planners():
         some.recut([1, 1, 0])
 
 
+def test_zones_of_other_areas_prove_nothing():
+    """They reach the bound of the areas that they have, not of those that were asked for."""
+    for plan in (
+        hs.partition([1] * 4, rects=[[0, 0, 1, 1]] + [[0] * 4] * 3),
+        hs.partition([1] * 4, shape=(8, 8), rects=[[0, 0, 8, 8]] + [[0] * 4] * 3),
+        hs.partition(areas=[3, 1], rects=HALVES),
+    ):
+        assert (plan.gap, plan.optimal, plan.scope) == (0.0, False, "zones of the areas that they have")
+        assert "optimal among zones of the areas that they have (given)" in str(plan.certificate)
+    exact = hs.partition([1] * 4, rects=[[0, 0, 0.5, 0.5], [0, 0.5, 0.5, 0.5], [0.5, 0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]])
+    assert (exact.gap, exact.optimal, exact.scope) == (0.0, True, "")
+    cells = hs.partition([1, 1], shape=(3, 1), rects=[[0, 0, 1, 1], [1, 0, 2, 1]])  # less than a cell from 1.5 each
+    assert cells.optimal == (cells.gap < 1e-12)
+
+
 HALVES = [[0, 0, 1, 0.5], [0, 0.5, 1, 0.5]]
 
 

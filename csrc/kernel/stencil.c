@@ -27,7 +27,7 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     const hs_stencil *s = stencil;
-    if (!s || !s->data) return;
+    if (!s || !s->data || row < 0 || col < 0 || row > s->m || col > s->n || height > s->m - row || width > s->n - col) return;
     void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) = s->dtype == HS_FLOAT32 ? float_update : double_update;
     const int64_t end = col + width, last = s->n - 1;
     for (int64_t i = row; i < row + height; i++) {

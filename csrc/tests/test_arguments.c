@@ -486,7 +486,13 @@ static void others_take_null(void)
     hs_pool_availability(NULL, times, reals), hs_pool_pinned(NULL, ints);
     CHECK(reals[0] == -7 && ints[0] == -7);
     hs_pool_availability(pool, times, NULL), hs_pool_pinned(pool, NULL);
-    hs_stencil_tile(NULL, 0, 0, 1, 1);
+    hs_stencil_tile(NULL, 0, 0, 1, 1), hs_stencil_tile(&(hs_stencil){.dtype = HS_FLOAT64}, 0, 0, 1, 1);
+    double four[] = {1, 2, 3, 4};
+    hs_stencil corner = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .data = four + 1, .row_stride = 1, .col_stride = 1, .weights = {1, 1, 1, 1, 2, 1, 1, 1, 1}};
+    hs_stencil_tile(&corner, -1, 0, 1, 1), hs_stencil_tile(&corner, 0, -1, 1, 1), hs_stencil_tile(&corner, 0, 0, 2, 1), hs_stencil_tile(&corner, 0, 0, 1, 2);
+    CHECK(four[0] == 1 && four[1] == 2 && four[2] == 3); /* outside the array */
+    hs_stencil_tile(&corner, 0, 0, 1, 1);
+    CHECK(four[0] == 1 && four[1] == 4 && four[2] == 3);
     hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL), hs_lu_default(NULL, 0, 0, 0, NULL, NULL), hs_measurement_default(NULL, 1);
     CHECK(hs_gemm_boxes(2, 2, 10000, 2, NULL, NULL, 0) > 0 && hs_gemm_boxes(2, 2, 10000, 2, times, NULL, 9) > 0);
     CHECK(hs_kernel_use_fortran(NULL, NULL, 4, NULL, NULL) == HS_ERROR_VALUE);

@@ -75,7 +75,8 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, ELEMENTS * 16))) return;
         memset(given, 0x55, ELEMENTS * 16), memset(result, 0x55, ELEMENTS * 16);
         const int by_rows = (int)check_random(2), gap = (int)check_random(2), in_place = (int)check_random(2);
-        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1, .a_col_stride = in_place ? 0 : by_rows ? 1 : m,
+        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1,
+                    .a_col_stride = in_place ? 0 : by_rows ? 1 : m,
                     .lu = result, .lu_row_stride = 1, .lu_col_stride = m + gap, .block = check_random(3) ? 1 + check_random(MAX) : 0};
         if (round % 5 == 0) lu.lu_row_stride = n + gap, lu.lu_col_stride = 1;
         for (int64_t i = 0; i < m; i++)
@@ -355,6 +356,10 @@ static void refusals(hs_pool *pool)
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     given = (hs_lu_costs){.late_panel = -1};
     run = plain;
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.a_row_stride = 7; /* of nothing */
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    lu = good, lu.a_col_stride = 7;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.m = 0;
     CHECK(run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);

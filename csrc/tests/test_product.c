@@ -389,10 +389,9 @@ static void errors(hs_pool *pool)
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     run.boxes.sum_rows = NULL, run.boxes.sum_receive = zeros;
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    run.boxes.sum_receive = NULL, run.boxes.overlap = 1;
-    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    run.boxes.cooperative = 1;
-    CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
+    run.boxes.sum_receive = NULL, run.boxes.overlap = 1; /* with nothing */
+    for (run.boxes.cooperative = 0; run.boxes.cooperative < 2; run.boxes.cooperative++)
+        for (run.boxes.layered = 0; run.boxes.layered < 2; run.boxes.layered++) CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 

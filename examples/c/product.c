@@ -22,9 +22,9 @@ int main(void)
     hs_boxes all;
     hs_options options;
     hs_trace trace;
-    memset(&all, 0, sizeof all), memset(&options, 0, sizeof options), memset(&trace, 0, sizeof trace);
     for (int i = 0; i < N * N; i++) a[i] = 1.0, b[i] = 2.0;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, b, c); /* C <- A B, stored row by row */
+    memset(&all, 0, sizeof all), memset(&options, 0, sizeof options), memset(&trace, 0, sizeof trace); /* what is zero is not asked for */
     all.box = boxes;
     options.pace = pace;
     trace.events = events, trace.event_capacity = EVENTS;

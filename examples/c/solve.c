@@ -30,7 +30,7 @@ int main(void)
     double error = 0.0;
     for (int i = 0; i < N; i++) {
         const double off = x[i] < 1.0 ? 1.0 - x[i] : x[i] - 1.0;
-        if (off > error) error = off;
+        if (!(off <= error)) error = off;
     }
     printf("%d unknowns, the largest error is %.1e\n", N, error);
     return 0;

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Counted = TypeVar("Counted", bound=Sized)
+Value = TypeVar("Value")
 
 
 class HasSpeeds(Protocol):
@@ -281,15 +282,16 @@ def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, read-only with what it is a view of: results are immutable."""
+    """The array, read-only with what it is a view of: results are immutable. Of one that owns its memory a view, whose flag
+    cannot be set as long as that of the array is not."""
     own: Any = array
     while isinstance(own, np.ndarray):
         own.setflags(write=False)
         own = own.base
-    return array
+    return array.view() if array.base is None else array
 
 
-class FrozenDict(dict[str, float]):
+class FrozenDict(dict[str, Value]):
     """A dict that stays as it is made."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

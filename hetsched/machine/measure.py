@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._base import check
 from .._base.drawn import Drawn
+from .._base.frozen import Frozen
 from .._base.replace import replace_file
 from .._base.table import table
 from .._base.version import __version__
@@ -47,7 +48,7 @@ _DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class SpeedProfile:
+class SpeedProfile(Frozen):
     """The speed of one worker in one kernel and dtype, while no other worker runs and no other program is on its core.
 
     Attributes
@@ -87,7 +88,7 @@ class SpeedProfile:
 
 
 @dataclass(frozen=True, eq=False)
-class AtOnce:
+class AtOnce(Frozen):
     """Large products by all workers at once, each its own, in one dtype.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._base.frozen import Frozen
 from .._engine import assign as engine
 from ..errors import InfeasibleError
 
@@ -17,7 +18,7 @@ _LARGEST_INTEGER, _LARGEST_REAL = 2**58, 2.0**990
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Assignment:
+class Assignment(Frozen):
     """Pairs of rows and columns, each used once at most.
 
     Attributes

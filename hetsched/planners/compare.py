@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..platform import Platform
 
 
-class Comparison(dict[str, Partition]):
+class Comparison(check.FrozenDict[Partition]):
     """Partitions by the name of their method, in the order asked for.
 
     Attributes
@@ -30,9 +30,17 @@ class Comparison(dict[str, Partition]):
         The methods that were left out, and why.
     """
 
+    skipped: check.FrozenDict[str]
+
     def __init__(self, partitions: Iterable[tuple[str, Partition]] = (), skipped: Mapping[str, str] | None = None) -> None:
         super().__init__(partitions)
-        self.skipped = dict(skipped or {})
+        self.__dict__["skipped"] = check.FrozenDict(skipped or {})
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"cannot set {name!r}: results cannot be changed")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Comparison, (tuple(self.items()), self.skipped)
 
     def plot(self, figure: Figure | None = None) -> Figure:
         """Draw them side by side with matplotlib; returns the figure."""

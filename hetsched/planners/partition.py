@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._base.frozen import Frozen
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
@@ -40,6 +41,10 @@ class Partition(Lazy, Plan):
         Sum over the workers of link_cost * (height + width) of their zones, which is their communication in a product; for a
         zone that is not a rectangle, of what it spans. With objective "max" the largest instead. Groups add group_cost *
         (height + width) of each group's rectangle.
+    bound : float
+        On the cost of zones with the areas that these have. Where those are not the areas asked for, up to less than a cell, as
+        may be of given rectangles and in a matrix of few cells, `optimal` is False; a cost that is the bound has then the scope
+        "zones of the areas that they have".
     areas : (p,) float64 array
         The areas asked for, scaled to sum 1.
     shape : (int, int) or None
@@ -309,10 +314,14 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         enlisted = (tuple(w for w in column if enrolled[w]) for column in found.columns)
         return tuple(filter(None, enlisted))  # a matrix may have no cell for a small one
 
+    certificate = certified(bound, cost=found.cost)
+    scope = found.scope
+    if certificate["optimal"] and not as_asked(actual, areas, m * n, request.sides is None):
+        certificate["optimal"], scope = False, "zones of the areas that they have"
     return Partition(
         method=method,
-        **certified(bound, cost=found.cost),
-        scope=found.scope,
+        **certificate,
+        scope=scope,
         pieces=later(lambda: check.frozen(found.pieces)),
         columns=later(columns),
         floorplan=later(lambda: tuple(found.plan.tolist())),
@@ -325,6 +334,11 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         groups=None if request.groups is None else check.frozen(request.groups),
         group_cost=request.group_cost,
     )
+
+
+def as_asked(actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool) -> bool:
+    """Whether the zones have the areas asked for, up to rounding: of a matrix to less than a cell."""
+    return bool((np.abs(actual - areas * whole) < (1e-9 if exact else 1 + 1e-9 * whole)).all())
 
 
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
@@ -362,7 +376,7 @@ def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Recut:
+class Recut(Frozen):
     """A partition recut for other areas, beside a fresh one.
 
     Attributes

@@ -281,8 +281,8 @@ def _timed(
         added = layers.flops * times / UNIT
         own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
         layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
-        for array in layers[:4]:
-            check.frozen(array)
+        rows, sent, given, flops = (check.frozen(array) for array in layers[:4])
+        layers = layers._replace(rows=rows, sent=sent, receive=given, flops=flops)
     return {"receive": check.frozen(receive), "layers": layers, "makespan": makespan, "bound": bound}
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._base.drawn import Drawn
+from .._base.frozen import Frozen
 from .._engine.ring import RING_EXACT, RING_MOST, Ring
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
@@ -295,7 +296,7 @@ def _bound(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RingProfile(Drawn):
+class RingProfile(Frozen, Drawn):
     """The best ring for every ratio of work and volume.
 
     Attributes

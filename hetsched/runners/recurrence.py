@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._base.frozen import Frozen
 from .operands import Array
 
 RULES = ("sum", "min")
@@ -18,7 +19,7 @@ Kernel = Callable[[Array, int, int, int, int], object] | tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Stencil:
+class Stencil(Frozen):
     """An update of each element from its 3 x 3 neighbourhood, in place, row by row.
 
     Neighbours outside the matrix do not count. Those above and to the left have their new values, the others the old ones.

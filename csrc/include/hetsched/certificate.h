@@ -14,7 +14,7 @@ typedef enum hs_sense { HS_MINIMISED = 0, HS_MAXIMISED = 1 } hs_sense;
  *   optimal    1: proven to be the best, as value and bound are equal up to a relative 1e-12
  *   value      of the plan
  *   bound      minimised: no plan is below; maximised: none is above. In the units of the value, and never on its wrong side
- *   gap        what may be left to gain: |value - bound| / bound; 0 where they are equal, infinite where only the bound is 0 */
+ *   gap        what may be left to gain: |value - bound| / bound; 0 where they are equal, infinite where the bound alone is 0 */
 typedef struct hs_certificate {
     const char *objective;
     int32_t sense;

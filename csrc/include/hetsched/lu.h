@@ -8,7 +8,8 @@
 HS_C_BEGIN
 
 /* P A = L U of an m x n matrix with partial pivoting, LAPACK's getrf: L unit lower and U upper in place of the matrix.
- *   a         the matrix, copied to lu by the workers; NULL: it is in lu already. a must not overlap lu
+ *   a         the matrix, copied to lu by the workers; NULL: it is in lu already, and the strides of a are zero. a must not
+ *             overlap lu
  *   lu        in and out; a unit row stride is fast
  *   block     columns of a block; 0: chosen
  *   owner     [hs_lu_blocks] the worker of each block; NULL: in turn, of a cooperative run by what the pool has seen of late

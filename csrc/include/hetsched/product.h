@@ -47,7 +47,8 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *               the last box; or NULL
  *   speeds      [p] cooperative: relative speeds, >= 0 with a positive finite sum; NULL for equal ones
  *   receive     [2 count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
- *   overlap     with transfers only, non-zero: work on a box, or a sum, starts with its transfer, and does not end before it
+ *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it. Needs receive or
+ *               sum_receive
  * What is of no use in the way that is asked for must be zero. */
 typedef struct hs_boxes {
     const hs_box *box;

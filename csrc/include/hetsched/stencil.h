@@ -53,7 +53,7 @@ typedef struct hs_stencil {
 } hs_stencil;
 
 /* A tile function; the context is an hs_stencil. Terms are added in the order of the weights, and never fused: the result does not
- * depend on the tiles. */
+ * depend on the tiles. Of a tile that is not inside the array, and without data, nothing is done. */
 HS_API void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width);
 
 /* ---- slices on a ring -------------------------------------------------------------------------------------------------- */
