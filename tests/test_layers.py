@@ -76,7 +76,7 @@ def check(plan):
     q = len(order)
     assert plan.volume == 2 * n**2
     assert plan.volume_with_sum == 2 * n**2 + max(q - 1, 0) * n**2
-    assert plan.memory.tolist() == [2 * n * k + n**2 if k else 0 for k in counts]
+    assert plan.elements_held.tolist() == [2 * n * k + n**2 if k else 0 for k in counts]
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
     assert trace.workers == plan.names

@@ -46,7 +46,7 @@ def check(plan):
     assert trace.finish == pytest.approx(plan.finish.ravel().tolist(), rel=1e-12, abs=1e-12) or (plan.counts == 0).any()
     assert plan.lp_solves >= 1
     assert plan.planning_time > 0
-    relays = plan.memory.ravel() - (plan.counts.ravel() > 0) * float(plan.n) ** 2
+    relays = plan.elements_held.ravel() - (plan.counts.ravel() > 0) * float(plan.n) ** 2
     assert relays[plan.source] == 2 * plan.n**2
     for v in range(len(plan.cycle_times)):
         if v != plan.source:
@@ -288,7 +288,7 @@ def test_idle_nodes():
     """Speed 0: only sends on; a link that is never worth while."""
     plan = hs.layers_mesh(20, speeds=[[0, 0, 4]], right=[[0.01, 0.02]])
     assert plan.counts.tolist() == [[0, 0, 20]]
-    assert plan.memory.tolist() == [[800, 800, 1200]]
+    assert plan.elements_held.tolist() == [[800, 800, 1200]]
     assert plan.volume_with_sum == plan.volume + 2 * 400
     check(plan)
     assert hs.layers_network(1, [1, 5, 1], [(0, 1, 0), (0, 2, 0)]).counts.tolist() == [0, 0, 1]

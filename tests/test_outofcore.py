@@ -160,16 +160,16 @@ def test_plan(shape, memory, orders):
     assert plan.lower_bound <= plan.traffic
     m, n, k = shape
     assert plan.compulsory == 8 * (m * n + m * k + k * n)
-    assert plan.lower_bound == max(plan.compulsory, plan.communication)
-    assert plan.optimal == (plan.traffic == plan.compulsory or plan.traffic <= plan.communication)
+    assert plan.lower_bound == max(plan.compulsory, plan.io_bound)
+    assert plan.optimal == (plan.traffic == plan.compulsory or plan.traffic <= plan.io_bound)
 
 
 def test_communication_bound():
     """2 m n k / sqrt(M) - 2 M elements: M = 10^6 doubles, or twice as many floats."""
     plan = files_plan.plan_tiles(problem(4000, 5000, 10_000, 8 * 10**6))
-    assert plan.communication == pytest.approx(8 * (4e11 / 1000 - 2e6), rel=1e-12)
+    assert plan.io_bound == pytest.approx(8 * (4e11 / 1000 - 2e6), rel=1e-12)
     half = problem(4000, 5000, 10_000, 8 * 10**6)._replace(b=Side(4, False, None, 0))
-    assert files_plan.plan_tiles(half).communication == pytest.approx(4 * (4e11 / 2e6**0.5 - 4e6), rel=1e-12)
+    assert files_plan.plan_tiles(half).io_bound == pytest.approx(4 * (4e11 / 2e6**0.5 - 4e6), rel=1e-12)
 
 
 def test_what_stays():

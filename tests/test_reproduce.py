@@ -105,7 +105,7 @@ class TestStudy:
             assert "| " + " | ".join(claim) + " |" in text
 
     def test_relative(self, study):
-        for value in ("makespan", "work"):
+        for value in ("makespan", "processor_time"):
             for instance, row in study.relative(value).items():
                 plans = study.plans[instance]
                 assert min(row.values()) == 1

@@ -611,7 +611,7 @@ class TestPlan:
         assert plan.memory.tolist() == [12, 21]
         assert plan.link_costs.tolist() == [1, 2]
         assert plan.cycle_times.tolist() == [2, 3]
-        assert plan.work == 500
+        assert plan.processor_time == 500
         assert plan.value == 250
         assert plan_of(FIRST, "homi").mu.tolist() == [2, 0]
         for name in ("columns", "chunks", "messages", "mu", "updates"):

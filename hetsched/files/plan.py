@@ -70,7 +70,7 @@ class FilesPlan(Plan):
         Their sum.
     compulsory : int
         Bytes of A, B and C: what any plan reads and writes.
-    communication : float
+    io_bound : float
         What any order of the multiply-adds must read and write with this memory, in bytes: 2 m n k / sqrt(M) - 2 M elements.
     pieces : int
         Separate stretches of files that are read and written.
@@ -89,7 +89,7 @@ class FilesPlan(Plan):
     written: int
     traffic: int
     compulsory: int
-    communication: float
+    io_bound: float
     pieces: int
     memory: int
     peak: int
@@ -182,11 +182,11 @@ def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: i
     compulsory = (m * k * a if n else 0) + (k * n * b if m else 0) + m * n * c
     least = min(a, b, c)
     elements = problem.memory / least
-    communication = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
+    io_bound = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
     total = read_a + read_b + written
     return FilesPlan(
         method=f"{stationary} stationary",
-        **certified(max(float(compulsory), communication), traffic=total),
+        **certified(max(float(compulsory), io_bound), traffic=total),
         names=("this machine",),
         shape=problem.shape,
         dtype=problem.dtype.name,
@@ -196,7 +196,7 @@ def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: i
         read=(read_a, read_b),
         written=written,
         compulsory=compulsory,
-        communication=communication,
+        io_bound=io_bound,
         pieces=int(pieces[0]),
         memory=problem.memory,
         peak=int(_peak(problem, choice)[0]),

@@ -49,7 +49,7 @@ class LayersPlan(Plan):
     volume_with_sum : int
         With (q - 1) n^2 for the sum: every worker with layers but the one that keeps the sum sends his; less will not do, as an
         element of C is in q places. To bring the sum back to the source takes n^2 more.
-    memory : (p,) int64 array
+    elements_held : (p,) int64 array
         Elements that each worker holds: 2 n counts[i] of A and B, and n^2 of its layer.
     cycle_times, link_costs : (p,) float64 arrays
         Per multiply-add and per element, as given.
@@ -67,7 +67,7 @@ class LayersPlan(Plan):
     relaxed: float
     volume: int
     volume_with_sum: int
-    memory: NDArray[np.int64]
+    elements_held: NDArray[np.int64]
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def layers_star(
     """Divide the inner dimension of an n x n matrix product among workers around a source that holds A and B.
 
     A worker with k columns of A and rows of B receives 2 n k elements and does n^2 k multiply-adds. Each element of A and B is
-    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum` and `memory`.
+    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum`.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def layers_star(
         relaxed=relaxed,
         volume=2 * side**2,
         volume_with_sum=(2 + max(len(enrolled) - 1, 0)) * side**2,
-        memory=check.frozen(np.where(counts > 0, 2 * side * counts + side**2, 0)),
+        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + side**2, 0)),
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         **whose(cycle_times, p),

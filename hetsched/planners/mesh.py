@@ -108,12 +108,12 @@ class MeshPlan(Plan):
         return self.volume + float(sends.sum()) * self.n**2
 
     @property
-    def memory(self) -> NDArray[np.float64]:
+    def elements_held(self) -> NDArray[np.float64]:
         """(X, Y) or (p,) elements that each node holds: what comes in, and its n^2 of C; of the source A and B too."""
         held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
         held[self.source] = 2.0 * self.n**2
-        memory: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
-        return memory
+        total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
+        return total
 
     def _on(self, platform: Platform) -> Plan:
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is

@@ -113,7 +113,7 @@ class StarPlan(Plan):
         return max(_BOUNDS[:3], key=self.bounds.__getitem__)
 
     @property
-    def work(self) -> float:
+    def processor_time(self) -> float:
         """Makespan times the workers enrolled: what the paper's relative work compares."""
         return self.makespan * len(self.enrolled)
 

@@ -48,7 +48,7 @@ _SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
 def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
     """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and below them figure 9."""
     figure = figure_for(figure, (14, 9))
-    tables = study.relative("makespan"), study.relative("work")
+    tables = study.relative("makespan"), study.relative("processor_time")
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
     parts: Any = figure.subfigures(2, 1, height_ratios=[2, 1])
     upper, lower = parts

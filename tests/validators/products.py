@@ -107,7 +107,7 @@ def _layers(plan: hs.LayersPlan) -> None:
     assert sum(counts) == n, f"{sum(counts)} layers of {n}"
     busy = [i for i in range(p) if counts[i]]
     assert sorted(order) == busy, f"messages go to {order}, layers are with {busy}"
-    assert ints("memory", plan.memory, (p,)) == [2 * n * c + n * n if c else 0 for c in counts], "memory"
+    assert ints("elements_held", plan.elements_held, (p,)) == [2 * n * c + n * n if c else 0 for c in counts], "memory"
     assert plan.volume == 2 * n * n, f"volume {plan.volume}"
     assert plan.volume_with_sum == (2 + max(len(busy) - 1, 0)) * n * n, f"volume_with_sum {plan.volume_with_sum}"
     able = [i for i in range(p) if not math.isinf(times[i])]
@@ -151,7 +151,7 @@ def _mesh(plan: hs.MeshPlan) -> None:
     held = np.zeros(len(plan.cycle_times))
     np.add.at(held, plan.links[:, 1], plan.flows)
     held[plan.source] = 2.0 * plan.n**2
-    same("memory", plan.memory.ravel(), held + (plan.counts.ravel() > 0) * float(plan.n) ** 2, CLOSE)
+    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * float(plan.n) ** 2, CLOSE)
     same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
     assert plan.volume <= plan.volume_with_sum, "a sum that is sent by itself"
     assert plan.lp_solves > 0, "no linear program was solved"
@@ -285,8 +285,8 @@ def _files(plan: hs.FilesPlan) -> None:
         least = min(BYTES[plan.dtype], *(size for size, _ in sizes))
         elements = plan.memory / least
         wanted = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
-        same("communication", plan.communication, wanted, EXACT)
-    same("lower_bound", plan.lower_bound, min(plan.traffic, max(plan.compulsory, plan.communication)), EXACT)
+        same("io_bound", plan.io_bound, wanted, EXACT)
+    same("lower_bound", plan.lower_bound, min(plan.traffic, max(plan.compulsory, plan.io_bound)), EXACT)
     held = BYTES[plan.dtype] * (h * plan.depth + plan.depth * v + h * v)
     assert plan.peak >= held, f"a peak of {plan.peak} bytes for tiles of {held}"
 
