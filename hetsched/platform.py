@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,12 @@ class Unit:
         """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks."""
         q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, DTYPES)
         return cls("block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
+
+    @classmethod
+    def multiply_add(cls, dtype: DTypeLike = np.float64) -> Unit:
+        """Of layers of a product: one multiplication with its addition, and one element."""
+        kind = check.dtype(dtype, DTYPES)
+        return cls("multiply-add", "element", flops_per_update(kind), float(kind.itemsize))
 
     def __str__(self) -> str:
         flops, data = ("" if x is None else f" of {x:g} {name}" for x, name in ((self.flops, "flops"), (self.bytes, "bytes")))
@@ -459,12 +465,14 @@ class Platform(Frozen):
     @classmethod
     def from_dict(cls, content: Any) -> Platform:
         """The inverse of `to_dict`; cycle_time may be replaced by speed."""
-        if not isinstance(content, dict) or not isinstance(content.get("worker"), list):
-            raise ValueError("a platform needs a list 'worker' of tables")
+        if not isinstance(content, dict):
+            raise ValueError("a platform is a table with a list 'worker' of tables")
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
         places = ("links", "shape", "right", "down", "nodes")
         check.keys(content, ("format", "version", "worker", *places, "unit"), " in a platform")
+        if not isinstance(content.get("worker"), list):
+            raise ValueError("a platform needs a list 'worker' of tables")
         workers = []
         for i, table in enumerate(content["worker"]):
             try:
@@ -474,11 +482,7 @@ class Platform(Frozen):
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
-        try:
-            unit = Unit(**content["unit"]) if "unit" in content else None
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"unit: {error}") from error
-        return cls(workers, **{name: content.get(name) for name in places}, unit=unit)
+        return cls(workers, **{name: content.get(name) for name in places}, unit=_unit_of(content.get("unit")))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (beside it first, then renamed)."""
@@ -522,6 +526,19 @@ def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
     return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
+
+
+def _unit_of(table: Any) -> Unit | None:
+    """What a file says, if anything."""
+    if table is None:
+        return None
+    try:
+        if not isinstance(table, dict):
+            raise TypeError(f"it must be a table with work, data, flops and bytes, got {table!r:.60}")
+        check.keys(table, [f.name for f in fields(Unit)])
+        return Unit(**table)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"unit: {error}") from error
 
 
 def whose(given: Any, p: int, *, lazily: bool = False) -> dict[str, Any]:

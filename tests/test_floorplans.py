@@ -950,3 +950,17 @@ def test_bound_of_what_moves_holds_for_both_plans():
     again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut([0.67, 0.54, 0.36, 0.87])
     assert again.fresh_moved == again.moved_bound == 0.0
     assert again.moved > 0.0
+
+
+def test_advice_that_can_be_followed():
+    """Of a method that takes no more workers: how many it takes, not to name it."""
+    rng = np.random.default_rng(2)
+    for size in (13, 17, 300):
+        areas = rng.uniform(1, 2, size)
+        for method, why in hs.compare_partitions(areas=areas, shape=(600, 600)).skipped.items():
+            if "name it" in why:
+                if method == "guillotine":  # slow, so not tried here
+                    assert size <= 16
+            else:
+                with pytest.raises(hs.InfeasibleError, match="is for up to"):
+                    hs.partition(areas, method)

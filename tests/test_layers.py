@@ -311,7 +311,7 @@ def test_inputs_are_not_modified_and_results_are_frozen():
     assert costs.tolist() == COSTS
     again = hs.layers_star(100, times, costs, "scss", "best")
     assert plan.to_dict() == again.to_dict()
-    for name in ("counts", "order", "receive", "compute", "shares", "memory", "cycle_times", "link_costs"):
+    for name in ("counts", "order", "receive", "compute", "shares", "elements_held", "cycle_times", "link_costs"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(plan, name)[0] = 0
     assert "optimal" in repr(plan)

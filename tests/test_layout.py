@@ -86,7 +86,7 @@ def modules():
 
 
 #: Private by their form only: of NamedTuples, of the standard library and of NumPy.
-OTHERS = {"_replace", "_asdict", "_exit", "_mmap"}
+OTHERS = {"_replace", "_asdict", "_make", "_exit", "_mmap"}
 
 
 def private(name):

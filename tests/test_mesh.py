@@ -76,6 +76,11 @@ def test_star_of_the_specification():
         check(plan)
 
 
+def test_a_network_is_no_platform():
+    with pytest.raises(TypeError, match="got a Platform: those of Platform.mesh are for layers_mesh"):
+        hs.layers_network(20, hs.Platform.complete([1, 2], [[0, 1], [1, 0]]))
+
+
 def test_chain_in_closed_form():
     """1 x 3, relaxed: node 1 gets a, node 2 the rest; both end together."""
     plan = hs.layers_mesh(10, [[1.0, 2.0, 3.0]], [[0.5, 0.25]], method="relaxed")

@@ -238,9 +238,12 @@ class TestUnit:
         plans = [
             hs.distribute(9, star), hs.distribute_profile(9, star), hs.lu_pattern(9, star), hs.lu_grid(5, star),
             hs.wavefront(5, 9, star), hs.partition(star), hs.cuboids(star), hs.partition(star).recut(star).plan,
-            hs.max_tasks(30, star), hs.min_time(9, star), hs.divisible_load(9, star), hs.layers_star(9, star),
-            hs.slice_ring(ring, work=9.0, volume=0.1), hs.layers_mesh(9, mesh),
+            hs.divisible_load(9, star), hs.slice_ring(ring, work=9.0, volume=0.1),
         ]  # fmt: skip
+        if unit != self.GIGAFLOP:
+            plans += [hs.max_tasks(30, star), hs.min_time(9, star)]
+        if unit is None:
+            plans += [hs.layers_star(9, star), hs.layers_mesh(9, mesh)]
         if unit != hs.Unit("task", "message"):
             plans += [hs.plan_lu(60, 60, star, block=8), hs.plan_matmul(9, 9, 9, star), hs.workers_worth(9, 9, 9, star)]
             with hs.Pool(ring, emulate=True) as pool:
@@ -255,12 +258,13 @@ class TestUnit:
         updates = hs.Platform.star([3.0, 5.0], unit=self.GIGAFLOP).to(self.UPDATE)
         assert hs.plan_lu(60, 60, updates, block=8).unit == self.GIGAFLOP
         assert hs.plan_matmul(9, 9, 9, updates).unit == self.GIGAFLOP
+        mesh = hs.Platform.mesh([[1, 2]], [[0.1]], unit=self.GIGAFLOP)
+        assert hs.layers_star(9, updates).unit == hs.layers_mesh(9, mesh).unit == hs.Unit.multiply_add()
 
     def test_other_workers_are_converted(self):
         own = hs.Platform.star([3.0, 5.0], link_costs=[1.0, 2.0], unit=self.GIGAFLOP)
         for plan in (
             hs.distribute(9, own),
-            hs.layers_star(9, own),
             hs.plan_lu(60, 60, own, block=8),
             hs.plan_matmul(9, 9, 9, own),
         ):

@@ -183,3 +183,52 @@ class TestPlanMatmul:
         given = {"m": 9, "k": 8, "n": 7, "platform": hs.Platform.star([1, 2]), **change}
         with pytest.raises(error, match=message):
             hs.plan_matmul(given.pop("m"), given.pop("k"), given.pop("n"), given.pop("platform"), **given)
+
+
+def test_layers_are_converted():
+    """Their times are per multiply-add and per element."""
+    star = hs.Platform.star([3.0, 4.0], link_costs=[0.1, 0.2], unit=hs.Unit.gigaflop())
+    plan = hs.layers_star(80, star)
+    same = hs.layers_star(80, [6e-9, 8e-9], [0.8e-9, 1.6e-9])
+    assert plan.counts.tolist() == same.counts.tolist()
+    assert plan.makespan == pytest.approx(same.makespan, rel=1e-12)
+    mesh = hs.Platform.mesh([[3.0, 4.0]], [[0.1]], unit=hs.Unit.gigaflop())
+    assert hs.layers_mesh(80, mesh).makespan == pytest.approx(
+        hs.layers_mesh(80, [[6e-9, 8e-9]], [[0.8e-9]], np.empty((0, 2))).makespan, rel=1e-12
+    )
+    with pytest.raises(ValueError, match="layers_star needs seconds per multiply-add .* per task"):
+        hs.layers_star(80, hs.Platform.star([3.0], unit=hs.Unit("task", "message")))
+
+
+@pytest.mark.parametrize("planner", [hs.max_tasks, hs.min_time])
+def test_tasks_are_no_flops(planner):
+    with pytest.raises(ValueError, match=rf"{planner.__name__} needs seconds per task .* but the platform is in .* gigaflop"):
+        planner(80, hs.Platform.star([3.0], unit=hs.Unit.gigaflop()))
+    task = hs.Unit("task", "message", flops=2e9, bytes=1e6)
+    assert planner(80, hs.Platform.star([3.0], unit=task)).unit == task
+
+
+def test_memory_does_not_change_the_unit():
+    """Without a unit a platform is per gigaflop for products of elements; plan_product reads block updates."""
+    times, costs = [3.0, 5.0, 8.0], [0.1, 0.2, 0.3]
+    plain, limited = (hs.Platform.star(times, link_costs=costs, memory=memory) for memory in (None, [60, 70, 80]))
+    named = hs.Platform.star(times, link_costs=costs, memory=[60, 70, 80], unit=hs.Unit.gigaflop())
+    found = hs.plan_matmul(800, 800, 800, limited, block=80)
+    assert found.makespan == hs.plan_matmul(800, 800, 800, named, block=80).makespan
+    assert 0.5 < found.makespan / hs.plan_matmul(800, 800, 800, plain).makespan < 2
+    assert hs.plan_product(10, 10, 10, limited).makespan > 100
+
+
+def test_unit_tables(tmp_path):
+    path = tmp_path / "p.toml"
+    for text, message in [
+        ('[unit]\nwork = "task"\nflop = 3\n', "unit: unknown key 'flop'; did you mean 'flops'"),
+        ('unit = "gigaflop"\n', "unit: it must be a table with work, data, flops and bytes, got 'gigaflop'"),
+    ]:
+        worker = "[[worker]]\ncycle_time = 1.0\n"
+        path.write_text(f"{text}{worker}" if text.startswith("unit") else f"{worker}{text}")
+        with pytest.raises(ValueError, match=message):
+            hs.Platform.load(path)
+    path.write_text("[[workers]]\ncycle_time = 1.0\n")
+    with pytest.raises(ValueError, match="unknown key 'workers' in a platform; did you mean 'worker'"):
+        hs.Platform.load(path)

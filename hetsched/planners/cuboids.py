@@ -16,7 +16,6 @@ from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
-from .partition import as_asked
 
 _AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
 METHODS = tuple(_AXES)
@@ -199,15 +198,12 @@ def cuboids(
     bound = unit * engine.cuboids_bound(height * width * length, faces)
     if sides is None and enrolled <= 4:  # these tilings are all guillotine
         bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
-    certificate, scope = certified(bound, cost=cost), _scope(method, exact) if sides is None else ""
-    if certificate["optimal"] and sides is not None and not as_asked(height * width * length, scaled, math.prod(sides), False):
-        certificate["optimal"], scope = False, "boxes of the volumes that they have"
     found = "guillotine" if exact else "search"
     return Cuboids(
         method=found if method == "best" else method,
         asked=method,
-        **certificate,
-        scope=scope,
+        **certified(bound, cost=cost),
+        scope=_scope(method, exact) if sides is None else "",
         boxes=check.frozen(boxes),
         weights=weights,
         volumes=check.frozen(scaled),

@@ -222,7 +222,13 @@ def _contiguous(request: Request) -> Floorplan:
     return of_pieces(np.empty(0, np.int32), pieces, request)
 
 
-def _at_most(limit: int, method: str, request: Request) -> None:
+def _most(method: str, largest: bool) -> int:
+    """Workers that a method takes at all."""
+    return {"interval": 256 if largest else 1024, "guillotine": 7 if largest else 16, "nonrectangular": 256}[method]
+
+
+def _at_most(method: str, request: Request) -> None:
+    limit = _most(method, request.objective == "max")
     if request.size > limit:
         aim = ' with objective "max"' if request.objective == "max" else ""
         raise InfeasibleError(f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}')
@@ -240,7 +246,7 @@ def _told_apart(method: str) -> Iterator[None]:
 
 
 def _interval(request: Request) -> Floorplan:
-    _at_most(256 if request.objective == "max" else 1024, "interval", request)
+    _at_most("interval", request)
     if request.objective == "max":
         return laid_out(
             engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
@@ -254,7 +260,7 @@ def _interval(request: Request) -> Floorplan:
 
 def _guillotine(request: Request) -> Floorplan:
     size = request.size
-    _at_most(7 if request.objective == "max" else 16, "guillotine", request)
+    _at_most("guillotine", request)
     if request.objective == "max":
         plan, _ = engine.partition_narrow(request.areas, request.weights, request.aspect)
         return laid_out(plan, request, scope="guillotine partitions")
@@ -267,7 +273,7 @@ def _guillotine(request: Request) -> Floorplan:
 
 
 def _nonrectangular(request: Request) -> Floorplan:
-    _at_most(256, "nonrectangular", request)
+    _at_most("nonrectangular", request)
     return _least([("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)], request)[1]
 
 
@@ -369,6 +375,8 @@ def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[s
     limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
     slow = {
         method: f"slow for more than {limit} workers, here {size}: name it in methods"
+        if size <= (most := _most(method, largest))
+        else f"for up to {most} workers, here {size}"
         for method, limit in limits.items()
         if size > limit
     }

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._engine.layers import Layers
 from ..plan import Plan, Step, certified, proven
-from ..platform import Platform, whose
+from ..platform import Platform, Unit, whose
 from .distribute import displs_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
@@ -161,6 +161,8 @@ def layers_star(
     (20000, 50000)
     """
     side = check.integer("n", n, low=0, high=2**30)
+    if isinstance(cycle_times, Platform):
+        cycle_times = cycle_times.per(Unit.multiply_add(), "layers_star")
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs

@@ -35,8 +35,8 @@ def plan_matmul(
     m, k, n : int
         Sizes in elements, >= 0.
     platform : Platform
-        A star. In seconds per gigaflop and per gigabyte, or another unit that can be converted. With limited memory, which is
-        in blocks, per block update and per block, or a unit that can be converted to these.
+        A star, in seconds per gigaflop and per gigabyte, which is what one without a unit means, or in another unit that can be
+        converted. Limited memory is in blocks.
     method : str
         "best" is the one with the least makespan: of the methods of `Pool.plan`, which give every worker its boxes at once, or,
         if the platform limits the memory of a worker, of those of `plan_product`, which send panels as there is room. Any method
@@ -78,6 +78,8 @@ def plan_matmul(
         if communication != "once":
             raise ValueError(f"communication is for boxes, got {communication!r} with limited memory")
         q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
+        if platform.unit is None:
+            platform = Platform(platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop())
         blocks = platform.per(Unit.block_update(q, kind), "a plan in blocks")
         return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
     return plan_boxes(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
-from ..platform import Platform, mesh_links, whose
+from ..platform import Platform, Unit, mesh_links, whose
 from .mesh_lp import Network, Program, Solution
 from .ring import links_between
 
@@ -260,6 +260,7 @@ def layers_mesh(
             raise TypeError("right and down must not be given with a Platform, which has them")
         if speeds is not None:
             raise TypeError("give either cycle_times or speeds")
+        given = given.per(Unit.multiply_add(), "layers_mesh")
         cycle_times, right, down = given.cycle_times.reshape(given.shape), given.right, given.down
     times = _times(cycle_times, speeds, 2)
     across, along = mesh_links(right, down, times.shape)
@@ -322,6 +323,10 @@ def layers_network(
     >>> int(plan.counts.sum()), len(plan.flows), round(plan.makespan, 2)
     (100, 12, 45.44)
     """
+    if isinstance(cycle_times, Platform):
+        raise TypeError(
+            "cycle_times must be one number for each node, got a Platform: those of Platform.mesh are for layers_mesh"
+        )
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
     start = check.integer("source", source, low=0, high=len(times) - 1)

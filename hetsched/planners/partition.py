@@ -42,9 +42,9 @@ class Partition(Lazy, Plan):
         zone that is not a rectangle, of what it spans. With objective "max" the largest instead. Groups add group_cost *
         (height + width) of each group's rectangle.
     bound : float
-        On the cost of zones with the areas that these have. Where those are not the areas asked for, up to less than a cell, as
-        may be of given rectangles and in a matrix of few cells, `optimal` is False; a cost that is the bound has then the scope
-        "zones of the areas that they have".
+        On the cost of zones with the areas that these have. Where those of given rectangles are not the areas asked for (of a
+        matrix, up to less than a cell), `optimal` is False; a cost that is the bound has then the scope "zones of the areas that
+        they have".
     areas : (p,) float64 array
         The areas asked for, scaled to sum 1.
     shape : (int, int) or None
@@ -316,7 +316,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
 
     certificate = certified(bound, cost=found.cost)
     scope = found.scope
-    if certificate["optimal"] and not as_asked(actual, areas, m * n, request.sides is None):
+    if certificate["optimal"] and method == "given" and not _as_asked(actual, areas, m * n, request.sides is None):
         certificate["optimal"], scope = False, "zones of the areas that they have"
     return Partition(
         method=method,
@@ -336,7 +336,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
     )
 
 
-def as_asked(actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool) -> bool:
+def _as_asked(actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool) -> bool:
     """Whether the zones have the areas asked for, up to rounding: of a matrix to less than a cell."""
     return bool((np.abs(actual - areas * whole) < (1e-9 if exact else 1 + 1e-9 * whole)).all())
 

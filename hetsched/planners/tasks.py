@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from ..plan import Plan, Step
-from ..platform import Platform, whose
+from ..platform import Platform, Unit, whose
 from .distribute import distribute
 from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
 
@@ -121,6 +121,11 @@ class MinTime(_TaskPlan):
         return self._carried(platform, self._last(platform), min_time(self.tasks, platform, self.send, self.receive).bound)
 
 
+def _per_task(given: Platform | ArrayLike | None, what: str) -> Platform | ArrayLike | None:
+    """A platform in seconds per task and per message, or numbers as they are."""
+    return given.per(Unit("task", "message"), what) if isinstance(given, Platform) else given
+
+
 def max_tasks(
     T: float,
     cycle_times: Platform | ArrayLike | None = None,
@@ -171,6 +176,7 @@ def max_tasks(
     >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
+    cycle_times = _per_task(cycle_times, "max_tasks")
     times = check.cycle_times(cycle_times, speeds)
     bound = check.number("T", T, above=0.0)
     out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
@@ -230,6 +236,7 @@ def min_time(
     >>> plan.makespan, plan.counts.tolist(), plan.optimal
     (28.0, [5, 3], True)
     """
+    cycle_times = _per_task(cycle_times, "min_time")
     times = check.cycle_times(cycle_times, speeds)
     wanted = check.integer("tasks", tasks, low=0)
     least, p = float(distribute(wanted, times).makespan), len(times)
