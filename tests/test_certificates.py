@@ -61,6 +61,38 @@ def test_distribute(p, rng):
         assert found.optimal
 
 
+@pytest.mark.parametrize("p", [1, 2, 3, 7])
+def test_profiles(p, rng):
+    for _ in range(10):
+        times = rng.uniform(0.1, 9, (p, 31))
+        plan = hs.distribute_profile(30, times)
+        found = of(lib.hs_profile_certificate, 30, p, view("double", times.reshape(-1)), view("int64_t", plan.counts), ffi.NULL)
+        agrees(found, plan.makespan, plan)
+        first = np.array([30] + [0] * (p - 1))
+        found = of(lib.hs_profile_certificate, 30, p, view("double", times.reshape(-1)), view("int64_t", first), ffi.NULL)
+        assert found.value == times[0, 30]
+        assert found.bound == plan.makespan
+    for wrong in ([31] + [0] * (p - 1), [-1] * p, [29] + [0] * (p - 1)):
+        given = view("double", times.reshape(-1)), view("int64_t", np.array(wrong)), ffi.NULL, ffi.new("hs_certificate *")
+        assert lib.hs_profile_certificate(30, p, *given) == lib.HS_ERROR_VALUE
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 7])
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_patterns(n, p, rng):
+    for method in ("pattern", "cyclic", "contiguous", "random"):
+        t = rng.uniform(1, 9, p)
+        owner = rng.integers(0, p, n)
+        plan = hs.lu_pattern(n, t, owner=owner) if method == "random" else hs.lu_pattern(n, t, method=method)
+        found = of(lib.hs_pattern_certificate, n, p, view("double", t), view("int32_t", plan.owner), ffi.NULL)
+        agrees(found, plan.cost, plan)
+        loads = [max(t[i] * (plan.owner[k + 1 :] == i).sum() for i in range(p)) for k in range(n - 1)]
+        assert found.value == pytest.approx(sum(loads), rel=1e-12)
+    for wrong in (-1, p):
+        given = view("double", t), view("int32_t", np.full(n, wrong, np.int32)), ffi.NULL, ffi.new("hs_certificate *")
+        assert lib.hs_pattern_certificate(n, p, *given) == lib.HS_ERROR_VALUE
+
+
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", ["guillotine", "columns", "recursive"])

@@ -27,6 +27,44 @@ hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_ti
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
 }
 
+hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts, const int *cancel,
+                                 hs_certificate *certificate)
+{
+    if (n < 0 || p < 1 || !times || !counts || !certificate) return HS_ERROR_VALUE;
+    double value = 0.0, least;
+    int64_t left = n;
+    for (int32_t i = 0; i < p; i++) {
+        if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
+        if (counts[i] > 0) value = fmax(value, times[(n + 1) * i + counts[i]]);
+        left -= counts[i];
+    }
+    if (left || !isfinite(value)) return HS_ERROR_VALUE;
+    int64_t *best = malloc((size_t)p * sizeof *best);
+    if (!best) return HS_ERROR_MEMORY;
+    hs_status status = hs_distribute_profile(n, p, times, cancel, best, &least);
+    free(best);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
+}
+
+hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+                                 hs_certificate *certificate)
+{
+    if (n < 1 || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
+    for (int64_t k = 0; k < n; k++)
+        if (owner[k] < 0 || owner[k] >= p || isinf(cycle_times[owner[k]])) return HS_ERROR_VALUE;
+    int32_t *dealt = malloc((size_t)n * sizeof *dealt);
+    double *makespans = malloc((size_t)n * sizeof *makespans);
+    int64_t *counts = calloc((size_t)p, sizeof *counts);
+    hs_status status = dealt && makespans && counts ? hs_distribute_prefix(n, p, cycle_times, cancel, dealt, makespans) : HS_ERROR_MEMORY;
+    double value = 0.0, bound = 0.0, largest = 0.0;
+    for (int64_t k = n - 1; !status && k > 0; k--) { /* the blocks from k on */
+        largest = fmax(largest, (double)++counts[owner[k]] * cycle_times[owner[k]]);
+        value += largest, bound += makespans[n - 1 - k];
+    }
+    free(dealt), free(makespans), free(counts);
+    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+}
+
 hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
                                    int32_t order, const int *cancel, hs_certificate *certificate)
 {

@@ -51,6 +51,8 @@ static hs_status lu_simulate(void)
 }
 
 static hs_status lu_certificate(void) { return hs_lu_certificate(9, 9, 3, P, AT(0, times), AT(1, owner), NULL, stop, AT(2, &certificate)); }
+static hs_status profile_certificate(void) { return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate)); }
+static hs_status pattern_certificate(void) { return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate)); }
 static hs_status lu_bound(void) { return hs_lu_bound(9, 9, 3, P, AT(0, times), AT(2, times), stop, AT(3, &one), AT(1, &another)); }
 static hs_status lu_grid_deal(void) { return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints)); }
 static hs_status lu_grid_evaluate(void)
@@ -390,6 +392,8 @@ static const struct {
     {"hs_lu_blocks", lu_blocks, 1, 0, 0},
     {"hs_lu_simulate", lu_simulate, 3, 8, 1},
     {"hs_lu_certificate", lu_certificate, 3, 0, 1},
+    {"hs_profile_certificate", profile_certificate, 3, 0, 1},
+    {"hs_pattern_certificate", pattern_certificate, 3, 0, 1},
     {"hs_lu_bound", lu_bound, 2, 2, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},

@@ -34,7 +34,8 @@ HS_API hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_t
  *   n            [rows] chunks of each row; rows >= 0
  *   cycle_times  [rows * p] row by row; at least one finite in each
  *   counts       [rows * p] out
- *   makespans    [rows] out, may be NULL */
+ *   makespans    [rows] out, may be NULL
+ * The certificate of a row is that of hs_distribute_certificate. */
 HS_API hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
                                      int64_t *counts, double *makespans);
 
@@ -51,6 +52,12 @@ HS_API hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, 
  * HS_ERROR_INFEASIBLE if no possible counts sum to n. */
 HS_API hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
 
+/* What any counts are worth with such times: the makespan, and that of hs_distribute_profile as the bound.
+ *   counts  [p] >= 0, their sum is n; only possible ones
+ * Time and memory as that. */
+HS_API hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts, const int *cancel,
+                                        hs_certificate *certificate);
+
 /* Deals n chunks one by one, each to the worker that would end it first: the counts of every prefix are those of
  * hs_distribute. 2001 paper, section 2.4.1 (the dynamic programming algorithm). Reversed, the list of owners is the best
  * order of block columns for LU.
@@ -58,6 +65,13 @@ HS_API hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times
  *   makespans  [n] out, may be NULL: makespans[k] is that of chunks 0 .. k
  * Time O(p + n log p), memory O(p). */
 HS_API hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int32_t *owner, double *makespans);
+
+/* What any owners of n block columns are worth for LU and QR: the sum over the steps k of the largest load among the blocks behind k;
+ * the bound lets every step deal them anew, which the reversed list of hs_distribute_prefix attains.
+ *   owner  [n] the worker of each block column; n >= 1; not one with an infinite cycle-time
+ * Time O(p + n log p), memory O(n + p). */
+HS_API hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+                                        hs_certificate *certificate);
 
 /* LU factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
  * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its

@@ -21,7 +21,11 @@ HS_API hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrd
 HS_API hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, const int *cancel,
                                  int32_t *col_of_row, int64_t *row_prices, int64_t *col_prices);
 
-/* Tasks that a master hands out over one bus, 2001 paper, section 4: the slave of send slot j = 1, 2, .. has its message at time
+/* Tasks that a master hands out over one bus, 2001 paper, section 4. How many a plan does in a time is maximised: its certificate is
+ * hs_certificate_of("tasks", HS_MAXIMISED, ..) with a bound on them. Where all messages are equal, the matching of slaves and slots with
+ * the largest sum of hs_task_counts, by hs_assign_int64, is the optimum; hs_task_links says whether its orders are.
+ *
+ * hs_task_counts: the slave of send slot j = 1, 2, .. has its message at time
  * j send, and that of receive slot k starts to answer at bound - k receive. Exact for the doubles given.
  *   bound          > 0, finite;  send, receive  0 .. bound
  *   cycle_times    [p] time per task, > 0, finite, at least bound / 2^53
