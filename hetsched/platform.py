@@ -466,7 +466,7 @@ class Platform(Frozen):
     def from_dict(cls, content: Any) -> Platform:
         """The inverse of `to_dict`; cycle_time may be replaced by speed."""
         if not isinstance(content, dict):
-            raise ValueError("a platform is a table with a list 'worker' of tables")
+            raise ValueError("a platform needs a list 'worker' of tables")
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
         places = ("links", "shape", "right", "down", "nodes")

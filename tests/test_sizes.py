@@ -111,7 +111,7 @@ def test_a_comparison_says_what_it_left_out():
     assert not set(found) & set(found.skipped)
     assert set(found) | set(found.skipped) == set(hs.planners.partition.METHODS)
     assert found.skipped == {
-        "guillotine": "slow for more than 12 workers, here 40: name it in methods",
+        "guillotine": "for up to 16 workers, here 40",
         "contiguous": "deals cells: give shape",
     }
     assert repr(found).splitlines()[-2].split(None, 1) == ["guillotine", "left out: " + found.skipped["guillotine"]]

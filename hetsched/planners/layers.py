@@ -162,7 +162,7 @@ def layers_star(
     """
     side = check.integer("n", n, low=0, high=2**30)
     if isinstance(cycle_times, Platform):
-        cycle_times = cycle_times.per(Unit.multiply_add(), "layers_star")
+        cycle_times = cycle_times.per(Unit.multiply_add(), "cycle_times: layers_star")
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs

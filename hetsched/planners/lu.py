@@ -137,7 +137,7 @@ class LuPlan(Plan):
         return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
 
     def _on(self, platform: Platform) -> Plan:
-        times = platform.per(Unit.gigaflop(), "plan_lu").cycle_times
+        times = platform.per(Unit.gigaflop(), "cycle_times: plan_lu").cycle_times
         with np.errstate(invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
         if panels is not None and not (panels > 0.0).all():
@@ -232,7 +232,7 @@ def plan_lu(
     """
     m, n = check.integer("m", m, low=0, high=_HIGH), check.integer("n", n, low=0, high=_HIGH)
     if isinstance(cycle_times, Platform):
-        cycle_times = cycle_times.per(Unit.gigaflop(), "plan_lu")
+        cycle_times = cycle_times.per(Unit.gigaflop(), "cycle_times: plan_lu")
     times = check.cycle_times(cycle_times, speeds)
     kind = check.dtype(dtype, DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):

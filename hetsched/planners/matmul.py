@@ -33,7 +33,7 @@ def plan_matmul(
     Parameters
     ----------
     m, k, n : int
-        Sizes in elements, >= 0.
+        Sizes in elements, >= 0; with limited memory >= 1.
     platform : Platform
         A star, in seconds per gigaflop and per gigabyte, which is what one without a unit means, or in another unit that can be
         converted. Limited memory is in blocks.
@@ -77,6 +77,8 @@ def plan_matmul(
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
             raise ValueError(f"communication is for boxes, got {communication!r} with limited memory")
+        for name, size in (("m", m), ("k", k), ("n", n)):
+            check.integer(name, size, low=1)  # the master has something to send
         q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
         if platform.unit is None:
             platform = Platform(platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop())

@@ -260,7 +260,7 @@ def layers_mesh(
             raise TypeError("right and down must not be given with a Platform, which has them")
         if speeds is not None:
             raise TypeError("give either cycle_times or speeds")
-        given = given.per(Unit.multiply_add(), "layers_mesh")
+        given = given.per(Unit.multiply_add(), "cycle_times: layers_mesh")
         cycle_times, right, down = given.cycle_times.reshape(given.shape), given.right, given.down
     times = _times(cycle_times, speeds, 2)
     across, along = mesh_links(right, down, times.shape)

@@ -176,7 +176,7 @@ def max_tasks(
     >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
-    cycle_times = _per_task(cycle_times, "max_tasks")
+    cycle_times = _per_task(cycle_times, "cycle_times: max_tasks")
     times = check.cycle_times(cycle_times, speeds)
     bound = check.number("T", T, above=0.0)
     out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
@@ -236,7 +236,7 @@ def min_time(
     >>> plan.makespan, plan.counts.tolist(), plan.optimal
     (28.0, [5, 3], True)
     """
-    cycle_times = _per_task(cycle_times, "min_time")
+    cycle_times = _per_task(cycle_times, "cycle_times: min_time")
     times = check.cycle_times(cycle_times, speeds)
     wanted = check.integer("tasks", tasks, low=0)
     least, p = float(distribute(wanted, times).makespan), len(times)
