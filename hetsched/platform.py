@@ -428,8 +428,11 @@ class Platform(Frozen):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names; P0, P1, ... where none was given."""
-        return tuple(f"P{i}" if w.name is None else w.name for i, w in enumerate(self.workers))
+        """Names; P0, P1, ... where none was given, with a prime where somebody else is called so."""
+        given = {w.name for w in self.workers}
+        return tuple(
+            (f"P{i}'" if f"P{i}" in given else f"P{i}") if w.name is None else w.name for i, w in enumerate(self.workers)
+        )
 
     def __len__(self) -> int:
         return len(self.workers)

@@ -227,6 +227,9 @@ def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
     monkeypatch.setattr(measuring, "measure", None)
     assert cli.main(["measure", "-o", "here.txt"]) == 1
     assert "path must end in .toml or .json, got 'here.txt'" in capsys.readouterr().err
+    for arguments in (["-o", "nowhere/here.toml"], ["--plot", "nowhere/here.png"]):
+        assert cli.main(["measure", *arguments]) == 1
+        assert f"--{'output' if arguments[0] == '-o' else 'plot'}: there is no folder 'nowhere'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])

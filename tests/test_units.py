@@ -232,3 +232,15 @@ def test_unit_tables(tmp_path):
     path.write_text("[[workers]]\ncycle_time = 1.0\n")
     with pytest.raises(ValueError, match="unknown key 'workers' in a platform; did you mean 'worker'"):
         hs.Platform.load(path)
+
+
+def test_messages_of_tasks_are_in_seconds():
+    """Where there are none only the proportions of the speeds matter."""
+    star = hs.Platform.star([3.0, 4.0], unit=hs.Unit.gigaflop())
+    assert hs.map_tasks(abs, [-1, 2], star) == [1, 2]
+    with pytest.raises(ValueError, match=r"map_tasks with send needs seconds per task .* but the platform is in .* gigaflop"):
+        hs.map_tasks(abs, [-1, 2], star, send=0.1)
+
+
+def test_names_of_their_own():
+    assert hs.Platform([hs.Worker(1, name="P1"), hs.Worker(2), hs.Worker(3)]).names == ("P1", "P1'", "P2")

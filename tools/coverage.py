@@ -1,8 +1,8 @@
 """Writes docs/coverage.md: what the tests reach of csrc, those in C and those in Python together (make coverage).
 
 With --page from the counts of the last run. Whether tests pass is for make test to say: here one that fails counts too.
-Lines of the executors that nothing reaches have their reasons in tools/unreached.toml; the page is written in any case, and the exit
-status is 1 where a line has no reason, or a reason no line.
+Lines of the executors that nothing reaches have their reasons in tools/unreached.toml; the page is written in any case, and the
+exit status is 1 where a line has no reason, or a reason no line.
 """
 
 from __future__ import annotations

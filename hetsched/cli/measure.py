@@ -8,7 +8,7 @@ from typing import Any
 
 from ..machine import measure as measuring
 from ..platform import file_kind
-from .output import require_picture, write_picture
+from .output import require_folder, require_picture, write_picture
 
 
 def add_parser(commands: Any) -> None:
@@ -44,6 +44,7 @@ def _measure(given: argparse.Namespace) -> None:
         require_picture("--plot", given.plot)
     if given.output:
         file_kind(given.output)
+        require_folder("--output", given.output)
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
     found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)

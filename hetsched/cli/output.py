@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 _PICTURES = (".png", ".svg", ".pdf")
 
 
+def require_folder(option: str, path: str) -> None:
+    """Refuse the name of a file in a folder that is not there; before the work begins."""
+    if not (folder := Path(path).parent).is_dir():
+        raise ValueError(f"{option}: there is no folder {str(folder)!r}")
+
+
 def require_picture(option: str, path: str) -> None:
-    """Refuse the name of a picture that would be of another kind; before the work begins."""
+    """The same, and the name of a picture that would be of another kind."""
+    require_folder(option, path)
     if Path(path).suffix not in _PICTURES:
         raise ValueError(f"{option} must end in .png, .svg or .pdf, got {path!r}")
 

@@ -25,7 +25,7 @@ from ..errors import TaskError
 from ..machine.topology import topology
 from ..planners.distribute import distribute
 from ..planners.tasks import min_time
-from ..platform import Platform
+from ..platform import Platform, Unit
 from ..trace import Trace
 
 T = TypeVar("T")
@@ -206,11 +206,14 @@ def map_tasks(
     [1, 2, 3]
     """
     trace = check.flag("trace", trace)
+    message = check.number("send", send, low=0.0)
     todo = check.entries("tasks", tasks, "an iterable")
     names: tuple[str, ...] | None = None
     if isinstance(workers, Platform):
         if cycle_times is not None:
             raise TypeError("give cycle_times or a Platform, not both")
+        if message > 0:
+            workers = workers.per(Unit("task", "message"), "workers: map_tasks with send")
         names, cycle_times = workers.names, workers.cycle_times
         p = len(workers)
     else:
@@ -218,7 +221,6 @@ def map_tasks(
         names = tuple(f"P{i}" for i in range(p))
     times = None if cycle_times is None else check.as_many("cycle_times", check.cycle_times(cycle_times, None), p)
     check.choice("order", order, _ORDERS)
-    message = check.number("send", send, low=0.0)
     if start_method is not None:
         check.choice("start_method", start_method, multiprocessing.get_all_start_methods())
     if not callable(function):
