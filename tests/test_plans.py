@@ -454,9 +454,8 @@ class TestBadFiles:
                 hs.Plan.load(path)
 
 
-@pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
-def test_random_plans(name, tmp_path):
-    """Of every planner, from its file."""
+def random_plans(name):
+    """(rng, plan) of random arguments of a planner, of those that it takes."""
     for seed in range(12):
         rng = np.random.default_rng([seed, len(name)])
         arguments, options = INSTANCES[name](rng)
@@ -465,8 +464,15 @@ def test_random_plans(name, tmp_path):
         except ValueError:
             continue
         if isinstance(plan, hs.Plan):
-            plan.save(tmp_path / "plan.json")
-            same(plan, hs.Plan.load(tmp_path / "plan.json"))
+            yield rng, plan
+
+
+@pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
+def test_random_plans(name, tmp_path):
+    """Of every planner, from its file."""
+    for _, plan in random_plans(name):
+        plan.save(tmp_path / "plan.json")
+        same(plan, hs.Plan.load(tmp_path / "plan.json"))
 
 
 STAR = hs.Platform.star([3.0, 5.0, 8.0])
@@ -545,14 +551,8 @@ def some_platform(plan, rng):
 @pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
 def test_random_plans_on_other_workers(name):
     """Of every planner: what is carried over is right by the replays of the validators."""
-    for seed in range(12):
-        rng = np.random.default_rng([seed, len(name)])
-        arguments, options = INSTANCES[name](rng)
-        try:
-            plan = getattr(hs, name)(*arguments, **options)
-        except ValueError:
-            continue
-        if isinstance(plan, hs.Plan) and not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.LuPlan):
+    for rng, plan in random_plans(name):
+        if not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.LuPlan):
             validate(plan.on(some_platform(plan, rng)))
 
 

@@ -8,42 +8,38 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
-                                    hs_certificate *certificate)
-{
-    if (n < 0 || p < 1 || !cycle_times || !counts || !certificate) return HS_ERROR_VALUE;
-    double value = 0.0, least;
-    int64_t left = n;
-    for (int32_t i = 0; i < p; i++) {
-        if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
-        if (counts[i] > 0) value = fmax(value, (double)counts[i] * cycle_times[i]);
-        left -= counts[i];
-    }
-    if (left) return HS_ERROR_VALUE;
-    int64_t *best = malloc((size_t)p * sizeof *best);
-    if (!best) return HS_ERROR_MEMORY;
-    hs_status status = hs_distribute(n, p, cycle_times, cancel, best, &least);
-    free(best);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
-}
+typedef hs_status allocator(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
 
-hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts, const int *cancel,
-                                 hs_certificate *certificate)
+/* Counts beside the best ones, which `allocate` finds. tables: times is a row of n + 1 for each worker; else it is its time per chunk. */
+static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int32_t p, const double *times, const int64_t *counts,
+                                const int *cancel, hs_certificate *certificate)
 {
     if (n < 0 || p < 1 || !times || !counts || !certificate) return HS_ERROR_VALUE;
     double value = 0.0, least;
     int64_t left = n;
     for (int32_t i = 0; i < p; i++) {
         if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
-        if (counts[i] > 0) value = fmax(value, times[(n + 1) * i + counts[i]]);
+        if (counts[i] > 0) value = fmax(value, tables ? times[(n + 1) * i + counts[i]] : (double)counts[i] * times[i]);
         left -= counts[i];
     }
     if (left || !isfinite(value)) return HS_ERROR_VALUE;
     int64_t *best = malloc((size_t)p * sizeof *best);
     if (!best) return HS_ERROR_MEMORY;
-    hs_status status = hs_distribute_profile(n, p, times, cancel, best, &least);
+    hs_status status = allocate(n, p, times, cancel, best, &least);
     free(best);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
+}
+
+hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
+                                    hs_certificate *certificate)
+{
+    return certify_counts(hs_distribute, false, n, p, cycle_times, counts, cancel, certificate);
+}
+
+hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts, const int *cancel,
+                                 hs_certificate *certificate)
+{
+    return certify_counts(hs_distribute_profile, true, n, p, times, counts, cancel, certificate);
 }
 
 hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,

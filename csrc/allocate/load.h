@@ -1,6 +1,6 @@
 /* Chunks dealt one by one, each to the worker that would end it first: ends are compared exactly. */
-#ifndef HETSCHED_ALLOCATE_LOAD_H
-#define HETSCHED_ALLOCATE_LOAD_H
+#ifndef HS_ALLOCATE_LOAD_H
+#define HS_ALLOCATE_LOAD_H
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* What ends a long search, or a run, from another thread. */
-#ifndef HETSCHED_CORE_CANCEL_H
-#define HETSCHED_CORE_CANCEL_H
+#ifndef HS_CORE_CANCEL_H
+#define HS_CORE_CANCEL_H
 
 #include <stdbool.h>
 

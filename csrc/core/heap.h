@@ -1,6 +1,6 @@
 /* A heap of workers by their times, the least first, ties to the lowest index. */
-#ifndef HETSCHED_CORE_HEAP_H
-#define HETSCHED_CORE_HEAP_H
+#ifndef HS_CORE_HEAP_H
+#define HS_CORE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

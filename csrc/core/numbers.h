@@ -1,6 +1,6 @@
 /* Numbers: what is asked of arguments, and small sums that many need. */
-#ifndef HETSCHED_CORE_NUMBERS_H
-#define HETSCHED_CORE_NUMBERS_H
+#ifndef HS_CORE_NUMBERS_H
+#define HS_CORE_NUMBERS_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Lists of indices. */
-#ifndef HETSCHED_CORE_ORDER_H
-#define HETSCHED_CORE_ORDER_H
+#ifndef HS_CORE_ORDER_H
+#define HS_CORE_ORDER_H
 
 #include <stdint.h>
 #include <string.h>

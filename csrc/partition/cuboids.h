@@ -3,8 +3,8 @@
  *
  * Affine invariance: the faces of a tiling weighted by w[q] are those, unweighted, of the tiling stretched to the sides
  * 1 / w[q], up to the factor w[0] w[1] w[2]. So everything below works with weights of one in a box of any sides. */
-#ifndef HETSCHED_PARTITION_CUBOIDS_H
-#define HETSCHED_PARTITION_CUBOIDS_H
+#ifndef HS_PARTITION_CUBOIDS_H
+#define HS_PARTITION_CUBOIDS_H
 
 #include "hetsched.h"
 

@@ -127,11 +127,11 @@ def vector(name: str, values: Any, *, stacked: bool = False, copy: bool = True) 
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty: at least one worker is needed")
     if math.isnan(array.max(initial=0.0)):  # without an array of its own, as for the checks below
-        raise ValueError(f"{name}{_first(np.isnan(array))[1]} is NaN")
+        raise ValueError(f"{name}{first(np.isnan(array))[1]} is NaN")
     return np.ascontiguousarray(array)
 
 
-def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
+def first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
     """The index of the first True, and the same in brackets; "" for an array without dimensions."""
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     return index, f"[{', '.join(map(str, index))}]" if index else ""
@@ -139,7 +139,7 @@ def _first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
 
 def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
     if not array.min(initial=1.0) > 0:
-        i, where = _first(~(array > 0))
+        i, where = first(~(array > 0))
         raise ValueError(f"{name}{where} must be positive, got {array[i]:g}")
     return array
 
@@ -147,7 +147,7 @@ def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
 def not_negative(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
     """The array itself, whose entries are finite and not negative."""
     if not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) < math.inf):
-        i, where = _first(~((array >= 0) & np.isfinite(array)))
+        i, where = first(~((array >= 0) & np.isfinite(array)))
         raise ValueError(f"{name}{where} must be finite and not negative, got {array[i]:g}")
     return array
 
@@ -161,15 +161,15 @@ def cycle_times(
     if speeds is not None:
         rates = not_negative("speeds", vector("speeds", speeds, stacked=stacked))
         if (idle := ~(rates > 0).any(-1)).any():
-            raise ValueError(f"speeds{_first(idle)[1]} are all zero: nobody can work")
+            raise ValueError(f"speeds{first(idle)[1]} are all zero: nobody can work")
         with np.errstate(divide="ignore", over="ignore"):
             times = 1.0 / (rates + 0.0)  # of -0.0 too
         if (idle := np.isinf(times).all(-1)).any():
-            raise ValueError(f"speeds{_first(idle)[1]} are too small: their cycle-times overflow")
+            raise ValueError(f"speeds{first(idle)[1]} are too small: their cycle-times overflow")
         return times
     array = positive(name, vector(name, getattr(given, "cycle_times", given), stacked=stacked))
     if (idle := np.isinf(array).all(-1)).any():
-        raise ValueError(f"{name}{_first(idle)[1]} are all infinite: nobody can work")
+        raise ValueError(f"{name}{first(idle)[1]} are all infinite: nobody can work")
     return array
 
 
@@ -209,7 +209,7 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
         array = array.astype(np.float64)  # of half precision the limits would overflow
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
     if bad.any():
-        i, where = _first(bad)
+        i, where = first(bad)
         raise ValueError(f"{name}{where} must be an integer in [{low}, {high}], got {array[i]}")
     return array.astype(np.int64)
 
@@ -220,7 +220,7 @@ def owners(name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.floa
     if found.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
     if (idle := np.isinf(times)[found]).any():
-        raise ValueError(f"{name}{_first(idle)[1]} is {found[_first(idle)[0]]}, a worker with an infinite cycle-time")
+        raise ValueError(f"{name}{first(idle)[1]} is {found[first(idle)[0]]}, a worker with an infinite cycle-time")
     return found
 
 

@@ -138,7 +138,7 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
         if not (low >= -_LARGEST_REAL and high <= _LARGEST_REAL):
             bad = ~((np.abs(matrix) <= _LARGEST_REAL) | (matrix == forbidden))
             if bad.any():
-                i, where = check._first(bad)
+                i, where = check.first(bad)
                 wanted = f"at most 2**990 in magnitude or {forbidden}"
                 raise ValueError(f"costs{where} must be {wanted}, got {matrix[i]:g}")
         return matrix

@@ -543,7 +543,7 @@ def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float6
         times = array if speeds is None else 1.0 / array
     bad = ~((times >= _LEAST) & ((times <= _MOST) | np.isposinf(times)))
     if bad.any():
-        i, where = check._first(bad)
+        i, where = check.first(bad)
         wanted = "from 2**-200 to 2**200, or infinite" if speeds is None else "0 or from 2**-200 to 2**200"
         raise ValueError(f"{name}{where} must be {wanted}, got {array[i]:g}")
     return times
