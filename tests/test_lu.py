@@ -650,7 +650,7 @@ class TestPlan:
         able = int(np.argmin(panel_times))
         if np.isinf(panel_times[able]):
             return
-        plan = hs.plan_lu(m, n, times, panel_times=panel_times, owner=[able] * allocate.lu_blocks(m, n, block), block=block)
+        plan = hs.plan_lu(m, n, times, panel_times=panel_times, owner=[able] * allocate.factor_blocks(m, n, block), block=block)
         work = {(t["panel"], t["block"]): 1e-9 * t["flops"] for t in plan.tasks}
         chain = work.get((0, 0), 0.0) * panel_times[able]
         for k in range(1, sum(panel == own for panel, own in work)):

@@ -180,8 +180,8 @@ class TestEmulation:
         ids=["matmul", "run", "star", "lu_factor", "stencil", "sweep"],
     )
     def test_it_is_said_of_the_line_that_calls(self, call, monkeypatch):
-        a, result = np.arange(36.0).reshape(6, 6) + 9 * np.eye(6), engine._Recorder.result
-        monkeypatch.setattr(engine._Recorder, "result", lambda *of: result(*of)._replace(late=[7.0]))
+        a, result = np.arange(36.0).reshape(6, 6) + 9 * np.eye(6), engine.Recorder.result
+        monkeypatch.setattr(engine.Recorder, "result", lambda *of: result(*of)._replace(late=[7.0]))
         monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)  # of a busy host
         emulated = hs.Pool(hs.Platform.star([0.1], memory=[12]), emulate=True)
         with emulated as pool, pytest.warns(hs.EmulationWarning, match="worker P0 was 7 s late") as caught:

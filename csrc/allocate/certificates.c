@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "allocate/lu.h"
+#include "allocate/factor.h"
 #include "core/cancel.h"
 #include "core/sort.h"
 #include "hetsched.h"
@@ -114,14 +114,14 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
 
 /* The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the workers that
  * is fastest at both together: they are the same worker's. */
-static double chain(const hs__lu_blocks *b, int32_t p, const double *times, const double *panel_times, const int *cancel)
+static double chain(const hs__factor_blocks *b, int32_t p, const double *times, const double *panel_times, const int *cancel)
 {
     double sum = INFINITY;
     for (int32_t i = 0; i < p; i++) sum = fmin(sum, panel_times[i]);
     if (b->panels == 0) return 0.0;
-    sum *= hs__lu_panel_work(b, 0);
+    sum *= hs__panel_work(b, 0);
     for (int32_t k = 0; k + 1 < b->panels && !hs__cancelled(cancel); k++) {
-        const double update = hs__lu_update_work(b, k, k + 1), panel = hs__lu_panel_work(b, k + 1);
+        const double update = hs__update_work(b, k, k + 1), panel = hs__panel_work(b, k + 1);
         double least = INFINITY;
         for (int32_t i = 0; i < p; i++) least = fmin(least, update * times[i] + panel * panel_times[i]);
         sum += least;
@@ -129,12 +129,12 @@ static double chain(const hs__lu_blocks *b, int32_t p, const double *times, cons
     return sum;
 }
 
-hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, const int *cancel,
+hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, const int *cancel,
                       double *ideal, double *bound)
 {
-    hs__lu_blocks b;
+    hs__factor_blocks b;
     double panels = 0.0, updates = 0.0, least, unit = INFINITY;
-    if (p < 1 || !cycle_times || !bound || !hs__lu_blocks_init(&b, m, n, block)) return HS_ERROR_VALUE;
+    if (p < 1 || !cycle_times || !bound || !hs__factor_blocks_init(&b, kind, m, n, block)) return HS_ERROR_VALUE;
     if (!panel_times) panel_times = cycle_times;
     for (int32_t i = 0; i < p; i++) {
         if (!(cycle_times[i] > 0.0 && panel_times[i] > 0.0)) return HS_ERROR_VALUE;
@@ -142,9 +142,7 @@ hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const doub
     }
     if (b.count && !isfinite(unit)) return HS_ERROR_VALUE;
     for (int32_t k = 0; k < b.panels; k++) {
-        const double rows = (double)(m - hs__lu_first(&b, k)), width = (double)hs__lu_width(&b, k);
-        const int64_t behind = hs__lu_first(&b, k) + hs__lu_width(&b, k);
-        panels += hs__lu_panel_work(&b, k), updates += width * (rows - width / 2.0) * (double)(n - behind);
+        panels += hs__panel_work(&b, k), updates += hs__updates_work(&b, k);
     }
     hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least) : (least = 0.0, HS_OK);
     if (status) return status;
@@ -153,12 +151,12 @@ hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const doub
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                            const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate)
+hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                            const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate)
 {
     double value, bound;
     if (!certificate) return HS_ERROR_VALUE;
-    hs_status status = hs_lu_simulate(m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
-    if (!status) status = hs_lu_bound(m, n, block, p, cycle_times, costs ? costs->panels : NULL, cancel, NULL, &bound);
+    hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
+    if (!status) status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL, cancel, NULL, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

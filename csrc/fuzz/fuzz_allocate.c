@@ -138,7 +138,7 @@ static void lu(bytes *in)
     const int64_t m = any ? extreme(in) : small(in, 40), n = any ? extreme(in) : small(in, 40), block = any ? extreme(in) : 1 + small(in, 12);
     const int32_t p = small(in, 5);
     int32_t *count = out(in, sizeof *count);
-    hs_status status = hs_lu_blocks(m, n, block, count);
+    hs_status status = hs_factor_blocks(m, n, block, count);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*count >= 0 && *count <= 46340);
@@ -147,26 +147,26 @@ static void lu(bytes *in)
     const taste kind = taste_of(in);
     const double *t = values(in, p, kind);
     const int32_t *owner = indices(in, blocks, p);
-    hs_lu_costs costs = {.late_panel = pick(in, 2)}, *given = pick(in, 3) ? &costs : NULL;
+    hs_factor_costs costs = {.late_panel = pick(in, 2)}, *given = pick(in, 3) ? &costs : NULL;
     if (pick(in, 2)) costs.panels = values(in, p, taste_of(in));
     if (pick(in, 2)) costs.links = values_or_zeros(in, (int64_t)p * p, taste_of(in));
     next_call(in);
     double *makespan = out(in, sizeof *makespan), *work = out(in, sizeof *work);
     int64_t *tasks = out(in, sizeof *tasks), *messages = out(in, sizeof *messages);
-    status = hs_lu_simulate(m, n, block, p, t, owner, given, NULL, makespan, work, NULL, tasks, NULL, messages);
+    status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, given, NULL, makespan, work, NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
     HOLDS(*tasks == panels * blocks - panels * (panels - 1) / 2);
     HOLDS(*messages >= 0 && *messages <= panels * p);
-    hs_lu_task *task = out(in, (size_t)*tasks * sizeof *task);
-    hs_lu_message *message = out(in, (size_t)*messages * sizeof *message);
+    hs_factor_task *task = out(in, (size_t)*tasks * sizeof *task);
+    hs_factor_message *message = out(in, (size_t)*messages * sizeof *message);
     double again = -1.0, sum = 0.0, last = 0.0, ready[64];
-    HOLDS(hs_lu_simulate(m, n, block, p, t, owner, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
+    HOLDS(hs_factor_simulate(HS_LU, m, n, block, p, t, owner, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
     HOLDS(again == *makespan);
     char seen[64][64] = {{0}};
     for (int64_t k = 0; k < *tasks; k++) {
-        const hs_lu_task *x = &task[k];
+        const hs_factor_task *x = &task[k];
         HOLDS(x->panel >= 0 && x->panel < panels && x->block >= x->panel && x->block < blocks && x->worker == owner[x->block]);
         HOLDS(!seen[x->panel][x->block]);
         HOLDS(x->panel == 0 || seen[x->panel - 1][x->block]);
@@ -178,7 +178,7 @@ static void lu(bytes *in)
     }
     HOLDS(last == *makespan && near(sum, *work, 1e-12));
     for (int64_t k = 0; k < *messages; k++) {
-        const hs_lu_message *x = &message[k];
+        const hs_factor_message *x = &message[k];
         HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] && x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
         HOLDS(x->end >= x->start && x->start >= ready[x->panel]);
         HOLDS(k == 0 || message[k - 1].panel <= x->panel);

@@ -8,7 +8,7 @@ static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cima
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
 /* P A = L U to rounding, no multiplier above one; `a` is what was given. */
-static void check_factors(bytes *in, const hs_lu *lu, const matrix *f, const matrix *a)
+static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const matrix *a)
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
     int64_t *order = room(in, (size_t)m * sizeof *order);
@@ -19,7 +19,7 @@ static void check_factors(bytes *in, const hs_lu *lu, const matrix *f, const mat
         HOLDS(p >= i && p < m);
         order[i] = order[p], order[p] = kept;
     }
-    HOLDS(lu->singular >= -1 && lu->singular < rank);
+    HOLDS(lu->failed >= -1 && lu->failed < rank);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -was_at(a, order[i], j);
@@ -33,18 +33,18 @@ static void check_factors(bytes *in, const hs_lu *lu, const matrix *f, const mat
     HOLDS(worst <= 40.0 * rounding_of(lu->dtype) * (double)(m + n) * fmax(largest, 6.0));
     for (int64_t i = 0; i < rank; i++) {
         const int zero = at(f, i, i) == 0;
-        HOLDS(lu->singular < 0 ? !zero : i < lu->singular ? !zero : i > lu->singular || zero);
+        HOLDS(lu->failed < 0 ? !zero : i < lu->failed ? !zero : i > lu->failed || zero);
     }
 }
 
-static void solve(bytes *in, hs_pool *pool, const hs_lu *lu, const matrix *a, int dtype)
+static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a, int dtype)
 {
     const int64_t n = lu->n, cols = pick(in, 4) ? pick(in, 9) : extent(in, 8);
     const int transposed = pick(in, 2);
     matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
     const hs_status status = hs_lu_solve(pool, lu, transposed, cols, start_of(&b), b.row_stride, b.col_stride, NULL, NULL);
     HOLDS(status == HS_OK && gaps_kept(&b));
-    if (lu->singular >= 0 || !a) return;
+    if (lu->failed >= 0 || !a) return;
     for (int64_t c = 0; c < cols; c++) { /* a small residual beside what the solution weighs */
         double worst = 0.0, weight = 0.0, top = 0.0;
         for (int64_t i = 0; i < n; i++) {
@@ -53,7 +53,7 @@ static void solve(bytes *in, hs_pool *pool, const hs_lu *lu, const matrix *a, in
             worst = fmax(worst, magnitude_of(sum)), weight = fmax(weight, magnitude_of(at(&b, i, c)));
         }
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = i; j < n; j++) top = fmax(top, magnitude_of(get(lu->lu, dtype, i * lu->lu_row_stride + j * lu->lu_col_stride)));
+            for (int64_t j = i; j < n; j++) top = fmax(top, magnitude_of(get(lu->matrix, dtype, i * lu->row_stride + j * lu->col_stride)));
         if (isfinite(weight)) HOLDS(worst <= 40.0 * rounding_of(dtype) * (double)(n * n) * (weight * fmax(top, 6.0) + 6.0));
     }
 }
@@ -68,16 +68,16 @@ static void factor(bytes *in)
     const double strange = take(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
     const int in_place = pick(in, 2);
     matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0), a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
-    hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : start_of(&a), .a_row_stride = in_place ? 0 : a.row_stride, .a_col_stride = in_place ? 0 : a.col_stride,
-                .lu = start_of(&f), .lu_row_stride = f.row_stride, .lu_col_stride = f.col_stride, .singular = -7};
+    hs_factor lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : start_of(&a), .a_row_stride = in_place ? 0 : a.row_stride, .a_col_stride = in_place ? 0 : a.col_stride,
+                .matrix = start_of(&f), .row_stride = f.row_stride, .col_stride = f.col_stride, .failed = -7};
     const int64_t rank = m < n ? m : n;
     lu.pivots = room(in, (size_t)rank * sizeof *lu.pivots);
     lu.block = pick(in, 2) ? 0 : 1 + small(in, 40);
     int32_t blocks = 0;
     test_run run = {.boxes.cooperative = pick(in, 2)};
-    hs_lu_costs costs = {.late_panel = pick(in, 2)};
+    hs_factor_costs costs = {.late_panel = pick(in, 2)};
     if (lu.block) {
-        HOLDS(hs_lu_blocks(m, n, lu.block, &blocks) == HS_OK);
+        HOLDS(hs_factor_blocks(m, n, lu.block, &blocks) == HS_OK);
         if (pick(in, 2)) lu.owner = indices(in, blocks, p);
     }
     draw_run(in, &run, p);
@@ -97,7 +97,7 @@ static void factor(bytes *in)
         HOLDS(same_bytes(&f));
         return;
     }
-    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) && hs_lu_block(m, n, dtype, p) >= 1);
+    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) && hs_factor_block(m, n, dtype, p) >= 1);
     check_run(&run, p, INT32_MAX);
     if (strange == 0.0) check_factors(in, &lu, &f, in_place ? &f : &a);
     for (int64_t i = 0; i < rank; i++) HOLDS(lu.pivots[i] >= i && lu.pivots[i] < m);

@@ -48,7 +48,7 @@
 #include "hetsched/product.h"
 #include "hetsched/boxes.h"
 #include "hetsched/stencil.h"
-#include "hetsched/lu.h"
+#include "hetsched/factor.h"
 #include "hetsched/measure.h"
 
 #endif

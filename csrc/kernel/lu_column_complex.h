@@ -1,4 +1,4 @@
-/* The hs__lu_column of a complex type, included by lu_vector_template.h. */
+/* The hs__lu_column of a complex type, included by factor_vector_template.h. */
 
 /* Element i of a column, times the scale, and its product with i: x and ix are the two halves of a strip's column. */
 TARGET static inline __attribute__((always_inline)) void NAME(scale)(REAL *x, REAL *ix, int32_t i, const double scale[3])
@@ -10,12 +10,12 @@ TARGET static inline __attribute__((always_inline)) void NAME(scale)(REAL *x, RE
 }
 
 /* A product with a complex number takes two steps: x times its real part, i x times its imaginary part. */
-TARGET static void NAME(column)(const hs__lu_strips *s, int32_t first, int32_t j, int ends, const double scale[3],
+TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends, const double scale[3],
                                 hs__lu_largest *largest)
 {
     const int64_t step = s->step;
     const int32_t reals = s->reals, rows = reals / 2;
-    REAL *strip = s->data, u[2 * HS__LU_BASE];
+    REAL *strip = s->data, u[2 * HS__BASE_COLUMNS];
     hs__lu_largest found = {0};
     for (int32_t i = first; i < rows; i++) {
         const REAL *row = strip + 2 * i;

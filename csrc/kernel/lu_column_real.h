@@ -1,14 +1,14 @@
-/* The hs__lu_column of a real type, included by lu_vector_template.h: INTEGER is as large as REAL. */
+/* The hs__lu_column of a real type, included by factor_vector_template.h: INTEGER is as large as REAL. */
 
 typedef INTEGER NAME(integers) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
 /* The first strip, which has rows of U too, element by element; then whole vectors. */
-TARGET static void NAME(column)(const hs__lu_strips *s, int32_t first, int32_t j, int ends, const double scale[3],
+TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends, const double scale[3],
                                 hs__lu_largest *largest)
 {
     const REAL power = (REAL)scale[0], inverse = (REAL)scale[1];
     const int64_t step = s->step;
-    REAL *strip = s->data, u[HS__LU_BASE];
+    REAL *strip = s->data, u[HS__BASE_COLUMNS];
     hs__lu_largest found = {0};
     for (int32_t i = first; i < s->reals; i++) {
         REAL *row = strip + i;

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 #include "run/gang.h"
-#include "run/lu_panel.h"
+#include "run/tasks.h"
 
 /* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It costs a system call. */
 static const double sliced = 100e-6;
@@ -16,9 +16,9 @@ typedef struct {
     int32_t dtype;
     int64_t size, width;  /* width: of the panel of an LU factorisation */
     hs__panel_product gemm;
-    hs__lu_type type;
-    hs__lu_panel panel;
-    hs__lu_columns block;
+    hs__task_data lu;     /* of one panel and one block */
+    hs__packed_panel panel;
+    hs__columns block;
     size_t bytes;         /* of the columns, which are as given before each repetition */
     char *given, *packed, *work;
     int32_t *pivots;
@@ -65,28 +65,25 @@ static int open_gemm(bench *b)
 /* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a packed panel of b->width columns. */
 static int open_lu(bench *b, int64_t rows, int64_t cols)
 {
-    hs__lu_type_init(&b->type, b->kernel, b->dtype);
-    const int64_t across = b->type.slice.across, slices = (cols + across - 1) / across;
-    b->bytes = (size_t)slices * hs__lu_slice_bytes(&b->type, rows);
-    const size_t own = hs__lu_work_bytes(&b->type, rows, b->width, cols), strips = hs__lu_factor_bytes(&b->type, rows, b->width);
+    hs__column_type_init(&b->lu.type, b->kernel, b->dtype);
+    const int64_t across = b->lu.type.slice.across, slices = (cols + across - 1) / across;
+    b->bytes = (size_t)slices * hs__slice_bytes(&b->lu.type, rows);
+    const size_t own = hs__lu_tasks.work_bytes(&b->lu.type, rows, b->width, cols), strips = hs__lu_tasks.make_bytes(&b->lu.type, rows, b->width);
     char *columns = hs__run_pages(&b->run, 2 * b->bytes);
     b->work = hs__run_pages(&b->run, own > strips ? own : strips);
-    b->packed = hs__run_pages(&b->run, hs__lu_panel_bytes(&b->type, rows, b->width));
+    b->packed = hs__run_pages(&b->run, hs__lu_tasks.panel_bytes(&b->lu.type, rows, b->width));
     b->pivots = hs__run_pages(&b->run, (size_t)rows * sizeof *b->pivots);
     if (!columns || !b->work || !b->packed || !b->pivots) return 0;
     b->given = columns + b->bytes;
     fill(b->given, b->bytes, b->dtype);
-    const char *last = columns + (size_t)(slices - 1) * hs__lu_slice_bytes(&b->type, rows);
-    b->block = (hs__lu_columns){columns, (char *)last, rows, cols};
-    b->panel = (hs__lu_panel){0, b->width, rows, b->packed};
+    const char *last = columns + (size_t)(slices - 1) * hs__slice_bytes(&b->lu.type, rows);
+    b->block = (hs__columns){columns, (char *)last, rows, cols};
+    b->panel = (hs__packed_panel){0, b->width, rows, b->packed};
+    b->lu.panel = &b->panel, b->lu.columns = &b->block, b->lu.pivots = b->pivots;
     return 1;
 }
 
-static void factor(bench *b)
-{
-    int64_t zero = INT64_MAX;
-    hs__lu_factor(&b->type, &b->panel, &b->block, b->pivots, &zero, b->work, &b->member);
-}
+static void factor(bench *b) { hs__lu_tasks.factor(&b->lu, 0, b->work, &b->member); }
 
 /* The triangle of a factored square, and columns to solve for beside it. */
 static int open_trsm(bench *b)
@@ -94,11 +91,11 @@ static int open_trsm(bench *b)
     const int64_t width = b->width, across = b->size > width ? b->size : width;
     if (!open_lu(b, width, across)) return 0;
     memcpy(b->block.slices, b->given, b->bytes);
-    const hs__lu_columns all = b->block;
-    b->block.cols = width, b->block.last = b->block.slices + ((size_t)((width - 1) / b->type.slice.across)) * hs__lu_slice_bytes(&b->type, width);
+    const hs__columns all = b->block;
+    b->block.cols = width, b->block.last = b->block.slices + ((size_t)((width - 1) / b->lu.type.slice.across)) * hs__slice_bytes(&b->lu.type, width);
     factor(b);
     b->block = all, b->block.cols = b->size;
-    b->block.last = all.slices + (size_t)((b->size - 1) / b->type.slice.across) * hs__lu_slice_bytes(&b->type, width);
+    b->block.last = all.slices + (size_t)((b->size - 1) / b->lu.type.slice.across) * hs__slice_bytes(&b->lu.type, width);
     return 1;
 }
 
@@ -118,7 +115,7 @@ static double once(bench *b, int32_t kernel)
     const double start = b->by_own_clock ? hs__cpu_clock() : hs_clock();
     if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->packed, b->work, &never);
     else if (kernel == HS_MEASURE_PANEL) factor(b);
-    else hs__lu_update(&b->type, &b->panel, &b->block, b->pivots, b->work, &b->member);
+    else hs__lu_tasks.update(&b->lu, 0, 0, b->work, &b->member);
     return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
 }
 
@@ -189,7 +186,7 @@ static hs_status open(void *context)
     job *j = context;
     hs_measurement *what = j->what;
     const double n = (double)what->size;
-    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_lu_block(what->size, what->size, what->dtype, j->run.workers);
+    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_factor_block(what->size, what->size, what->dtype, j->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
     what->flops = half * (what->kernel == HS_MEASURE_GEMM ? 2.0 * n * n * n : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0) : width * width * n);

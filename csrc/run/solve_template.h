@@ -38,13 +38,5 @@ static void NAME(substitute)(const triangle *a, const hs__matrix *b)
     }
 }
 
-/* y <- y - A x for column j of the product's C and B. */
-static void NAME(subtract_column)(const hs_product *p, int64_t j)
-{
-    const TYPE *a = p->a, *x = (const TYPE *)p->b + j * p->b_col_stride;
-    TYPE *y = (TYPE *)p->c + j * p->c_col_stride;
-    for (int64_t l = 0; l < p->k; l++) NAME(axpy)(p->m, x[l * p->b_row_stride], a + l * p->a_col_stride, p->a_row_stride, y, p->c_row_stride);
-}
-
 #undef NAME
 #undef TYPE

@@ -21,10 +21,10 @@ static inline hs_status run_star(hs_pool *pool, const hs_product *product, hs_st
 }
 
 /* Whether it is cooperative is said as for a product. */
-static inline hs_status run_lu(hs_pool *pool, hs_lu *lu, test_run *run)
+static inline hs_status run_lu(hs_pool *pool, hs_factor *lu, test_run *run)
 {
     if (lu) lu->cooperative = run->boxes.cooperative;
-    return hs_run_lu(pool, lu, &run->options, &run->trace);
+    return hs_run_factor(pool, lu, &run->options, &run->trace);
 }
 
 static inline hs_status run_slices(hs_pool *pool, const hs_slices *slices, test_run *run)

@@ -39,21 +39,21 @@ static hs_status distribute_after(void) { return hs_distribute_after(5, P, AT(0,
 static hs_status distribute_batch(void) { return hs_distribute_batch(1, AT(0, rows5), P, AT(1, times), stop, AT(2, longs), AT(3, reals)); }
 static hs_status distribute_profile(void) { return hs_distribute_profile(5, P, AT(0, table), stop, AT(1, longs), AT(2, &one)); }
 static hs_status distribute_prefix(void) { return hs_distribute_prefix(5, P, AT(0, times), stop, AT(1, ints), AT(2, reals)); }
-static hs_status lu_blocks(void) { return hs_lu_blocks(9, 9, 3, AT(0, &one_int)); }
+static hs_status lu_blocks(void) { return hs_factor_blocks(9, 9, 3, AT(0, &one_int)); }
 
 static hs_status lu_simulate(void)
 {
-    static hs_lu_task tasks[64];
-    static hs_lu_message messages[64];
-    const hs_lu_costs costs = {.panels = AT(3, times), .links = AT(4, links)};
-    return hs_lu_simulate(9, 9, 3, P, AT(0, times), AT(1, owner), AT(5, &costs), stop, AT(2, &one), AT(6, &another), AT(7, tasks),
+    static hs_factor_task tasks[64];
+    static hs_factor_message messages[64];
+    const hs_factor_costs costs = {.panels = AT(3, times), .links = AT(4, links)};
+    return hs_factor_simulate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), AT(5, &costs), stop, AT(2, &one), AT(6, &another), AT(7, tasks),
                           AT(8, &one_long), AT(9, messages), AT(10, &other_long));
 }
 
-static hs_status lu_certificate(void) { return hs_lu_certificate(9, 9, 3, P, AT(0, times), AT(1, owner), NULL, stop, AT(2, &certificate)); }
+static hs_status lu_certificate(void) { return hs_factor_certificate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), NULL, stop, AT(2, &certificate)); }
 static hs_status profile_certificate(void) { return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate)); }
 static hs_status pattern_certificate(void) { return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate)); }
-static hs_status lu_bound(void) { return hs_lu_bound(9, 9, 3, P, AT(0, times), AT(2, times), stop, AT(3, &one), AT(1, &another)); }
+static hs_status lu_bound(void) { return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), stop, AT(3, &one), AT(1, &another)); }
 static hs_status lu_grid_deal(void) { return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints)); }
 static hs_status lu_grid_evaluate(void)
 {
@@ -359,15 +359,15 @@ static hs_status run_slices(void)
 }
 static hs_status run_lu(void)
 {
-    hs_lu x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .lu = AT(2, reals), .lu_row_stride = 1, .lu_col_stride = 4, .pivots = AT(3, ints), .owner = AT(5, owner)};
+    hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints), .owner = AT(5, owner)};
     const hs_options options = {0};
     hs_trace trace = {0};
-    return hs_run_lu(AT(0, pool), AT(1, &x), AT(4, &options), AT(6, &trace));
+    return hs_run_factor(AT(0, pool), AT(1, &x), AT(4, &options), AT(6, &trace));
 }
 static hs_status lu_solve(void)
 {
     for (int i = 0; i < 16; i++) reals[i] = i % 5 == 0, ints[i / 4] = i / 4;
-    const hs_lu x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .lu = AT(2, reals), .lu_row_stride = 1, .lu_col_stride = 4, .pivots = AT(3, ints)};
+    const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
     return hs_lu_solve(AT(0, pool), AT(1, &x), 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
 static hs_status measure_kernel(void)
@@ -389,12 +389,12 @@ static const struct {
     {"hs_distribute_batch", distribute_batch, 3, 1, 1},
     {"hs_distribute_profile", distribute_profile, 2, 1, 1},
     {"hs_distribute_prefix", distribute_prefix, 2, 1, 1},
-    {"hs_lu_blocks", lu_blocks, 1, 0, 0},
-    {"hs_lu_simulate", lu_simulate, 3, 8, 1},
-    {"hs_lu_certificate", lu_certificate, 3, 0, 1},
+    {"hs_factor_blocks", lu_blocks, 1, 0, 0},
+    {"hs_factor_simulate", lu_simulate, 3, 8, 1},
+    {"hs_factor_certificate", lu_certificate, 3, 0, 1},
     {"hs_profile_certificate", profile_certificate, 3, 0, 1},
     {"hs_pattern_certificate", pattern_certificate, 3, 0, 1},
-    {"hs_lu_bound", lu_bound, 2, 2, 1},
+    {"hs_factor_bound", lu_bound, 2, 2, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},
     {"hs_lu_grid_bound", lu_grid_bound, 2, 0, 1},
@@ -471,7 +471,7 @@ static const struct {
     {"hs_run_star", run_star, 11, 5, 0},
     {"hs_run_wavefront", run_wavefront, 4, 2, 0},
     {"hs_run_slices", run_slices, 6, 2, 0},
-    {"hs_run_lu", run_lu, 4, 3, 0},
+    {"hs_run_factor", run_lu, 4, 3, 0},
     {"hs_lu_solve", lu_solve, 5, 1, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };
@@ -497,7 +497,7 @@ static void others_take_null(void)
     CHECK(four[0] == 1 && four[1] == 2 && four[2] == 3); /* outside the array */
     hs_stencil_tile(&corner, 0, 0, 1, 1);
     CHECK(four[0] == 1 && four[1] == 4 && four[2] == 3);
-    hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL), hs_lu_default(NULL, 0, 0, 0, NULL, NULL), hs_measurement_default(NULL, 1);
+    hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL), hs_factor_default(NULL, 0, 0, 0, 0, NULL), hs_measurement_default(NULL, 1);
     CHECK(hs_gemm_boxes(2, 2, 10000, 2, NULL, NULL, 0) > 0 && hs_gemm_boxes(2, 2, 10000, 2, times, NULL, 9) > 0);
     CHECK(hs_kernel_use_fortran(NULL, NULL, 4, NULL, NULL) == HS_ERROR_VALUE);
 }

@@ -110,10 +110,10 @@ static void test_defaults(void)
     CHECK(product.a_row_stride == 4 && product.b_row_stride == 3 && product.c_row_stride == 3 && product.c == m + 2);
     CHECK(product.a_col_stride == 1 && product.b_col_stride == 1 && product.c_col_stride == 1);
     CHECK(product.alpha[0] == 1.0 && product.alpha[1] == 0.0 && product.beta[0] == 0.0 && product.beta[1] == 0.0);
-    hs_lu lu;
+    hs_factor lu;
     memset(&lu, 0xff, sizeof lu);
-    hs_lu_default(&lu, HS_FLOAT64, 2, 2, m, pivots);
-    CHECK(!lu.a && !lu.owner && !lu.costs && lu.block == 0 && lu.lu == m && lu.lu_row_stride == 1 && lu.lu_col_stride == 2 && lu.pivots == pivots);
+    hs_factor_default(&lu, HS_LU, HS_FLOAT64, 2, 2, m), lu.pivots = pivots;
+    CHECK(!lu.a && !lu.owner && !lu.costs && lu.block == 0 && lu.matrix == m && lu.row_stride == 1 && lu.col_stride == 2 && lu.pivots == pivots);
     hs_measurement what;
     memset(&what, 0xff, sizeof what);
     hs_measurement_default(&what, 64);

@@ -39,7 +39,7 @@ static void set(int32_t dtype, void *x, ptrdiff_t at, double complex value)
 static double size_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 /* max |P A - L U| in units of rounding; no multiplier above 1. */
-static double error_of(const hs_lu *lu, const double complex *a)
+static double error_of(const hs_factor *lu, const double complex *a)
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
     int64_t order[3 * MAX];
@@ -54,9 +54,9 @@ static double error_of(const hs_lu *lu, const double complex *a)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -a[order[i] * n + j];
             for (int64_t k = 0; k <= i && k <= j && k < rank; k++) {
-                const double complex l = k == i ? 1 : get(lu->dtype, lu->lu, i * lu->lu_row_stride + k * lu->lu_col_stride);
+                const double complex l = k == i ? 1 : get(lu->dtype, lu->matrix, i * lu->row_stride + k * lu->col_stride);
                 CHECK(size_of(l) < 2.01);
-                sum += l * get(lu->dtype, lu->lu, k * lu->lu_row_stride + j * lu->lu_col_stride);
+                sum += l * get(lu->dtype, lu->matrix, k * lu->row_stride + j * lu->col_stride);
             }
             worst = fmax(worst, size_of(sum)), largest = fmax(largest, size_of(a[order[i] * n + j]));
         }
@@ -75,22 +75,22 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, ELEMENTS * 16))) return;
         memset(given, 0x55, ELEMENTS * 16), memset(result, 0x55, ELEMENTS * 16);
         const int by_rows = (int)check_random(2), gap = (int)check_random(2), in_place = (int)check_random(2);
-        hs_lu lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1,
+        hs_factor lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1,
                     .a_col_stride = in_place ? 0 : by_rows ? 1 : m,
-                    .lu = result, .lu_row_stride = 1, .lu_col_stride = m + gap, .block = check_random(3) ? 1 + check_random(MAX) : 0};
-        if (round % 5 == 0) lu.lu_row_stride = n + gap, lu.lu_col_stride = 1;
+                    .matrix = result, .row_stride = 1, .col_stride = m + gap, .block = check_random(3) ? 1 + check_random(MAX) : 0};
+        if (round % 5 == 0) lu.row_stride = n + gap, lu.col_stride = 1;
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 double complex x = (int)check_random(2001) - 1000 + (dtype >> 1) * I * ((int)check_random(2001) - 1000);
                 if (round % 7 == 3) x = (int)check_random(3) - 1; /* ties, and often singular */
                 a[i * n + j] = x;
-                if (in_place) set(dtype, result, i * lu.lu_row_stride + j * lu.lu_col_stride, x);
+                if (in_place) set(dtype, result, i * lu.row_stride + j * lu.col_stride, x);
                 else set(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
             }
         memcpy(before, given, ELEMENTS * 16);
         int32_t pivots[MAX], owner[3 * MAX], blocks = 0;
         lu.pivots = pivots;
-        if (lu.block) CHECK(hs_lu_blocks(m, n, lu.block, &blocks) == HS_OK && blocks >= 1);
+        if (lu.block) CHECK(hs_factor_blocks(m, n, lu.block, &blocks) == HS_OK && blocks >= 1);
         for (int32_t i = 0; i < blocks; i++) owner[i] = (int32_t)check_random((unsigned)p);
         lu.owner = blocks && check_random(2) ? owner : NULL;
         double finish[16], late[16], busy[16], pace[16];
@@ -100,13 +100,13 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         CHECK(run_lu(pool, &lu, &run) == HS_OK);
         CHECK(error_of(&lu, a) < 2);
         CHECK(memcmp(given, before, ELEMENTS * 16) == 0);
-        if (gap && lu.lu_row_stride == 1) /* what lies between the columns */
+        if (gap && lu.row_stride == 1) /* what lies between the columns */
             for (int64_t j = 0; j < n; j++) CHECK(result[(size_t)(j * (m + 1) + m) * sizes[dtype]] == 0x55);
         const int64_t rank = m < n ? m : n;
         int64_t zero = -1;
         for (int64_t i = rank; i-- > 0;)
-            if (get(dtype, result, i * (lu.lu_row_stride + lu.lu_col_stride)) == 0) zero = i;
-        CHECK(lu.singular == zero);
+            if (get(dtype, result, i * (lu.row_stride + lu.col_stride)) == 0) zero = i;
+        CHECK(lu.failed == zero);
         free(a), free(given), free(result), free(before);
     }
 }
@@ -119,12 +119,12 @@ static void systems(hs_pool *pool)
         double complex a[MAX * MAX], b[MAX * 9];
         double memory[2 * MAX * MAX], x[2 * MAX * 9];
         int32_t pivots[MAX];
-        hs_lu lu = {.dtype = dtype, .m = n, .n = n, .lu = memory, .lu_row_stride = 1, .lu_col_stride = n, .pivots = pivots};
-        if (round % 3 == 0) lu.lu_row_stride = n, lu.lu_col_stride = 1;
+        hs_factor lu = {.dtype = dtype, .m = n, .n = n, .matrix = memory, .row_stride = 1, .col_stride = n, .pivots = pivots};
+        if (round % 3 == 0) lu.row_stride = n, lu.col_stride = 1;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
                 a[i * n + j] = (int)check_random(201) - 100 + (dtype >> 1) * I * ((int)check_random(201) - 100) + (i == j) * 1000;
-                set(dtype, memory, i * lu.lu_row_stride + j * lu.lu_col_stride, a[i * n + j]);
+                set(dtype, memory, i * lu.row_stride + j * lu.col_stride, a[i * n + j]);
             }
         const int64_t down = round % 2 ? 1 : cols, across = round % 2 ? n : 1;
         for (int64_t i = 0; i < n * cols; i++) {
@@ -145,7 +145,7 @@ static void systems(hs_pool *pool)
     }
     int32_t pivots[2] = {0, 2};
     double x[4] = {1, 0, 0, 1};
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .lu = x, .lu_row_stride = 1, .lu_col_stride = 2, .pivots = pivots};
+    hs_factor lu = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .matrix = x, .row_stride = 1, .col_stride = 2, .pivots = pivots};
     CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
     pivots[1] = 1;
     CHECK(hs_lu_solve(pool, &lu, 2, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
@@ -153,7 +153,7 @@ static void systems(hs_pool *pool)
     lu.m = 1;
     CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
     lu.m = 2, lu.a_col_stride = 2; /* of no matrix */
-    CHECK(hs_run_lu(pool, &lu, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_run_factor(pool, &lu, NULL, NULL) == HS_ERROR_VALUE);
 }
 
 /* ---- the schedule ----------------------------------------------------------------------------------------------- */
@@ -164,32 +164,32 @@ static void simulation(void)
     const int32_t pattern[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0}, cyclic[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0}, wrong[] = {2, 1, 0, 0, 1, 0, 2, 0, 3, 0};
     double good, bad, work, makespan = -1;
     int64_t count;
-    hs_lu_task tasks[100];
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, pattern, NULL, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
+    hs_factor_task tasks[100];
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, pattern, NULL, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
     CHECK(fabs(work - 1e9 / 3) < 1);
     double busy[3] = {0}, ready[10] = {0}, end = 0;
     for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
-        const hs_lu_task *t = &tasks[i];
+        const hs_factor_task *t = &tasks[i];
         CHECK(t->worker == pattern[t->block] && t->start >= busy[t->worker] && fabs(t->end - t->start - t->work * times[t->worker]) < 1e-9 * t->end);
         if (t->panel == t->block) ready[t->panel] = t->end;
         else CHECK(t->start >= ready[t->panel] && ready[t->panel] > 0);
         busy[t->worker] = t->end, end = fmax(end, t->end);
     }
     CHECK(end == good);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, cyclic, NULL, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, cyclic, NULL, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(bad / good > 1.4 && bad / good < 1.6);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 1, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, infinite, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 100, 3, zero, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(-1, 1000, 100, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000, 1000, 0, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_simulate(1000000, 1000000, 1, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 1, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, infinite, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, zero, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, -1, 1000, 100, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 0, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000000, 1000000, 1, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
     int32_t blocks = -1;
-    CHECK(hs_lu_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
-    CHECK(hs_lu_blocks(25, 10, 4, &blocks) == HS_OK && blocks == 3);
-    CHECK(hs_lu_blocks(0, 10, 4, &blocks) == HS_OK && blocks == 3);
+    CHECK(hs_factor_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
+    CHECK(hs_factor_blocks(25, 10, 4, &blocks) == HS_OK && blocks == 3);
+    CHECK(hs_factor_blocks(0, 10, 4, &blocks) == HS_OK && blocks == 3);
 }
 
 /* Panels of another speed, messages, no look-ahead: worked out by hand for two blocks and two workers. */
@@ -197,13 +197,13 @@ static void costs(void)
 {
     const double times[] = {1, 2}, panels[] = {4, 3}, links[] = {9, 0.5, 0.25, 9}, infinite[] = {INFINITY, 1}, nan[] = {1, NAN}, below[] = {0, -1, 0, 0};
     const int32_t owner[] = {0, 1, 0};
-    hs_lu_costs all = {.panels = panels, .links = links};
-    hs_lu_task tasks[6];
-    hs_lu_message messages[2];
+    hs_factor_costs all = {.panels = panels, .links = links};
+    hs_factor_task tasks[6];
+    hs_factor_message messages[2];
     double makespan = -1;
     int64_t count, sent;
     /* 20 x 30, blocks of 10: panels 0 and 1, block 2 beyond. Panel 0: 10 * 10 * (20 - 10/3) / 2, its updates 10 * 10 * 15. */
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && count == 5 && sent == 2);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && count == 5 && sent == 2);
     const double first = 2500.0 / 3, second = 1000.0 / 3;
     const double ready = 4 * first, arrived = ready + 0.5 * 200, factored = arrived + 2 * 1500 + 3 * second, back = factored + 0.25 * 100;
     const double ends[] = {ready, arrived + 3000, factored, ready + 1500, back + 500};
@@ -213,20 +213,20 @@ static void costs(void)
     CHECK(makespan == tasks[4].end);
     const int32_t one[] = {0, 0, 0};
     all.late_panel = 1, all.links = NULL;
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, one, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && sent == 0);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, one, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && sent == 0);
     CHECK(tasks[1].block == 1 && tasks[2].block == 2 && tasks[3].block == 1 && tasks[3].panel == 1 && tasks[4].panel == 1);
     makespan = -1;
     all.panels = infinite;
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     const int32_t other[] = {1, 1, 0};
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, other, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK && makespan > 0);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, other, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK && makespan > 0);
     makespan = -1;
     all.panels = nan;
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all.panels = NULL, all.links = below;
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all.links = NULL, all.late_panel = 2;
-    CHECK(hs_lu_simulate(20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
 }
 
@@ -237,18 +237,18 @@ static void ports(void)
     for (int round = 0; round < 60; round++) {
         double times[P], links[P * P], makespan, sent[P] = {0}, received[P] = {0}, done[COUNT] = {0};
         int32_t owner[COUNT];
-        hs_lu_task tasks[COUNT * COUNT];
-        hs_lu_message messages[COUNT * P];
+        hs_factor_task tasks[COUNT * COUNT];
+        hs_factor_message messages[COUNT * P];
         int64_t count, message_count;
         for (int i = 0; i < P; i++) times[i] = 1 + check_random(5);
         for (int i = 0; i < P * P; i++) links[i] = check_random(400);
         for (int i = 0; i < COUNT; i++) owner[i] = (int32_t)check_random(P);
-        const hs_lu_costs given = {.links = links, .late_panel = round % 2};
-        CHECK(hs_lu_simulate(48, 48, 4, P, times, owner, &given, NULL, &makespan, NULL, tasks, &count, messages, &message_count) == HS_OK);
+        const hs_factor_costs given = {.links = links, .late_panel = round % 2};
+        CHECK(hs_factor_simulate(HS_LU, 48, 48, 4, P, times, owner, &given, NULL, &makespan, NULL, tasks, &count, messages, &message_count) == HS_OK);
         for (int64_t i = 0; i < count; i++)
             if (tasks[i].panel == tasks[i].block) done[tasks[i].panel] = tasks[i].end;
         for (int64_t i = 0; i < message_count; i++) {
-            const hs_lu_message *m = &messages[i];
+            const hs_factor_message *m = &messages[i];
             CHECK(m->start >= done[m->panel] && m->start >= sent[m->sender] && m->start >= received[m->receiver] && m->end >= m->start);
             CHECK(m->start == fmax(done[m->panel], fmax(sent[m->sender], received[m->receiver])));
             CHECK(m->sender == owner[m->panel] && m->receiver != m->sender);
@@ -269,20 +269,20 @@ static void pacing(hs_pool *pool, const double *panels, const double *links, int
     double panel_pace[3], link_pace[9];
     for (int i = 0; i < 3 && panels; i++) panel_pace[i] = panels[i] * unit;
     for (int i = 0; i < 9 && links; i++) link_pace[i] = links[i] * unit;
-    const hs_lu_costs costs = {panels, links, late_panel}, paced = {panels ? panel_pace : NULL, links ? link_pace : NULL, late_panel};
+    const hs_factor_costs costs = {panels, links, late_panel}, paced = {panels ? panel_pace : NULL, links ? link_pace : NULL, late_panel};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     static double a[N * N];
     int32_t pivots[N];
     double makespan, finish[3], late[3], last = 0;
     hs_event events[100];
     for (int i = 0; i < N * N; i++) a[i] = check_random(1000);
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner,
+    hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots, .block = BLOCK, .owner = owner,
                 .costs = &paced};
     test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late, .trace.events = events, .trace.event_capacity = 100};
     CHECK(run_lu(pool, &lu, &run) == HS_OK);
     int64_t sent;
-    hs_lu_message messages[30];
-    CHECK(hs_lu_simulate(N, N, BLOCK, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
+    hs_factor_message messages[30];
+    CHECK(hs_factor_simulate(HS_LU, N, N, BLOCK, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
     CHECK((sent > 0) == (links != NULL));
@@ -309,7 +309,7 @@ static void cancelling(hs_pool *pool)
     int32_t pivots[MAX];
     int calls = 0;
     for (int i = 0; i < MAX * MAX; i++) a[i] = check_random(1000);
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = MAX, .n = MAX, .lu = a, .lu_row_stride = 1, .lu_col_stride = MAX, .pivots = pivots, .block = 10};
+    hs_factor lu = {.dtype = HS_FLOAT64, .m = MAX, .n = MAX, .matrix = a, .row_stride = 1, .col_stride = MAX, .pivots = pivots, .block = 10};
     test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_CANCELLED); /* two workers wait for a panel, one for its time */
     CHECK(calls == 2);
@@ -322,9 +322,9 @@ static void refusals(hs_pool *pool)
     int32_t pivots[2];
     const int32_t owner[] = {0, 3};
     const double pace[] = {1, NAN, 1}, speeds[] = {1, 1, 1};
-    const hs_lu good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .lu = a, .lu_row_stride = 1, .lu_col_stride = 2, .pivots = pivots, .block = 1};
+    const hs_factor good = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .matrix = a, .row_stride = 1, .col_stride = 2, .pivots = pivots, .block = 1};
     const test_run plain = {.boxes.cooperative = 1};
-    hs_lu lu = good;
+    hs_factor lu = good;
     test_run run = plain;
     CHECK(run_lu(pool, &lu, &run) == HS_OK && a[0] == 2 && a[1] == 0.5 && pivots[0] == 1 && pivots[1] == 1);
     CHECK(run_lu(NULL, &lu, &run) == HS_ERROR_VALUE);
@@ -333,7 +333,7 @@ static void refusals(hs_pool *pool)
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.m = -1;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    lu = good, lu.lu = NULL;
+    lu = good, lu.matrix = NULL;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.pivots = NULL;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
@@ -346,15 +346,15 @@ static void refusals(hs_pool *pool)
     run = plain, run.boxes.cooperative = 0, run.options.pace = pace;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     const double one[] = {1, 1, 1}, free_links[9] = {0};
-    hs_lu_costs given = {.panels = one};
+    hs_factor_costs given = {.panels = one};
     run = plain, lu = good, lu.costs = &given;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE); /* not at real speed */
-    given = (hs_lu_costs){.links = free_links};
+    given = (hs_factor_costs){.links = free_links};
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    given = (hs_lu_costs){.panels = pace};
+    given = (hs_factor_costs){.panels = pace};
     run.boxes.cooperative = 0, run.options.pace = speeds;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    given = (hs_lu_costs){.late_panel = -1};
+    given = (hs_factor_costs){.late_panel = -1};
     run = plain;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.a_row_stride = 7; /* of nothing */
@@ -362,7 +362,7 @@ static void refusals(hs_pool *pool)
     lu = good, lu.a_col_stride = 7;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good, lu.m = 0;
-    CHECK(run_lu(pool, &lu, &run) == HS_OK && lu.singular == -1);
+    CHECK(run_lu(pool, &lu, &run) == HS_OK && lu.failed == -1);
 }
 
 /* Large enough that the workers share the work and take tasks over. */
@@ -373,10 +373,10 @@ static void large(hs_pool *pool)
     int32_t pivots[2][N];
     if (!CHECK(a && b)) return;
     for (int i = 0; i < N * N; i++) a[i] = b[i] = check_random(100000);
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[0], .block = 24};
+    hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots[0], .block = 24};
     test_run run = {.boxes.cooperative = 1}, apart = {.boxes.cooperative = 0};
     CHECK(run_lu(pool, &lu, &run) == HS_OK);
-    lu.lu = b, lu.pivots = pivots[1];
+    lu.matrix = b, lu.pivots = pivots[1];
     CHECK(run_lu(pool, &lu, &apart) == HS_OK);
     CHECK(memcmp(a, b, N * N * sizeof *a) == 0 && memcmp(pivots[0], pivots[1], sizeof pivots[0]) == 0);
     free(a), free(b);
@@ -393,12 +393,12 @@ static void ties_and_tiny(hs_pool *pool)
     for (int first = 0; first < N; first += 7) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
-        hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+        hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots};
         CHECK(run_lu(pool, &lu, &run) == HS_OK && pivots[0] == first);
     }
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++) a[j * N + i] = i == j ? 3e-310 : i > j ? 1e-310 : 0;
-    hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+    hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots};
     CHECK(run_lu(pool, &lu, &run) == HS_OK);
     for (int i = 1; i < N; i++) CHECK(fabs(a[i] - 1.0 / 3) < 1e-9);
 }
@@ -418,7 +418,7 @@ static void in_little_memory(void)
             for (int i = 0; i < N * N; i++) a[i] = (double)((i * INT64_C(7919) + i / N * INT64_C(104729)) % 10007);
             hs_pool *pool = NULL;
             if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) break;
-            hs_lu lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .lu = a, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots[begin || paced], .block = BLOCK};
+            hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots[begin || paced], .block = BLOCK};
             test_run run = {.boxes.cooperative = !paced, .options.pace = paced ? pace : NULL};
             scarce_asked();
             CHECK(run_lu(pool, &lu, &run) == HS_OK);
@@ -434,7 +434,7 @@ static void in_little_memory(void)
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    hs_lu lu; /* of `matrix` or, where it has an a, of `given` */
+    hs_factor lu; /* of `matrix` or, where it has an a, of `given` */
     test_run run;
     int64_t cols; /* > 0: a solve, of that many right-hand sides */
     int32_t transposed;
@@ -450,23 +450,23 @@ static hs_status factor_scanty(hs_pool *pool, void *context)
     scanty *x = context;
     const int64_t n = x->lu.n;
     int32_t pivots[SCANTY];
-    hs_lu lu = x->lu;
+    hs_factor lu = x->lu;
     test_run run = x->run;
     lu.pivots = pivots;
     for (int64_t i = 0; i < n; i++) pivots[i] = -7;
-    double *const from = lu.a ? scanty_given : lu.lu;
+    double *const from = lu.a ? scanty_given : lu.matrix;
     if (lu.a) memset(scanty_matrix, 0x55, sizeof scanty_matrix);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) from[j * n + i] = scanty_value(i, j);
     double before[2];
-    memcpy(before, lu.lu, sizeof before);
+    memcpy(before, lu.matrix, sizeof before);
     const hs_status status = run_lu(pool, &lu, &run);
     int64_t wrong = 0;
     if (status) {
         for (int64_t i = 0; i < n; i++) wrong += pivots[i] != -7;
         for (int64_t i = 0; i < n * n; i++) wrong += !lu.a && from[i] != scanty_value(i % n, i / n);
-        CHECK(memcmp(lu.lu, before, sizeof before) == 0);
-    } else CHECK(pivots[0] == 0 && pivots[n - 1] == n - 1 && lu.singular == -1); /* the diagonal dominates */
+        CHECK(memcmp(lu.matrix, before, sizeof before) == 0);
+    } else CHECK(pivots[0] == 0 && pivots[n - 1] == n - 1 && lu.failed == -1); /* the diagonal dominates */
     CHECK(wrong == 0);
     return status;
 }
@@ -477,7 +477,7 @@ static hs_status solve_scanty(hs_pool *pool, void *context)
     scanty *x = context;
     enum { N = SCANTY };
     static int32_t pivots[N];
-    hs_lu lu = x->lu;
+    hs_factor lu = x->lu;
     test_run run = {.boxes.cooperative = 0};
     const long left = scarce_left; /* the factors are there */
     scarce_left = -1;
@@ -505,14 +505,14 @@ static void scarce(void)
 {
     const double pace[] = {1e-9, 1e-9, 1e-9}, links[9] = {0}, times[] = {3, 5, 8};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
-    const hs_lu_costs costs = {.links = links};
+    const hs_factor_costs costs = {.links = links};
     double *const odd = scanty_matrix + 1; /* not at a multiple of 64 bytes: slices aside */
-    const hs_lu aligned = {.dtype = HS_FLOAT64, .m = SCANTY, .n = SCANTY, .lu = scanty_matrix, .lu_row_stride = 1, .lu_col_stride = SCANTY, .block = 16};
-    hs_lu aside = aligned, apart = aligned, small = aligned, linked = aligned;
-    aside.lu = odd;
+    const hs_factor aligned = {.dtype = HS_FLOAT64, .m = SCANTY, .n = SCANTY, .matrix = scanty_matrix, .row_stride = 1, .col_stride = SCANTY, .block = 16};
+    hs_factor aside = aligned, apart = aligned, small = aligned, linked = aligned;
+    aside.matrix = odd;
     apart.a = scanty_given, apart.a_row_stride = 1, apart.a_col_stride = SCANTY;
-    small.m = small.n = small.lu_col_stride = 20, small.block = 0;
-    linked.m = linked.n = linked.lu_col_stride = 60, linked.block = 6, linked.owner = owner, linked.costs = &costs;
+    small.m = small.n = small.col_stride = 20, small.block = 0;
+    linked.m = linked.n = linked.col_stride = 60, linked.block = 6, linked.owner = owner, linked.costs = &costs;
     scanty cases[] = {{aligned, {.boxes.cooperative = 1}, 0, 0}, {aside, {.boxes.cooperative = 1}, 0, 0}, {apart, {.boxes.cooperative = 0}, 0, 0},
                       {small, {.boxes.cooperative = 1}, 0, 0}, {linked, {.options.pace = pace}, 0, 0}, {linked, {.options.pace = pace}, 0, 0}};
     linked.costs = NULL, cases[5].lu = linked;
@@ -524,7 +524,7 @@ static void scarce(void)
     }
     double makespan = -7;
     int64_t count = -7;
-    CHECK_SCARCE(hs_lu_simulate(60, 60, 6, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
+    CHECK_SCARCE(hs_factor_simulate(HS_LU, 60, 60, 6, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
 }
 
 #ifdef HS_TEST_SCARCE
@@ -570,7 +570,7 @@ static void solve_without_memory(void)
                     if (half) plain_set(dtype, sides, j * N + i, sum);
                     else middle[j * N + i] = sum, plain_set(dtype, expected, j * N + i, plain_solution(i, j, complex_));
                 }
-        const hs_lu lu = {.dtype = dtype, .m = N, .n = N, .lu = factors, .lu_row_stride = 1, .lu_col_stride = N, .pivots = pivots};
+        const hs_factor lu = {.dtype = dtype, .m = N, .n = N, .matrix = factors, .row_stride = 1, .col_stride = N, .pivots = pivots};
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
         int polls = 0;
@@ -604,8 +604,8 @@ static void solve_first(void)
     for (int32_t i = 0; i < ORDER; i++) factors[i * ORDER + i] = 2, pivots[i] = i;
     for (int i = 0; i < ORDER * SIDES; i++) b[i] = i;
     hs_pool *pool = NULL;
-    hs_lu lu;
-    hs_lu_default(&lu, HS_FLOAT64, ORDER, ORDER, factors, pivots);
+    hs_factor lu;
+    hs_factor_default(&lu, HS_LU, HS_FLOAT64, ORDER, ORDER, factors), lu.pivots = pivots;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
     CHECK(hs_lu_solve(pool, &lu, 0, SIDES, b, 1, ORDER, NULL, NULL) == HS_OK);
     for (int i = 0; i < ORDER * SIDES; i++) CHECK(b[i] == i / 2.0);

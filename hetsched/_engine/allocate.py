@@ -96,56 +96,60 @@ def wavefront_panels(
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
-def lu_blocks(m: int, n: int, block: int) -> int:
-    """Number of blocks of hs_lu_blocks."""
+FACTORS = {"lu": 0, "cholesky": 1, "qr": 2}  # hs_factor_kind
+
+
+def factor_blocks(m: int, n: int, block: int) -> int:
+    """Number of blocks of hs_factor_blocks."""
     count = ffi.new("int32_t *")
-    check_status(lib.hs_lu_blocks(m, n, block, count))
+    check_status(lib.hs_factor_blocks(m, n, block, count))
     return count[0]  # type: ignore[no-any-return]
 
 
-def lu_simulate(
-    m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
+def factor_simulate(
+    kind: str, m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
     panel_times: NDArray[np.float64] | None = None, links: NDArray[np.float64] | None = None, late_panel: bool = False,
 ) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
-    """Makespan, multiply-adds, tasks and messages of hs_lu_simulate; times are per multiply-add, links per element."""
+    """Makespan, multiply-adds, tasks and messages of hs_factor_simulate; times are per multiply-add, links per element."""
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
-    costs, alive = lu_costs(panel_times, links, late_panel)
-    given = m, n, block, len(times), doubles(times), int32s(owner), costs
+    costs, alive = factor_costs(panel_times, links, late_panel)
+    given = FACTORS[kind], m, n, block, len(times), doubles(times), int32s(owner), costs
 
     def call(tasks: Any, messages: Any) -> None:
         found = makespan, work, tasks, counts, messages, counts + 1
-        cancellable(lambda cancel: lib.hs_lu_simulate(*given, cancel, *found), len(owner) ** 2 > LONG)
+        cancellable(lambda cancel: lib.hs_factor_simulate(*given, cancel, *found), len(owner) ** 2 > LONG)
 
     call(ffi.NULL, ffi.NULL)
-    tasks, messages = np.empty(counts[0], LU_TASK), np.empty(counts[1], LU_MESSAGE)
-    call(ffi.from_buffer("hs_lu_task[]", tasks), ffi.from_buffer("hs_lu_message[]", messages))
+    tasks, messages = np.empty(counts[0], FACTOR_TASK), np.empty(counts[1], FACTOR_MESSAGE)
+    call(ffi.from_buffer("hs_factor_task[]", tasks), ffi.from_buffer("hs_factor_message[]", messages))
     del alive
     return makespan[0], work[0], tasks, messages
 
 
-def lu_bound(
-    m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None
+def factor_bound(
+    kind: str, m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None
 ) -> tuple[float, float]:
-    """The work divided perfectly, and the bound, of hs_lu_bound."""
+    """The work divided perfectly, and the bound, of hs_factor_bound."""
     ideal, bound = ffi.new("double *"), ffi.new("double *")
-    given, found = (m, n, block, len(times), doubles(times), or_null(panel_times, doubles)), (ideal, bound)
-    cancellable(lambda cancel: lib.hs_lu_bound(*given, cancel, *found), len(times) > LONG // 100)
+    given = FACTORS[kind], m, n, block, len(times), doubles(times), or_null(panel_times, doubles)
+    found = ideal, bound
+    cancellable(lambda cancel: lib.hs_factor_bound(*given, cancel, *found), len(times) > LONG // 100)
     return ideal[0], bound[0]
 
 
-def lu_costs(
+def factor_costs(
     panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_lu_costs and what must stay alive with it."""
+    """The hs_factor_costs and what must stay alive with it."""
     views = or_null(panel_times, doubles), or_null(None if links is None else links.reshape(-1), doubles)
-    return ffi.new("hs_lu_costs *", (*views, late_panel)), views
+    return ffi.new("hs_factor_costs *", (*views, late_panel)), views
 
 
-_LU_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
-LU_TASK = np.dtype(list(_LU_FIELDS), align=True)  # hs_lu_task
-LU_MESSAGE = np.dtype(
+_FACTOR_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
+FACTOR_TASK = np.dtype(list(_FACTOR_FIELDS), align=True)  # hs_factor_task
+FACTOR_MESSAGE = np.dtype(
     [(name, "i4") for name in ("panel", "sender", "receiver")] + [(name, "f8") for name in ("start", "end")], align=True
-)  # hs_lu_message
+)  # hs_factor_message
 
 
 def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:

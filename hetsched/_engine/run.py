@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels as kernels  # which chooses one
-from .allocate import lu_costs
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
 from .star import STAR_MESSAGE, Star
@@ -98,7 +97,7 @@ class Threads:
         return found
 
 
-def _address(array: NDArray[Any]) -> Any:
+def address(array: NDArray[Any]) -> Any:
     if array.flags.c_contiguous:
         return ffi.from_buffer(array)
     return ffi.cast("void *", array.ctypes.data)
@@ -109,7 +108,7 @@ def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, 
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
-    pa, pb, pc = _address(a), _address(b), _address(c)
+    pa, pb, pc = address(a), address(b), address(c)
     fields = (
         CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
         (alpha.real, alpha.imag), (beta.real, beta.imag),
@@ -137,7 +136,7 @@ def gemm(
         status = lib.hs_gemm(threads.handle, product, shares, lib.hs_python_poll, handle)
     del alive
     if status:
-        _raise(status, poll)
+        raise_error(status, poll)
 
 
 def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> list[tuple[int, int, int]]:
@@ -176,7 +175,7 @@ def run_product(
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
     fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
-    recorder = _Recorder(workers, pace, poll, event_capacity)
+    recorder = Recorder(workers, pace, poll, event_capacity)
     status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
     del alive
     return recorder.result(status)
@@ -211,7 +210,7 @@ def run_star(
 ) -> StarRunResult:
     """hs_run_star, demand driven without a list of those served."""
     product, alive = _product(a, b, c, alpha, beta)
-    recorder = _Recorder(star.p, pace, poll, 0)
+    recorder = Recorder(star.p, pace, poll, 0)
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
     views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), int64s(peak)
     order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), int32s(served))
@@ -222,7 +221,7 @@ def run_star(
     return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
 
 
-class _Recorder:
+class Recorder:
     """The hs_options of a run, an hs_trace of all of it, and what must stay alive with them."""
 
     def __init__(self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int) -> None:
@@ -235,7 +234,7 @@ class _Recorder:
 
     def result(self, status: int) -> RunResult:
         if status:
-            _raise(status, self.poll)
+            raise_error(status, self.poll)
         if self.poll.error is not None:  # in the last tiles, after the last poll
             raise self.poll.error
         recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.trace.event_count]]
@@ -276,7 +275,7 @@ def run_wavefront(
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
     problem = (*array.shape, *shape, axis, int32s(owner), reach, order, function, alive)
-    recorder = _Recorder(workers, pace, poll, event_capacity)
+    recorder = Recorder(workers, pace, poll, event_capacity)
     task = ffi.new("hs_wavefront *", problem)
     return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
 
@@ -305,65 +304,8 @@ def run_slices(
         CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
         int32s(ring), int64s(widths), times,
     )  # fmt: skip
-    recorder = _Recorder(workers, pace, poll or Poll(), event_capacity)
+    recorder = Recorder(workers, pace, poll or Poll(), event_capacity)
     return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace))
-
-
-def lu_block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
-    """The block that hs_run_lu chooses."""
-    return lib.hs_lu_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
-
-
-def run_lu(
-    threads: Threads,
-    a: NDArray[Any] | None,
-    lu: NDArray[Any],
-    pivots: NDArray[np.int32],
-    *,
-    workers: int,
-    block: int,
-    owner: NDArray[np.int32] | None,
-    cooperative: bool,
-    pace: NDArray[np.float64] | None,
-    panel_pace: NDArray[np.float64] | None,
-    links: NDArray[np.float64] | None,
-    late_panel: bool,
-    poll: Poll,
-    event_capacity: int,
-) -> tuple[int, RunResult]:
-    """hs_run_lu: the first zero of the diagonal or -1, and what was recorded. a is None where lu holds the matrix."""
-    problem, alive = _lu(a, lu, pivots, block, owner)
-    costs, views = lu_costs(panel_pace, links, late_panel)
-    problem.costs, problem.cooperative = costs, cooperative
-    recorder = _Recorder(workers, pace, poll, event_capacity)
-    result = recorder.result(lib.hs_run_lu(threads.handle, problem, recorder.options, recorder.trace))
-    del alive, costs, views
-    return problem.singular, result
-
-
-def lu_solve(
-    threads: Threads, lu: NDArray[Any], pivots: NDArray[np.int32], transposed: bool, b: NDArray[Any], poll: Poll
-) -> None:
-    """hs_lu_solve; b is a matrix and becomes the solution."""
-    problem, alive = _lu(None, lu, pivots, 0, None)
-    steps = [stride // b.itemsize for stride in b.strides]
-    data, handle = ffi.cast("void *", b.ctypes.data), ffi.new_handle(poll)
-    status = lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], data, *steps, lib.hs_python_poll, handle)
-    del alive
-    if status:
-        _raise(status, poll)
-
-
-def _lu(
-    a: NDArray[Any] | None, lu: NDArray[Any], pivots: NDArray[np.int32], block: int, owner: NDArray[np.int32] | None
-) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_lu and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
-    e = lu.itemsize
-    alive = ffi.NULL if a is None else _address(a), or_null(owner, int32s), int32s(pivots)
-    source = (ffi.NULL, 0, 0) if a is None else (alive[0], *(stride // e for stride in a.strides))
-    target = ffi.cast("void *", lu.ctypes.data), *(stride // e for stride in lu.strides)
-    fields = (CODES[lu.dtype.num], *lu.shape, *source, *target, block, alive[1], 0, ffi.NULL, alive[2], -1)
-    return ffi.new("hs_lu *", fields), alive
 
 
 MEASURED = ("gemm", "panel", "trsm")
@@ -403,7 +345,7 @@ def measure_kernel(
     handle = ffi.new_handle(poll)
     status = lib.hs_measure_kernel(threads.handle, what, lib.hs_python_poll, handle)
     if status:
-        _raise(status, poll)
+        raise_error(status, poll)
     return Measurement(
         [row[:k].copy() for row, k in zip(times, count.tolist(), strict=True)], batch, elapsed, busy, what.width, what.flops
     )
@@ -443,7 +385,7 @@ class RunResult(NamedTuple):
     busy: list[float]
 
 
-def _raise(status: int, poll: Poll | None) -> NoReturn:
+def raise_error(status: int, poll: Poll | None) -> NoReturn:
     if status == lib.HS_ERROR_CANCELLED:
         raise (poll and poll.error) or KeyboardInterrupt()
     check_status(status)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._base import check
 from .._base.table import table
-from .._engine import allocate, run
+from .._engine import allocate, factor
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
@@ -22,8 +22,8 @@ Owner = str | LuPattern | ArrayLike
 Times = NDArray[np.float64]
 
 _HIGH = 2**31 - 1
-_FIELDS = ("worker", "panel", "block", "start", "end")  # of hs_lu_task
-_TASK = np.dtype([(name, allocate.LU_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
+_FIELDS = ("worker", "panel", "block", "start", "end")  # of hs_factor_task
+_TASK = np.dtype([(name, allocate.FACTOR_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -73,7 +73,7 @@ class LuPlan(Plan):
     ideal: float
     dtype: str
 
-    _records: ClassVar = {"tasks": _TASK, "messages": allocate.LU_MESSAGE}
+    _records: ClassVar = {"tasks": _TASK, "messages": allocate.FACTOR_MESSAGE}
 
     @cached_property
     def step_times(self) -> NDArray[np.float64]:
@@ -247,8 +247,8 @@ def plan_lu(
     updates = _per_update("cycle_times", times, flops)
     factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
     waits = None if links is None else links * (kind.itemsize / UNIT)
-    makespan, _, raw, messages = allocate.lu_simulate(m, n, block, owners, updates, factoring, waits, not look_ahead)
-    ideal, bound = allocate.lu_bound(m, n, block, updates, factoring)
+    makespan, _, raw, messages = allocate.factor_simulate("lu", m, n, block, owners, updates, factoring, waits, not look_ahead)
+    ideal, bound = allocate.factor_bound("lu", m, n, block, updates, factoring)
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
         tasks[name] = raw[name]
@@ -321,7 +321,7 @@ def _deal(
         if owner not in PATTERNS:
             raise ValueError(f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got {owner!r}")
         if block is None:
-            block = run.lu_block(m, n, dtype, len(times))
+            block = factor.block(m, n, dtype, len(times))
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
@@ -343,6 +343,6 @@ def _deal(
 
 def _blocks(m: int, n: int, block: int) -> int:
     try:
-        return allocate.lu_blocks(m, n, block)
+        return allocate.factor_blocks(m, n, block)
     except ValueError:
         raise ValueError(f"block={block} cuts {m} x {n} elements into too many blocks") from None

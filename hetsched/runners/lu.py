@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._base import check
-from .._engine import run as engine
+from .._engine import factor as engine
+from .._engine.run import Poll, RunResult, Threads
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import LinAlgWarning
 from ..plan import simulate
@@ -36,7 +37,7 @@ def plan_for(
 
 
 def run(
-    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
+    threads: Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
     owner: Owner | LuPlan | None = None, block: int | None = None, trace: bool = False, progress: Progress | None = None,
 ) -> Any:  # fmt: skip
     """What `Pool.lu_factor` returns."""
@@ -103,12 +104,12 @@ class Factors:
 
     def run(
         self,
-        threads: engine.Threads,
+        threads: Threads,
         workers: Workers,
         plan: LuPlan | None = None,
         progress: Progress | None = None,
         events: int = 0,
-    ) -> tuple[int, engine.RunResult]:
+    ) -> tuple[int, RunResult]:
         """The first zero of the diagonal or -1, and what was recorded."""
         pace = panel_pace = links = None
         if plan is not None and workers.emulated:
@@ -116,11 +117,12 @@ class Factors:
             finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
             pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
             links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
-        block, owner, late = (0, None, False) if plan is None else (plan.block, plan.owner, not plan.look_ahead)
-        return engine.run_lu(
-            threads, self.a, self.lu, self.piv, workers=len(workers), block=block, owner=owner, cooperative=pace is None,
-            pace=pace, panel_pace=panel_pace, links=links, late_panel=late, poll=engine.Poll(progress), event_capacity=events,
-        )  # fmt: skip
+        order = None
+        if plan is not None:
+            order = engine.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
+        return engine.run(
+            threads, "lu", self.a, self.lu, pivots=self.piv, workers=len(workers), order=order, poll=Poll(progress), event_capacity=events
+        )
 
 
 def matrix(name: str, value: ArrayLike) -> Array:
@@ -181,7 +183,7 @@ def _warn_singular(column: int) -> None:
 
 
 def solution(
-    threads: engine.Threads,
+    threads: Threads,
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
     trans: Literal[0, 1, 2],
@@ -214,7 +216,7 @@ def solution(
     conjugate = trans == 2 and dtype.kind == "c"
     if conjugate:
         np.conjugate(x, out=x)
-    engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, engine.Poll())
+    engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, Poll())
     if conjugate:
         np.conjugate(x, out=x)
     return x

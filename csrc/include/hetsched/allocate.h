@@ -73,19 +73,23 @@ HS_API hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_
 HS_API hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
                                         hs_certificate *certificate);
 
-/* LU factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
+/* What is factored: P A = L U with partial pivoting; A = L L^H, where a panel is the columns of L from the diagonal on and only the lower
+ * triangle is worked on (m == n); A = Q R by blocks of Householder reflectors. */
+typedef enum hs_factor_kind { HS_LU = 0, HS_CHOLESKY = 1, HS_QR = 2 } hs_factor_kind;
+
+/* Factorisation of an m x n matrix in blocks of columns, each of one worker: `block` columns each, the last of the first
  * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its
  * right. A worker goes through the panels in order; of each it first updates the block that is the next panel, if that is its own,
  * and factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
  * m, n and block < 2^31, at most 46340 blocks. */
-typedef struct hs_lu_task {
+typedef struct hs_factor_task {
     int32_t worker;
     int32_t panel, block; /* equal: the panel is factored; else the block is updated */
     double start, end;
     double work;          /* multiply-adds */
-} hs_lu_task;
+} hs_factor_task;
 
-HS_API hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
+HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
 /* What a step costs beside the updates, whose time is proportional to their multiply-adds.
  *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no panel; NULL: that of an update
@@ -94,21 +98,23 @@ HS_API hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *coun
  *               panel, then in turn after itself. A worker sends and receives at the same time, and while it computes, but takes one
  *               message at a time, in the order of the panels.
  *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates of the step */
-typedef struct hs_lu_costs {
+typedef struct hs_factor_costs {
     const double *panels;
     const double *links;
     int32_t late_panel;
-} hs_lu_costs;
+} hs_factor_costs;
 
-typedef struct hs_lu_message {
+typedef struct hs_factor_message {
     int32_t panel, sender, receiver;
     double start, end;
-} hs_lu_message;
+} hs_factor_message;
 
-/* When every task starts and ends. 2001 paper, section 2.4, with the work that the steps really have, and panels that take time. The
- * triangular solve is part of an update; exchanges of rows take no time.
+/* When every task starts and ends. 2001 paper, section 2.4 ("LU, QR and Cholesky alike"), with the work that the steps really have, and
+ * panels that take time. In LU the triangular solve is part of an update, and exchanges of rows take no time; in QR the factor of the
+ * block reflector is part of the panel.
+ *   kind           hs_factor_kind
  *   cycle_times    [p] time per multiply-add, > 0; infinite only for a worker that owns nothing
- *   owner          [hs_lu_blocks] the worker of each block
+ *   owner          [hs_factor_blocks] the worker of each block
  *   costs          NULL: panels take as long as updates, messages no time, look-ahead
  *   makespan       out
  *   work           out, may be NULL: multiply-adds of all tasks
@@ -117,21 +123,22 @@ typedef struct hs_lu_message {
  *   messages       out, may be NULL: [*message_count], by panel, in the order of their starts; none without links
  *   message_count  out, may be NULL
  * Time O(blocks^2 + p panels), memory O(blocks + p). */
-HS_API hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                                const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
-                                hs_lu_message *messages, int64_t *message_count);
+HS_API hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                                const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks, int64_t *task_count,
+                                hs_factor_message *messages, int64_t *message_count);
 
 /* What no owners can beat.
+ *   kind         hs_factor_kind
  *   panel_times  [p] time per multiply-add of a panel, > 0; infinite where a worker cannot factor one; NULL: as cycle_times
  *   ideal        out, or NULL: the work divided perfectly over the workers
  *   bound        out: the larger of that and of the panels, each with the update of the next one, by the fastest worker at both
  * Time O(p (panels + log p)), memory O(p). */
-HS_API hs_status hs_lu_bound(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times,
+HS_API hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times,
                              const int *cancel, double *ideal, double *bound);
 
-/* What any owners are worth: the makespan of hs_lu_simulate, and hs_lu_bound. Time and memory as both. */
-HS_API hs_status hs_lu_certificate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                                   const hs_lu_costs *costs, const int *cancel, hs_certificate *certificate);
+/* What any owners are worth: the makespan of hs_factor_simulate, and hs_factor_bound. Time and memory as both. */
+HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                                   const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate);
 
 /* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
  * functions n is 1 .. 46340 and

@@ -7,7 +7,7 @@
 HS_C_BEGIN
 
 /* HS_MEASURE_GEMM: C <- A B, all size x size. HS_MEASURE_PANEL: the panel of an LU factorisation, size rows and the columns that
- * hs_run_lu would choose. HS_MEASURE_TRSM: the triangular solve with such a panel's square, for size columns, as LU updates need it. */
+ * hs_run_factor would choose. HS_MEASURE_TRSM: the triangular solve with such a panel's square, for size columns, as LU updates need it. */
 typedef enum hs_measured { HS_MEASURE_GEMM = 0, HS_MEASURE_PANEL = 1, HS_MEASURE_TRSM = 2 } hs_measured;
 
 /* How long a kernel takes on a worker's thread; each worker has operands of its own and shares nothing but the machine.

@@ -1,4 +1,4 @@
-#include "kernel/lu_vector.h"
+#include "kernel/factor_vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,26 +10,26 @@
 #define SET(x) one_##x
 #define TARGET
 #define BYTES sizeof(REAL)
-#include "kernel/lu_vector_set.h"
+#include "kernel/factor_vector_set.h"
 
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES 16
-#include "kernel/lu_vector_set.h"
+#include "kernel/factor_vector_set.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
 #define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
-#include "kernel/lu_vector_set.h"
+#include "kernel/factor_vector_set.h"
 
 #define SET(x) avx512_##x
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 #define BYTES 64
-#include "kernel/lu_vector_set.h"
+#include "kernel/factor_vector_set.h"
 #endif
 
-hs__lu_vector hs__lu_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes)
+hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes)
 {
     const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real; /* a power of two divides it if it divides both */
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* The loops of lu_vector.h, included once for each instruction set and type: NAME(x) names things, TARGET is the attribute of the
+/* The loops of factor_vector.h, included once for each instruction set and type: NAME(x) names things, TARGET is the attribute of the
  * instruction set, BYTES the size of a vector of REAL, of which an element has PARTS. All but TARGET and BYTES end with the file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
@@ -47,7 +47,7 @@ TARGET static void NAME(solve)(int32_t h, const void *l_, int64_t step, int32_t 
 
 /* hs__lu_solve_rows for `vectors` vectors of a row: as many as stay in registers at a time. */
 TARGET static inline __attribute__((always_inline)) void NAME(solve_some)(
-    const int vectors, int32_t h, const REAL *minus_l, int32_t l_tile, REAL *x, int32_t tile, REAL *expanded)
+    const int vectors, int32_t h, const REAL *minus_l, int32_t l_tile, REAL *x, int32_t tile, REAL *expanded, const double (*scales)[3])
 {
     for (int32_t i = 0; i < h; i++) {
         REAL *row = x + i * tile;
@@ -60,8 +60,15 @@ TARGET static inline __attribute__((always_inline)) void NAME(solve_some)(
                 if (PARTS == 2) sum[v] += *(NAME(vector) *)(above + tile + v * NAME(lanes)) * factor[l_tile];
             }
         }
+        if (scales && PARTS == 1)
+            for (int v = 0; v < vectors; v++) sum[v] = sum[v] * (REAL)scales[i][0] * (REAL)scales[i][1];
         for (int v = 0; v < vectors; v++) *(NAME(vector) *)(row + v * NAME(lanes)) = sum[v];
         if (PARTS == 1) continue;
+        if (scales)
+            for (int j = 0; j < vectors * (int)NAME(lanes); j += 2) {
+                const REAL a = row[j] * (REAL)scales[i][0], b = row[j + 1] * (REAL)scales[i][0], re = (REAL)scales[i][1], im = (REAL)scales[i][2];
+                row[j] = a * re - b * im, row[j + 1] = a * im + b * re;
+            }
         REAL *first = expanded + 2 * i * tile, *second = first + tile;
         for (int j = 0; j < vectors * (int)NAME(lanes); j += 2)
             first[j] = row[j], first[j + 1] = row[j + 1], second[j] = -row[j + 1], second[j + 1] = row[j];
@@ -69,14 +76,38 @@ TARGET static inline __attribute__((always_inline)) void NAME(solve_some)(
 }
 
 /* The hs__lu_solve_rows. */
-TARGET static void NAME(solve_rows)(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded)
+TARGET static void NAME(solve_rows)(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded, const double (*scales)[3])
 {
     enum { PAIR = 2 * NAME(lanes) };
     int32_t j = 0;
     for (; j + PAIR <= tile; j += PAIR)
-        NAME(solve_some)(2, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));
+        NAME(solve_some)(2, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0), scales);
     for (; j < tile; j += NAME(lanes))
-        NAME(solve_some)(1, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0));
+        NAME(solve_some)(1, h, minus_l, l_tile, (REAL *)x + j, tile, (REAL *)expanded + (PARTS == 2 ? j : 0), scales);
+}
+
+/* The hs__strip_solve: of complex elements x conj(l) is x re(l) - i x im(l), and each strip has its product with i. */
+TARGET static void NAME(strip_solve)(const hs__strips *s, int32_t width, const void *triangle, const void *inverse)
+{
+    const REAL *l = triangle, *d = inverse;
+    const int64_t step = s->step;
+    for (int64_t t = 0; t < s->count; t++) {
+        REAL *strip = (REAL *)s->data + t * s->size;
+        for (int32_t i = 0; i < s->reals; i += NAME(lanes))
+            for (int32_t j = 0; j < width; j++) {
+                REAL *to = strip + j * step + i;
+                NAME(vector) x = *(NAME(vector) *)to;
+                for (int32_t k = 0; k < j; k++) {
+                    const REAL *at = strip + k * step + i, *factor = l + (j * HS__BASE_COLUMNS + k) * PARTS;
+                    x -= *(NAME(vector) *)at * factor[0];
+                    if (PARTS == 2) x += *(NAME(vector) *)(at + s->reals) * factor[PARTS - 1];
+                }
+                x *= d[2 * j] , x *= d[2 * j + 1];
+                *(NAME(vector) *)to = x;
+                if (PARTS == 1) continue;
+                for (int v = 0; v < (int)NAME(lanes); v += 2) to[s->reals + v] = -to[v + 1], to[s->reals + v + 1] = to[v];
+            }
+    }
 }
 
 /* The hs__lu_swap_rows. */

@@ -1,4 +1,4 @@
-#include "allocate/lu.h"
+#include "allocate/factor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,26 +7,66 @@
 #include "core/numbers.h"
 #include "hetsched.h"
 
-int hs__lu_blocks_init(hs__lu_blocks *b, int64_t m, int64_t n, int64_t block)
+int hs__factor_blocks_init(hs__factor_blocks *b, int32_t kind, int64_t m, int64_t n, int64_t block)
 {
+    if (kind < HS_LU || kind > HS_QR || (kind == HS_CHOLESKY && m != n)) return 0;
     if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
     const int64_t rank = hs__min(m, n), panels = hs__ceil_div(rank, block), count = panels + hs__ceil_div(n - rank, block);
     if (count > 46340) return 0;
-    *b = (hs__lu_blocks){m, n, block, (int32_t)panels, (int32_t)count};
+    *b = (hs__factor_blocks){kind, m, n, block, (int32_t)panels, (int32_t)count};
     return 1;
 }
 
-hs_status hs_lu_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
+hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
 {
-    hs__lu_blocks b;
-    if (!count || !hs__lu_blocks_init(&b, m, n, block)) return HS_ERROR_VALUE;
+    hs__factor_blocks b;
+    if (!count || !hs__factor_blocks_init(&b, HS_LU, m, n, block)) return HS_ERROR_VALUE;
     *count = b.count;
     return HS_OK;
 }
 
+/* ---- work ------------------------------------------------------------------------------------------------------- */
+
+/* Rows from the diagonal of block j on; columns of one. */
+static double rows_of(const hs__factor_blocks *b, int32_t j) { return (double)(b->m - hs__block_first(b, j)); }
+static double width_of(const hs__factor_blocks *b, int32_t j) { return (double)hs__block_width(b, j); }
+
+double hs__panel_work(const hs__factor_blocks *b, int32_t k)
+{
+    const double rows = rows_of(b, k), width = width_of(b, k);
+    if (b->kind == HS_LU) return width * width * (rows - width / 3.0) / 2.0;
+    if (b->kind == HS_CHOLESKY) return width * width * (rows - width * 2.0 / 3.0) / 2.0;
+    return width * width * (rows - width / 3.0) * 1.5; /* T takes half as much again */
+}
+
+/* Of each column of an update, in LU and QR. */
+static double column_work(const hs__factor_blocks *b, int32_t k)
+{
+    const double rows = rows_of(b, k), width = width_of(b, k);
+    return b->kind == HS_LU ? width * (rows - width / 2.0) : width * (2.0 * rows - width / 2.0);
+}
+
+double hs__update_work(const hs__factor_blocks *b, int32_t k, int32_t j)
+{
+    const double cols = width_of(b, j);
+    return b->kind == HS_CHOLESKY ? width_of(b, k) * cols * (rows_of(b, j) - cols / 2.0) : column_work(b, k) * cols;
+}
+
+double hs__updates_work(const hs__factor_blocks *b, int32_t k)
+{
+    const double behind = (double)(b->n - hs__block_first(b, k)) - width_of(b, k);
+    return b->kind == HS_CHOLESKY ? width_of(b, k) * behind * behind / 2.0 : column_work(b, k) * behind;
+}
+
+double hs__panel_elements(const hs__factor_blocks *b, int32_t k)
+{
+    const double width = width_of(b, k);
+    return (rows_of(b, k) + (b->kind == HS_QR ? width : 0.0)) * width;
+}
+
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
-int hs__lu_valid_costs(const hs_lu_costs *costs, const hs__lu_blocks *blocks, int32_t p, const int32_t *owner)
+int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner)
 {
     if (!costs) return 1;
     if ((costs->panels && !hs__valid_times(p, costs->panels)) || (costs->links && !hs__valid_costs((int64_t)p * p, costs->links))) return 0;
@@ -35,9 +75,9 @@ int hs__lu_valid_costs(const hs_lu_costs *costs, const hs__lu_blocks *blocks, in
     return costs->late_panel == 0 || costs->late_panel == 1;
 }
 
-int hs__lu_ports_init(hs__lu_ports *ports, const hs__lu_blocks *blocks, int32_t p, const int32_t *owner, const double *links)
+int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner, const double *links)
 {
-    *ports = (hs__lu_ports){.p = p, .owner = owner, .links = links, .out = calloc(2 * (size_t)p, sizeof *ports->out),
+    *ports = (hs__factor_ports){.p = p, .owner = owner, .links = links, .out = calloc(2 * (size_t)p, sizeof *ports->out),
                             .last = malloc((size_t)p * sizeof *ports->last)};
     if (!ports->out || !ports->last) return 0;
     ports->in = ports->out + p;
@@ -46,13 +86,13 @@ int hs__lu_ports_init(hs__lu_ports *ports, const hs__lu_blocks *blocks, int32_t 
     return 1;
 }
 
-void hs__lu_ports_end(hs__lu_ports *ports) { free(ports->out), free(ports->last); }
+void hs__factor_ports_end(hs__factor_ports *ports) { free(ports->out), free(ports->last); }
 
-int32_t hs__lu_broadcast(hs__lu_ports *ports, const hs__lu_blocks *b, int32_t k, double ready, double *arrivals, double *starts, int32_t *order)
+int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b, int32_t k, double ready, double *arrivals, double *starts, int32_t *order)
 {
     const int32_t p = ports->p, sender = ports->owner[k];
     const int32_t urgent = k + 1 < b->panels && ports->owner[k + 1] != sender ? ports->owner[k + 1] : -1;
-    const double elements = (double)(b->m - hs__lu_first(b, k)) * (double)hs__lu_width(b, k);
+    const double elements = hs__panel_elements(b, k);
     double now = fmax(ready, ports->out[sender]);
     int32_t count = 0;
     arrivals[sender] = ready;
@@ -72,16 +112,16 @@ int32_t hs__lu_broadcast(hs__lu_ports *ports, const hs__lu_blocks *b, int32_t k,
 /* ---- the schedule ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    hs__lu_blocks blocks;
-    hs__lu_ports ports;
+    hs__factor_blocks blocks;
+    hs__factor_ports ports;
     const int32_t *owner;
     const double *cycle_times, *panel_times;
     double *now;               /* [p] when each worker is free */
     double *ready;             /* [p] when each has the panel of the step; without links [0] for all */
     double *starts;            /* [p] of the messages */
     int32_t *order;            /* [p] */
-    hs_lu_task *tasks;
-    hs_lu_message *messages;
+    hs_factor_task *tasks;
+    hs_factor_message *messages;
     int64_t count, message_count;
     double end, work;
 } schedule;
@@ -90,11 +130,11 @@ typedef struct {
 static double add(schedule *s, int32_t k, int32_t j)
 {
     const int32_t worker = s->owner[j];
-    const double work = k == j ? hs__lu_panel_work(&s->blocks, k) : hs__lu_update_work(&s->blocks, k, j);
+    const double work = k == j ? hs__panel_work(&s->blocks, k) : hs__update_work(&s->blocks, k, j);
     const double start = k == j ? s->now[worker] : fmax(s->now[worker], s->ready[s->ports.links ? worker : 0]);
     const double end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
     s->now[worker] = end;
-    if (s->tasks) s->tasks[s->count] = (hs_lu_task){.worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
+    if (s->tasks) s->tasks[s->count] = (hs_factor_task){.worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
     s->count++;
     s->work += work;
     s->end = fmax(s->end, end);
@@ -108,31 +148,31 @@ static void spread(schedule *s, int32_t k, double ready)
         s->ready[0] = ready;
         return;
     }
-    const int32_t count = hs__lu_broadcast(&s->ports, &s->blocks, k, ready, s->ready, s->starts, s->order);
+    const int32_t count = hs__factor_broadcast(&s->ports, &s->blocks, k, ready, s->ready, s->starts, s->order);
     for (int32_t i = 0; i < count && s->messages; i++) {
         const int32_t w = s->order[i];
-        s->messages[s->message_count + i] = (hs_lu_message){.panel = k, .sender = s->owner[k], .receiver = w, .start = s->starts[w], .end = s->ready[w]};
+        s->messages[s->message_count + i] = (hs_factor_message){.panel = k, .sender = s->owner[k], .receiver = w, .start = s->starts[w], .end = s->ready[w]};
     }
     s->message_count += count;
 }
 
-hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                         const hs_lu_costs *costs, const int *cancel, double *makespan, double *work, hs_lu_task *tasks, int64_t *task_count,
-                         hs_lu_message *messages, int64_t *message_count)
+hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+                         const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks, int64_t *task_count,
+                         hs_factor_message *messages, int64_t *message_count)
 {
-    hs__lu_blocks b;
-    if (!hs__lu_blocks_init(&b, m, n, block) || p < 1 || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
+    hs__factor_blocks b;
+    if (!hs__factor_blocks_init(&b, kind, m, n, block) || p < 1 || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     for (int32_t j = 0; j < b.count; j++)
         if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
-    if (!hs__lu_valid_costs(costs, &b, p, owner)) return HS_ERROR_VALUE;
+    if (!hs__factor_valid_costs(costs, &b, p, owner)) return HS_ERROR_VALUE;
     const int late = costs && costs->late_panel;
     double *numbers = calloc(3 * (size_t)p, sizeof *numbers);
     int32_t *order = malloc((size_t)p * sizeof *order);
     schedule s = {.blocks = b, .owner = owner, .cycle_times = cycle_times, .panel_times = costs && costs->panels ? costs->panels : cycle_times,
                   .now = numbers, .ready = numbers + p, .starts = numbers + 2 * (size_t)p, .order = order, .tasks = tasks, .messages = messages};
     int fits = numbers && order;
-    if (fits && costs && costs->links) fits = hs__lu_ports_init(&s.ports, &b, p, owner, costs->links);
+    if (fits && costs && costs->links) fits = hs__factor_ports_init(&s.ports, &b, p, owner, costs->links);
     for (int32_t k = -1; fits && k < b.panels && !hs__cancelled(cancel); k++) {
         const int32_t next = k + 1, panel = next < b.panels;
         double factored = 0.0;
@@ -144,7 +184,7 @@ hs_status hs_lu_simulate(int64_t m, int64_t n, int64_t block, int32_t p, const d
         if (panel && k >= 0 && late) factored = add(&s, next, next);
         if (panel) spread(&s, next, factored);
     }
-    hs__lu_ports_end(&s.ports);
+    hs__factor_ports_end(&s.ports);
     free(numbers), free(order);
     if (!fits) return HS_ERROR_MEMORY;
     if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;

@@ -1,0 +1,71 @@
+/* Factorisations: their arguments, and how they are cut. */
+#include "core/numbers.h"
+#include "run/tasks.h"
+
+static const double SMALL = 8e6; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+
+static const hs__task_kind *const kinds[] = {&hs__lu_tasks, &hs__cholesky_tasks, &hs__lu_tasks};
+
+void hs_factor_default(hs_factor *x, int32_t kind, int32_t dtype, int64_t m, int64_t n, void *data)
+{
+    if (!x) return;
+    *x = (hs_factor){.kind = kind, .dtype = dtype, .m = m, .n = n, .matrix = data, .row_stride = 1, .col_stride = m, .failed = -1};
+}
+
+int64_t hs_factor_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
+{
+    static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};
+    hs__column_type type;
+    hs__column_type_init(&type, hs__kernel_current(), dtype);
+    const int64_t rank = hs__min(m, n), across = type.slice.across;
+    int choice = 0;
+    while (choice < 4 && (rank < from[choice] || rank < 3 * (int64_t)workers * blocks[choice])) choice++; /* something for everyone */
+    return across > 96 ? blocks[choice] : hs__round_up(blocks[choice], across); /* whole slices can be in place */
+}
+
+/* Whether the caller does all alone. */
+static int is_small(const hs_factor *x)
+{
+    return x->cooperative && (double)x->m * (double)x->n * (double)hs__min(x->m, x->n) <= SMALL;
+}
+
+static int64_t block_of(const hs_factor *x, int32_t workers)
+{
+    int64_t block = x->block;
+    if (block) return block;
+    for (block = hs_factor_block(x->m, x->n, x->dtype, is_small(x) ? 1 : workers); hs__max(x->m, x->n) / block > 40000;) block *= 2;
+    return block;
+}
+
+static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs__factor_blocks *blocks)
+{
+    const int some = x->m && x->n;
+    if (x->kind < HS_LU || x->kind > HS_QR) return 0;
+    if (x->dtype < 0 || x->dtype > 3 || x->m < 0 || x->n < 0 || x->m > INT32_MAX || x->n > INT32_MAX) return 0;
+    if (x->block < 0 || x->block > INT32_MAX || (some && !x->matrix) || (x->cooperative && pace)) return 0;
+    if (some && ((x->kind == HS_LU && !x->pivots) || (x->kind == HS_QR && !x->tau))) return 0;
+    if ((x->clear && x->kind != HS_CHOLESKY) || (!x->a && (x->a_row_stride || x->a_col_stride))) return 0;
+    if (!hs__factor_blocks_init(blocks, x->kind, x->m, x->n, block_of(x, workers))) return 0;
+    for (int32_t i = 0; x->owner && i < blocks->count; i++)
+        if (x->owner[i] < 0 || x->owner[i] >= workers) return 0;
+    return !x->costs || !(x->costs->panels || x->costs->links) || pace;
+}
+
+hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, hs_trace *trace)
+{
+    hs__factor_blocks blocks;
+    if (!pool || !x || !is_valid(x, options ? options->pace : NULL, hs__pool_size(pool), &blocks)) return HS_ERROR_VALUE;
+    hs__tasks tasks = hs__tasks_of(kinds[x->kind], pool, options, trace);
+    const ptrdiff_t e = hs__element_bytes(x->dtype);
+    const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};
+    const hs__matrix given = {(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
+    tasks.dynamic = x->cooperative != 0, tasks.alone = is_small(x), tasks.given_owner = x->owner, tasks.costs = x->costs;
+    tasks.x = (hs__task_data){.blocks = blocks, .wanted = wanted, .given = x->a ? given : wanted, .pivots = x->pivots, .tau = x->tau};
+    if (x->kind == HS_CHOLESKY) tasks.x.kept = x->clear ? HS__CLEARED : HS__LOWER;
+    tasks.steps = blocks;
+    hs__column_type_init(&tasks.x.type, hs__kernel_current(), x->dtype);
+    const hs_status status = hs__tasks_do(&tasks);
+    const int64_t failed = atomic_load(&tasks.x.failed);
+    if (!status) x->failed = failed < INT64_MAX ? failed : -1;
+    return status;
+}

@@ -1,0 +1,84 @@
+#include "run/tasks.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/numbers.h"
+
+void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
+{
+    const double least = t->real == 8 ? DBL_MIN : FLT_MIN, power = t->real == 8 ? 0x1p200 : 0x1p60;
+    double re = t->real == 8 ? ((const double *)pivot)[0] : ((const float *)pivot)[0], im = 0.0;
+    if (t->parts == 2) im = t->real == 8 ? ((const double *)pivot)[1] : ((const float *)pivot)[1];
+    scale[0] = 1.0, scale[1] = 1.0, scale[2] = 0.0;
+    if (re == 0.0 && im == 0.0) return;
+    if (fabs(re) + fabs(im) < least) scale[0] = power, re *= power, im *= power;
+    if (t->parts == 1) {
+        scale[1] = 1.0 / re;
+    } else if (fabs(re) >= fabs(im)) { /* Smith */
+        const double ratio = im / re, divisor = re + im * ratio;
+        scale[1] = 1.0 / divisor, scale[2] = -ratio / divisor;
+    } else {
+        const double ratio = re / im, divisor = im + re * ratio;
+        scale[1] = ratio / divisor, scale[2] = -1.0 / divisor;
+    }
+}
+
+void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+{
+    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), 0, &x->columns[block], work, self);
+}
+
+void hs__store_all(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+{
+    hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), HS__ALL, 0, 0, 0, NULL, work, self);
+}
+
+size_t hs__lower_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
+{
+    const size_t packed = (size_t)(hs__ceil_div(cols, t->slice.across) * hs__u_bytes(t, &t->slice, width)), moved = hs__move_bytes(t, m);
+    return packed > moved ? packed : moved;
+}
+
+/* Whether rows of U are a packed operand as they are: not if they are complex, or not aligned. */
+static int is_packed(const hs__column_type *t, const char *rows) { return t->parts == 1 && (uintptr_t)rows % 64 == 0; }
+
+/* The rows of the panel in one slice. */
+static void solve_slice(const hs__column_type *t, const hs__packed_panel *p, char *x, const double (*scales)[3], char *packed)
+{
+    const int32_t rows = t->slice.rows, across = t->slice.across, tile = t->slice.u.tile;
+    const int64_t width = p->width, size = hs__l_bytes(t, &t->slice, width), row_bytes = across * (int64_t)t->element;
+    const int direct = is_packed(t, x);
+    for (int64_t s = 0, top = hs__top_strips(&t->slice, width); s < top; s++) {
+        const int64_t i = s * rows, h = hs__min(rows, width - i);
+        const char *l = p->strips + s * size, *u = direct ? x : packed;
+        char *c = x + i * row_bytes;
+        if (i) hs__strip_multiply(t, &t->slice, h, across, i, l, u, c, across, l + size, u);
+        t->vector.solve_rows((int32_t)h, l + i * t->parts * t->slice.l.tile * (int64_t)t->real, t->slice.l.tile, c, tile,
+                             packed + i * t->parts * tile * (int64_t)t->real, scales ? scales + i : NULL);
+        if (t->parts == 1 && !direct) memcpy(packed + i * row_bytes, c, (size_t)(h * row_bytes));
+    }
+}
+
+void hs__lower_update(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, const int32_t *pivots,
+                      const double (*scales)[3], char *work, hs__member *self)
+{
+    const int32_t across = t->slice.across;
+    const int64_t first = p->first * across * (int64_t)t->element, bytes = hs__u_bytes(t, &t->slice, p->width);
+    const int64_t top = hs__top_strips(&t->slice, p->width), strips = hs__strip_count(&t->slice, p->rows, p->width);
+    for (int64_t j = 0; j < block->cols; j += across) {
+        if (hs__attend(self)) return;
+        char *slice = hs__slice_at(t, block, j);
+        if (pivots) t->vector.swap_rows(slice, t->slice.u.tile, p->first, p->width, pivots);
+        solve_slice(t, p, slice + first, scales, work + j / across * bytes);
+    }
+    const int64_t at_once = hs__strips_at_once(t, p->width);
+    for (int64_t s = top; s < strips; s += at_once) {
+        for (int64_t j = 0; j < block->cols; j += across) {
+            char *slice = hs__slice_at(t, block, j) + first;
+            hs__subtract(t, p, s, hs__min(s + at_once, strips), slice, is_packed(t, slice) ? slice : work + j / across * bytes);
+        }
+        if (hs__attend(self)) return;
+    }
+}

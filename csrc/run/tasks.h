@@ -1,0 +1,117 @@
+/* What the tasks of one kind of factorisation do to a matrix in slices; who does them, and when, is the executor's matter (factor.c). */
+#ifndef HS_RUN_TASKS_H
+#define HS_RUN_TASKS_H
+
+#include <stdatomic.h>
+
+#include "allocate/factor.h"
+#include "run/columns.h"
+
+/* The matrix of a run, as its tasks see it.
+ *   given, wanted  where columns come from and where they go
+ *   pivots, tau    of an LU and a QR factorisation
+ *   failed         the first column without a pivot; INT64_MAX: none */
+typedef struct hs__task_data {
+    hs__column_type type;
+    hs__factor_blocks blocks;  /* of the columns */
+    hs__matrix given, wanted;
+    hs__packed_panel *panel;   /* [panels] */
+    hs__columns *columns;      /* [blocks.count] */
+    int32_t panels;
+    hs__kept kept;
+    int32_t *pivots;
+    char *tau;
+    _Atomic int64_t failed;
+    /* Triangular systems: the lower triangle, and what it divides by, which is NULL for ones. identity: the right-hand sides are the
+     * columns of the identity. */
+    hs__matrix triangle;
+    int identity;
+    int64_t width;       /* of the panels */
+    double (*scales)[3]; /* [rows] of the inverse of its diagonal */
+    /* Reflectors: of the matrix with them; adjoint: of Q^H rather than Q. */
+    hs__matrix reflectors;
+    int adjoint, backwards; /* backwards: panels come in the opposite order */
+} hs__task_data;
+
+/* Bytes are of a panel of `rows` rows and `width` columns: of what it is packed to; of the memory that is needed to make it; of what each worker has for a
+ * block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one. */
+typedef struct hs__task_kind {
+    size_t (*panel_bytes)(const hs__column_type *type, int64_t rows, int64_t width);
+    size_t (*make_bytes)(const hs__column_type *type, int64_t rows, int64_t width);
+    size_t (*work_bytes)(const hs__column_type *type, int64_t m, int64_t width, int64_t cols);
+    void (*load)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
+    int (*factor)(hs__task_data *x, int32_t k, char *memory, hs__member *self);
+    void (*update)(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self);
+    void (*store)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
+    int32_t (*begin)(const hs__task_data *x, int32_t block); /* the first step that changes the block; NULL: 0 */
+} hs__task_kind;
+
+extern const hs__task_kind hs__lu_tasks, hs__cholesky_tasks, hs__qr_tasks;
+
+/* Columns of a block, of a matrix that has them all. */
+static inline hs__matrix hs__block_of(const hs__task_data *x, const hs__matrix *whole, int32_t block)
+{
+    return hs__part(whole, 0, hs__block_first(&x->blocks, block), whole->rows, hs__block_width(&x->blocks, block));
+}
+
+/* A column without a pivot. */
+static inline void hs__fail(hs__task_data *x, int64_t column)
+{
+    int64_t least = atomic_load(&x->failed);
+    while (column < least && !atomic_compare_exchange_weak(&x->failed, &least, column)) {}
+}
+
+/* What kinds share: all rows there and back; a block minus L times its solution X of (diagonal block) X = its own rows of the panel, with
+ * the exchanges of rows in front if there are pivots, and divided by the scales (power, re, im) of each row if there are those. */
+void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
+void hs__store_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
+size_t hs__lower_bytes(const hs__column_type *type, int64_t m, int64_t width, int64_t cols);
+void hs__lower_update(const hs__column_type *type, const hs__packed_panel *panel, const hs__columns *block, const int32_t *pivots,
+                      const double (*scales)[3], char *work, hs__member *self);
+
+/* 1 / pivot as (power, re, im): of one too small for that with a power of two before. 1 for zero: nothing is scaled then. */
+void hs__invert(const hs__column_type *type, const char *pivot, double scale[3]);
+
+/* ---- the executor: which worker does which task, and when it may ------------------------------------------------- */
+
+/* A run of tasks. Who makes one fills in what is up to `steps`, of x but for its arrays.
+ *   applies      the panels are packed from something else than the columns and update all of them; not for paced runs
+ *   steps        the blocks whose first ones are panels: x.blocks, or those of what they are packed from
+ *   alone        the caller does all
+ *   given_owner  [x.blocks.count] or NULL
+ *   dynamic      who would wait takes over tasks of others */
+typedef struct hs__tasks {
+    hs__run run;
+    const hs__task_kind *kind;
+    hs__task_data x;
+    int32_t workers, dynamic, alone, applies;
+    const int32_t *given_owner;
+    const hs_factor_costs *costs;
+    hs__factor_blocks steps;
+
+    struct hs__task_block *block; /* [count] */
+    _Atomic int32_t *finished;    /* [panels] blocks that the panel has updated */
+    int32_t *updates;             /* [panels] and those that it is to update */
+    double *due;                  /* [panels] when it is ready on the clock of the emulated platform; with links [panels * p] when it has arrived */
+    double *sent;                 /* with links [panels * p] when its messages begin */
+    hs__factor_ports ports;
+    int32_t *owner;               /* [count] */
+    double *done_by;              /* [workers] */
+    _Atomic int32_t factored;     /* panels */
+    _Atomic int32_t taken;        /* panels that are factored or being factored */
+    _Atomic int32_t stored;       /* blocks taken to be copied back */
+    char *slices;                 /* of all blocks, or NULL: they are in place */
+    char *make;                   /* memory for the panel that is being made */
+    char *spare[3];               /* with pace: memory of panels that are needed no more, for others */
+    int32_t spares;
+    int32_t oldest;               /* with pace: the first panel that may still be needed; of who factors */
+    _Atomic int64_t ended;        /* copies, updates and panels; workers without cores of their own sleep at the run's signal until one has */
+} hs__tasks;
+
+hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
+
+/* All of it, and the part of who holds the pool. */
+hs_status hs__tasks_do(hs__tasks *tasks);
+hs_status hs__tasks_held(hs__tasks *tasks);
+
+#endif

@@ -1,0 +1,111 @@
+"""Factorisations and systems: csrc/run/factor.c, systems.c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .allocate import FACTORS, factor_costs
+from .dtypes import CODES, DTYPES
+from .ffi import ffi, int32s, lib, or_null
+from .run import Poll, Recorder, RunResult, Threads, address, raise_error
+
+if TYPE_CHECKING:
+    Matrix = NDArray[Any]
+
+
+def block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
+    """The block that hs_run_factor chooses."""
+    return lib.hs_factor_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Who does what of a factorisation, and how fast; without one the engine decides, at full speed."""
+
+    block: int = 0
+    owner: NDArray[np.int32] | None = None
+    pace: NDArray[np.float64] | None = None
+    panel_pace: NDArray[np.float64] | None = None
+    links: NDArray[np.float64] | None = None
+    late_panel: bool = False
+
+
+def _strided(array: Matrix) -> tuple[Any, int, int]:
+    """Address and strides in elements; also of arrays that cannot be written to."""
+    return (ffi.cast("void *", array.ctypes.data), *(stride // array.itemsize for stride in array.strides))
+
+
+def _problem(kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    alive = or_null(order.owner, int32s), or_null(pivots, int32s), ffi.NULL if tau is None else address(tau)
+    costs, views = factor_costs(order.panel_pace, order.links, order.late_panel)
+    source = (ffi.NULL, 0, 0) if a is None else _strided(a)
+    fields = (
+        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], order.pace is None, costs,
+        alive[1], alive[2], -1,
+    )  # fmt: skip
+    return ffi.new("hs_factor *", fields), (alive, costs, views, a, x)
+
+
+def run(
+    threads: Threads,
+    kind: str,
+    a: Matrix | None,
+    x: Matrix,
+    *,
+    workers: int,
+    poll: Poll,
+    pivots: NDArray[np.int32] | None = None,
+    tau: Matrix | None = None,
+    clear: bool = False,
+    order: Order | None = None,
+    event_capacity: int = 0,
+) -> tuple[int, RunResult]:
+    """hs_run_factor: what failed or -1, and what was recorded. a is None where x holds the matrix."""
+    order = order or Order()
+    problem, alive = _problem(kind, a, x, pivots, tau, order, clear)
+    recorder = Recorder(workers, order.pace, poll, event_capacity)
+    result = recorder.result(lib.hs_run_factor(threads.handle, problem, recorder.options, recorder.trace))
+    del alive
+    return problem.failed, result
+
+
+def lu_solve(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], transposed: bool, b: Matrix, poll: Poll) -> None:
+    """hs_lu_solve; b is a matrix and becomes the solution."""
+    problem, alive = _problem("lu", None, lu, pivots, None, Order(), False)
+    handle = ffi.new_handle(poll)
+    _ended(lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], *_strided(b), lib.hs_python_poll, handle), poll)
+    del alive
+
+
+def lu_inverse(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], out: Matrix, poll: Poll) -> None:
+    """hs_lu_inverse."""
+    problem, alive = _problem("lu", None, lu, pivots, None, Order(), False)
+    handle = ffi.new_handle(poll)
+    _ended(lib.hs_lu_inverse(threads.handle, problem, *_strided(out), lib.hs_python_poll, handle), poll)
+    del alive
+
+
+def solve_triangular(threads: Threads, t: Matrix, b: Matrix, *, lower: bool, unit: bool, poll: Poll) -> None:
+    """hs_solve_triangular; b is a matrix and becomes the solution."""
+    problem = ffi.new("hs_triangular *", (CODES[b.dtype.num], *b.shape, not lower, unit, *_strided(t), *_strided(b)))
+    handle = ffi.new_handle(poll)
+    _ended(lib.hs_solve_triangular(threads.handle, problem, lib.hs_python_poll, handle), poll)
+
+
+def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint: bool, identity: bool, poll: Poll) -> None:
+    """hs_qr_multiply; c becomes the product."""
+    problem, alive = _problem("qr", None, x, None, tau, Order(), False)
+    handle = ffi.new_handle(poll)
+    given = adjoint, identity, c.shape[1], *_strided(c), lib.hs_python_poll, handle
+    _ended(lib.hs_qr_multiply(threads.handle, problem, *given), poll)
+    del alive
+
+
+def _ended(status: int, poll: Poll) -> None:
+    if status:
+        raise_error(status, poll)
