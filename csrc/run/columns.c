@@ -68,6 +68,13 @@ size_t hs__move_bytes(const hs__column_type *t, int64_t m)
     return hs__slice_bytes(t, m) + (size_t)(t->slice.across * t->slice.across) * t->element + (size_t)m * sizeof(int32_t);
 }
 
+void hs__set_one(const hs__column_type *t, char *at)
+{
+    memset(at, 0, t->element);
+    if (t->real == 8) *(double *)(void *)at = 1.0;
+    else *(float *)(void *)at = 1.0f;
+}
+
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
 void hs__strip_multiply(const hs__column_type *t, const hs__strip_form *f, int64_t rows, int64_t cols, int64_t depth, const char *l, const char *u,
@@ -153,6 +160,28 @@ static void put(const hs__matrix *to, int64_t row, int64_t col, int64_t count, c
         for (int64_t q = 0; q < count; q++) memcpy(column + e * q * to->row_stride, from + q * e, (size_t)e);
 }
 
+/* A square of a slice, from its row i on, to columns col .. of a matrix, from row on; of the first square of a lower triangle only that. */
+static void put_square(const hs__column_type *t, const char *from, int64_t rows, int64_t cols, const hs__matrix *to, int64_t row, int64_t col,
+                       int lower, char *square)
+{
+    const int64_t across = t->slice.across, e = (int64_t)t->element;
+    hs__to_rows(t, rows, across, from, across, 1, square);
+    for (int64_t l = 0; l < cols; l++) { /* short lines: hs__copy would take a hundredth of all the time */
+        const int64_t above = lower ? l : 0;
+        if (above < rows) put(to, row + above, col + l, rows - above, square + (l * across + above) * e);
+    }
+}
+
+void hs__columns_copy(const hs__column_type *t, const hs__columns *block, int64_t first, hs__matrix to, char *square, hs__member *self)
+{
+    const int64_t across = t->slice.across, e = (int64_t)t->element;
+    for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
+        const char *slice = hs__slice_at(t, block, j);
+        for (int64_t i = first; i < block->m; i += across)
+            put_square(t, slice + i * across * e, hs__min(across, block->m - i), hs__min(across, block->cols - j), &to, i - first, j, 0, square);
+    }
+}
+
 static void clear(const hs__matrix *to, int64_t col, int64_t count)
 {
     for (int64_t q = 0; q < count; q++) memset(hs__at(to, q, col), 0, (size_t)to->element);
@@ -176,13 +205,7 @@ void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__m
         else
             for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
         for (int64_t l = 0; l < cols && kept == HS__CLEARED; l++) clear(&to, j + l, begin + l);
-        for (int64_t i = begin; i < m; i += across) {
-            const int64_t h = hs__min(across, m - i);
-            hs__to_rows(t, h, across, work + i * across * e, across, 1, square);
-            for (int64_t l = 0; l < cols; l++) { /* short lines: hs__copy would take a hundredth of all the time */
-                const int64_t above = kept && i == begin ? l : 0;
-                if (above < h) put(&to, i + above, j + l, h - above, square + (l * across + above) * e);
-            }
-        }
+        for (int64_t i = begin; i < m; i += across)
+            put_square(t, work + i * across * e, hs__min(across, m - i), cols, &to, i, j, kept && i == begin, square);
     }
 }

@@ -31,9 +31,15 @@ typedef struct hs__column_type {
 
 void hs__column_type_init(hs__column_type *type, const hs__kernel *kernel, int32_t dtype);
 
+/* An element <- 1. */
+void hs__set_one(const hs__column_type *type, char *at);
+
 /* Bytes of a packed operand `depth` deep: of a strip of L, of columns of U. */
 int64_t hs__l_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);
 int64_t hs__u_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);
+
+/* Whether rows of a slice are a packed operand as they are: not if they are complex, or not aligned. */
+static inline int hs__is_packed(const hs__column_type *type, const char *rows) { return type->parts == 1 && (uintptr_t)rows % 64 == 0; }
 
 /* C += L U, `depth` deep, for a tile of C whose slow stride is given in elements. Full tiles are the fast way. */
 void hs__strip_multiply(const hs__column_type *type, const hs__strip_form *form, int64_t rows, int64_t cols, int64_t depth, const char *l,
@@ -57,6 +63,9 @@ void hs__to_rows(const hs__column_type *type, int64_t cols, int64_t depth, const
 /* The columns of a block to slices, which may be their own memory; of others rows from `first` on, those before are left as they are.
  * After a cancel, as of all these functions, the content is undefined. */
 void hs__columns_load(const hs__column_type *type, hs__matrix from, int64_t first, const hs__columns *block, char *work, hs__member *self);
+
+/* Rows from `first` on of a block in slices to a matrix of that many rows; square: across * across elements. */
+void hs__columns_copy(const hs__column_type *type, const hs__columns *block, int64_t first, hs__matrix to, char *square, hs__member *self);
 
 /* Which elements go back: all; those of the lower triangle, of which the block has columns diagonal ..; the same, and zeros above. */
 typedef enum hs__kept { HS__ALL = 0, HS__LOWER = 1, HS__CLEARED = 2 } hs__kept;

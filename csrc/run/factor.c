@@ -2,9 +2,7 @@
 #include "core/numbers.h"
 #include "run/tasks.h"
 
-static const double SMALL = 8e6; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
-
-static const hs__task_kind *const kinds[] = {&hs__lu_tasks, &hs__cholesky_tasks, &hs__lu_tasks};
+static const hs__task_kind *const kinds[] = {&hs__lu_tasks, &hs__cholesky_tasks, &hs__qr_tasks};
 
 void hs_factor_default(hs_factor *x, int32_t kind, int32_t dtype, int64_t m, int64_t n, void *data)
 {
@@ -26,7 +24,7 @@ int64_t hs_factor_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
 /* Whether the caller does all alone. */
 static int is_small(const hs_factor *x)
 {
-    return x->cooperative && (double)x->m * (double)x->n * (double)hs__min(x->m, x->n) <= SMALL;
+    return x->cooperative && hs__is_small((double)x->m * (double)x->n * (double)hs__min(x->m, x->n));
 }
 
 static int64_t block_of(const hs_factor *x, int32_t workers)

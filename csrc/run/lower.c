@@ -30,6 +30,23 @@ void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member 
     hs__columns_load(&x->type, hs__block_of(x, &x->given, block), 0, &x->columns[block], work, self);
 }
 
+void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+{
+    const hs__columns *to = &x->columns[block];
+    const hs__column_type *t = &x->type;
+    if (!x->identity) {
+        hs__load_all(x, block, work, self);
+        return;
+    }
+    const int64_t first = hs__block_first(&x->blocks, block), across = t->slice.across;
+    for (int64_t j = 0; j < to->cols && !hs__attend(self); j += across) {
+        char *slice = hs__slice_at(t, to, j);
+        memset(slice, 0, hs__slice_bytes(t, to->m));
+        for (int64_t l = 0; l < hs__min(across, to->cols - j) && first + j + l < to->m; l++)
+            hs__set_one(t, slice + ((first + j + l) * across + l) * (int64_t)t->element);
+    }
+}
+
 void hs__store_all(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), HS__ALL, 0, 0, 0, NULL, work, self);
@@ -41,15 +58,12 @@ size_t hs__lower_bytes(const hs__column_type *t, int64_t m, int64_t width, int64
     return packed > moved ? packed : moved;
 }
 
-/* Whether rows of U are a packed operand as they are: not if they are complex, or not aligned. */
-static int is_packed(const hs__column_type *t, const char *rows) { return t->parts == 1 && (uintptr_t)rows % 64 == 0; }
-
 /* The rows of the panel in one slice. */
 static void solve_slice(const hs__column_type *t, const hs__packed_panel *p, char *x, const double (*scales)[3], char *packed)
 {
     const int32_t rows = t->slice.rows, across = t->slice.across, tile = t->slice.u.tile;
     const int64_t width = p->width, size = hs__l_bytes(t, &t->slice, width), row_bytes = across * (int64_t)t->element;
-    const int direct = is_packed(t, x);
+    const int direct = hs__is_packed(t, x);
     for (int64_t s = 0, top = hs__top_strips(&t->slice, width); s < top; s++) {
         const int64_t i = s * rows, h = hs__min(rows, width - i);
         const char *l = p->strips + s * size, *u = direct ? x : packed;
@@ -77,7 +91,7 @@ void hs__lower_update(const hs__column_type *t, const hs__packed_panel *p, const
     for (int64_t s = top; s < strips; s += at_once) {
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = hs__slice_at(t, block, j) + first;
-            hs__subtract(t, p, s, hs__min(s + at_once, strips), slice, is_packed(t, slice) ? slice : work + j / across * bytes);
+            hs__subtract(t, p, s, hs__min(s + at_once, strips), slice, hs__is_packed(t, slice) ? slice : work + j / across * bytes);
         }
         if (hs__attend(self)) return;
     }

@@ -57,30 +57,6 @@ static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 
 static size_t no_bytes(const hs__column_type *t, int64_t rows, int64_t width) { return (void)t, (void)rows, (void)width, 0; }
 
-static void set_one(const hs__column_type *t, char *at)
-{
-    if (t->real == 8) *(double *)(void *)at = 1.0;
-    else *(float *)(void *)at = 1.0f;
-}
-
-/* The columns of the identity, or what is given. */
-static void load(const hs__task_data *x, int32_t block, char *work, hs__member *self)
-{
-    const hs__columns *to = &x->columns[block];
-    const hs__column_type *t = &x->type;
-    if (!x->identity) {
-        hs__load_all(x, block, work, self);
-        return;
-    }
-    const int64_t first = hs__block_first(&x->blocks, block), across = t->slice.across;
-    for (int64_t j = 0; j < to->cols && !hs__attend(self); j += across) {
-        char *slice = hs__slice_at(t, to, j);
-        memset(slice, 0, hs__slice_bytes(t, to->m));
-        for (int64_t l = 0; l < hs__min(across, to->cols - j) && first + j + l < to->m; l++)
-            set_one(t, slice + ((first + j + l) * across + l) * (int64_t)t->element);
-    }
-}
-
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
 {
     const double(*scales)[3] = x->scales ? (const double(*)[3])x->scales + x->panel[k].first : NULL;
@@ -93,16 +69,8 @@ static int32_t begin(const hs__task_data *x, int32_t block)
     return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels) : 0;
 }
 
-static const hs__task_kind tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = load, .factor = pack,
+static const hs__task_kind tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_or_identity, .factor = pack,
                                     .update = update, .store = hs__store_all, .begin = begin};
-
-/* Columns of a block of right-hand sides: some blocks for everyone. */
-static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
-{
-    enum { WIDEST = 192, EACH = 4, MOST = 40000 };
-    const int64_t across = t->slice.across, share = hs__min(WIDEST, hs__ceil_div(cols, EACH * (int64_t)workers));
-    return hs__round_up(hs__max(hs__max(share, 1), hs__ceil_div(cols, MOST)), across);
-}
 
 typedef struct {
     hs_pool *pool;
@@ -127,26 +95,20 @@ static hs_status substitute(const solver *s, const triangle *a, const hs__matrix
 /* B <- T^-1 B, by who holds the pool; identity: B is taken for that. Where there is no memory each right-hand side by itself. */
 static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, int identity)
 {
-    static const double small = 8e6; /* multiply-adds that the caller does alone */
     const int64_t n = a->t.rows, cols = b->cols;
-    const int32_t workers = hs__pool_size(s->pool);
     hs__tasks j = hs__tasks_of(&tasks, s->pool, &s->options, NULL);
-    j.dynamic = j.applies = 1, j.alone = (double)n * (double)n * (double)cols / 2.0 <= small;
+    j.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
     j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .identity = identity};
     hs__column_type_init(&j.x.type, hs__kernel_current(), s->dtype);
-    j.x.width = hs_factor_block(n, n, s->dtype, j.alone ? 1 : workers);
     hs_status status = HS_OK;
-    if (!hs__factor_blocks_init(&j.x.blocks, HS_LU, n, cols, block_of(&j.x.type, cols, j.alone ? 1 : workers)) ||
-        !hs__factor_blocks_init(&j.steps, HS_LU, n, n, j.x.width))
-        return HS_ERROR_VALUE;
     if (!a->unit && !(j.x.scales = malloc((size_t)n * sizeof *j.x.scales))) status = HS_ERROR_MEMORY;
-    if (!status) status = hs__tasks_held(&j);
+    if (!status) status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
     free(j.x.scales);
     if (status != HS_ERROR_MEMORY) return status;
     for (int64_t i = 0; i < cols && identity; i++) {
         const hs__matrix column = hs__part(b, 0, i, n, 1);
         hs__scale(s->dtype, &column, (const double[2]){0.0, 0.0});
-        set_one(&j.x.type, hs__at(b, i, i));
+        hs__set_one(&j.x.type, hs__at(b, i, i));
     }
     return substitute(s, a, b);
 }
@@ -261,6 +223,3 @@ hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64
     hs__pool_unlock(pool);
     return status;
 }
-
-hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, int32_t identity, int64_t cols, void *c, int64_t c_row_stride,
-                         int64_t c_col_stride, hs_poll_function poll, void *context) { return HS_ERROR_UNSUPPORTED; }

@@ -396,3 +396,21 @@ hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_option
 hs_status hs__tasks_do(hs__tasks *tasks) { return hs__run_do(&tasks->run); }
 
 hs_status hs__tasks_held(hs__tasks *tasks) { return hs__run_held(&tasks->run); }
+
+/* Columns of a block that all panels update: some blocks for everyone. */
+static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
+{
+    enum { WIDEST = 192, EACH = 4, MOST = 40000 };
+    const int64_t across = t->slice.across, share = hs__min(WIDEST, hs__ceil_div(cols, EACH * (int64_t)workers));
+    return hs__round_up(hs__max(share, hs__ceil_div(cols, MOST)), across);
+}
+
+hs_status hs__tasks_apply(hs__tasks *j, int64_t m, int64_t rank, int64_t cols, hs_status (*run)(hs__tasks *tasks))
+{
+    const int32_t workers = j->alone ? 1 : j->workers;
+    j->dynamic = j->applies = 1;
+    j->x.width = hs_factor_block(m, rank, j->x.type.dtype, workers);
+    if (!hs__factor_blocks_init(&j->x.blocks, HS_LU, m, cols, block_of(&j->x.type, cols, workers))) return HS_ERROR_VALUE;
+    if (!hs__factor_blocks_init(&j->steps, HS_LU, m, rank, j->x.width)) return HS_ERROR_VALUE;
+    return rank ? run(j) : HS_OK;
+}

@@ -63,6 +63,7 @@ static inline void hs__fail(hs__task_data *x, int64_t column)
 
 /* What kinds share: all rows there and back; a block minus L times its solution X of (diagonal block) X = its own rows of the panel, with
  * the exchanges of rows in front if there are pivots, and divided by the scales (power, re, im) of each row if there are those. */
+void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs__member *self);
 void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
 void hs__store_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
 size_t hs__lower_bytes(const hs__column_type *type, int64_t m, int64_t width, int64_t cols);
@@ -109,6 +110,13 @@ typedef struct hs__tasks {
 } hs__tasks;
 
 hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
+
+/* Whether so many multiply-adds are done by the caller alone: waking the others takes as long. */
+static inline int hs__is_small(double updates) { return updates <= 8e6; }
+
+/* Cuts `rank` columns of what panels are packed from, of m rows, and `cols` that they all update, and runs that in one of the two ways
+ * below: nothing is done if rank is 0. */
+hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t cols, hs_status (*run)(hs__tasks *tasks));
 
 /* All of it, and the part of who holds the pool. */
 hs_status hs__tasks_do(hs__tasks *tasks);

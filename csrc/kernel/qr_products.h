@@ -1,0 +1,114 @@
+/* Products of tall matrices and small ones without packing the tall ones, included by qr_vector_template.h. */
+
+/* Columns of v and of c whose products are in registers at a time; vectors of rows, and columns, of a tile of an update. */
+enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 3, NAME(wide) = (BYTES == 64 ? 8 : 4) / PARTS };
+
+/* One more vector of rows: sum and turned as in NAME(inner). */
+#define DOTS_STEP(LOAD)                                                                                                                \
+    do {                                                                                                                               \
+        NAME(vector) x[NAME(across)];                                                                                                  \
+        for (int i = 0; i < NAME(across); i++) {                                                                                       \
+            const REAL *const from = left[i] + l;                                                                                      \
+            x[i] = LOAD;                                                                                                               \
+        }                                                                                                                              \
+        for (int j = 0; j < NAME(down); j++) {                                                                                         \
+            const REAL *const from = right[j] + l;                                                                                     \
+            const NAME(vector) y = LOAD, z = PARTS == 2 ? NAME(exchange)(y, 1) : y;                                                    \
+            for (int i = 0; i < NAME(across); i++) {                                                                                   \
+                sum[j][i] += x[i] * y;                                                                                                 \
+                if (PARTS == 2) turned[j][i] += x[i] * z;                                                                              \
+            }                                                                                                                          \
+        }                                                                                                                              \
+    } while (0)
+
+/* A tile of the hs__qr_dots. Of what is missing at the edges the last column is taken again, and its products are not kept. */
+INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, int n, const REAL *c, int64_t c_ld, NAME(element) *w, int64_t w_ld, int enough)
+{
+    const REAL *left[NAME(across)], *right[NAME(down)];
+    NAME(vector) sum[NAME(down)][NAME(across)] = {{{0}}}, turned[NAME(down)][NAME(across)] = {{{0}}};
+    for (int i = 0; i < NAME(across); i++) left[i] = v + (i < m ? i : m - 1) * v_ld * PARTS;
+    for (int j = 0; j < NAME(down); j++) right[j] = c + (j < n ? j : n - 1) * c_ld * PARTS;
+    int64_t l = 0;
+    for (; l + NAME(lanes) <= rows * PARTS; l += NAME(lanes)) DOTS_STEP(NAME(load)(from));
+    const int64_t rest = rows * PARTS - l;
+    if (rest) DOTS_STEP(NAME(load_end)(from, rest, enough));
+    for (int j = 0; j < NAME(down); j++)
+        for (int i = 0; i < NAME(across); i++) {
+            const NAME(element) more = NAME(inner)(sum[j][i], turned[j][i]);
+            if (i < m && j < n) w[i + j * w_ld] += more;
+        }
+}
+
+/* The hs__qr_dots: a few columns of v stay in the L1 cache while those of c pass. */
+TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n, const void *c_, int64_t c_ld, void *w_, int64_t w_ld)
+{
+    enum { BLOCK = 16384 / (NAME(across) * PARTS * (int)sizeof(REAL)) * 2 };
+    const REAL *v = v_, *c = c_;
+    NAME(element) *w = w_;
+    for (int64_t l = 0; l < rows; l += BLOCK) {
+        const int64_t count = rows - l < BLOCK ? rows - l : BLOCK;
+        for (int64_t i = 0; i < m; i += NAME(across))
+            for (int64_t j = 0; j < n; j += NAME(down))
+                NAME(dots_tile)(count, (int)(m - i < NAME(across) ? m - i : NAME(across)), v + (i * v_ld + l) * PARTS, v_ld,
+                                (int)(n - j < NAME(down) ? n - j : NAME(down)), c + (j * c_ld + l) * PARTS, c_ld, w + i + j * w_ld, w_ld, rows * PARTS >= NAME(lanes));
+    }
+}
+
+/* A tile of the hs__qr_update: `high` vectors of rows, or the `some` > 0 last reals. Of complex elements the products with the real and
+ * the imaginary parts of w are summed apart. */
+INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed, int n, REAL *c, int64_t c_ld)
+{
+    NAME(vector) sum[NAME(wide)][PARTS][NAME(high)] = {{{{0}}}};
+    for (int64_t k = 0; k < depth; k++) {
+        NAME(vector) x[NAME(high)];
+        for (int i = 0; i < high; i++) x[i] = some ? NAME(load_end)(v, some, enough) : NAME(load)(v + i * NAME(lanes));
+        for (int j = 0; j < NAME(wide); j++)
+            for (int part = 0; part < PARTS; part++)
+                for (int i = 0; i < high; i++) sum[j][part][i] += x[i] * packed[j * PARTS + part];
+        v += v_ld * PARTS, packed += NAME(wide) * PARTS;
+    }
+    NAME(vector) sign;
+    for (int l = 0; l < (int)NAME(lanes); l++) sign[l] = l % 2 ? 1 : -1;
+    for (int j = 0; j < NAME(wide); j++) {
+        if (j >= n) break;
+        REAL *to = c + j * c_ld * PARTS;
+        for (int i = 0; i < high; i++) {
+            NAME(vector) x = sum[j][0][i];
+            if (PARTS == 2) x += sign * NAME(exchange)(sum[j][PARTS - 1][i], 1);
+            if (some) NAME(store_end)(to, x + NAME(load_end)(to, some, enough), some, enough);
+            else *(NAME(vector) *)(to + i * NAME(lanes)) += x;
+        }
+    }
+}
+
+/* One tile of rows, all columns: it stays in the L1 cache. */
+INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed, int64_t n, REAL *c, int64_t c_ld)
+{
+    for (int64_t j = 0; j < n; j += NAME(wide))
+        NAME(update_tile)(high, some, enough, depth, v, v_ld, packed + j * depth * PARTS, (int)(n - j < NAME(wide) ? n - j : NAME(wide)),
+                          c + j * c_ld * PARTS, c_ld);
+}
+
+/* The hs__qr_update. */
+TARGET static void NAME(update)(int64_t rows, int64_t depth, const void *v_, int64_t v_ld, int64_t n, const void *w_, int64_t w_ld, void *c_,
+                                int64_t c_ld, int sign, void *packed_)
+{
+    enum { TILE = NAME(high) * NAME(lanes) };
+    const REAL *w = w_;
+    for (int64_t k = 0; k < depth; k += HS__QR_DEPTH) {
+        const int64_t now = depth - k < HS__QR_DEPTH ? depth - k : HS__QR_DEPTH, reals = rows * PARTS;
+        const REAL *v = (const REAL *)v_ + k * v_ld * PARTS;
+        REAL *packed = packed_, *c = c_;
+        for (int64_t j = 0; j < n; j += NAME(wide))
+            for (int64_t l = 0; l < now; l++)
+                for (int64_t i = 0; i < NAME(wide) * PARTS; i++)
+                    *packed++ = j + i / PARTS < n ? (REAL)sign * w[(k + l + (j + i / PARTS) * w_ld) * PARTS + i % PARTS] : 0;
+        packed = packed_;
+        int64_t i = 0;
+        for (; i + TILE <= reals; i += TILE) NAME(update_rows)(NAME(high), 0, 1, now, v + i, v_ld, packed, n, c + i, c_ld);
+        for (; i + NAME(lanes) <= reals; i += NAME(lanes)) NAME(update_rows)(1, 0, 1, now, v + i, v_ld, packed, n, c + i, c_ld);
+        if (i < reals) NAME(update_rows)(1, reals - i, reals >= NAME(lanes), now, v + i, v_ld, packed, n, c + i, c_ld);
+    }
+}
+
+#undef DOTS_STEP

@@ -1,0 +1,34 @@
+/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES the size
+ * of a vector. All of them end with the file. */
+
+#define NAME(x) SET(float_##x)
+#define REAL float
+#define INTEGER int32_t
+#define PARTS 1
+#include "kernel/qr_vector_template.h"
+
+#define NAME(x) SET(double_##x)
+#define REAL double
+#define INTEGER int64_t
+#define PARTS 1
+#include "kernel/qr_vector_template.h"
+
+#define NAME(x) SET(complex_float_##x)
+#define REAL float
+#define INTEGER int32_t
+#define PARTS 2
+#include "kernel/qr_vector_template.h"
+
+#define NAME(x) SET(complex_double_##x)
+#define REAL double
+#define INTEGER int64_t
+#define PARTS 2
+#include "kernel/qr_vector_template.h"
+
+#define FUNCTIONS(TYPE) {SET(TYPE##_dots), SET(TYPE##_update), SET(TYPE##_leaf), SET(TYPE##_leaf_t), SET(TYPE##_lower)}
+static const hs__qr_vector SET(qr_functions)[] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float), FUNCTIONS(complex_double)};
+
+#undef FUNCTIONS
+#undef SET
+#undef TARGET
+#undef BYTES

@@ -1,0 +1,161 @@
+#include "run/qr_panel.h"
+
+#include <string.h>
+
+#include "core/element.h"
+#include "core/numbers.h"
+
+enum {
+    TOGETHER = 256, /* columns that reflectors are applied to at a time */
+    PANEL = 32      /* columns factored by recursion where T is not asked for */
+};
+
+void hs__qr_type_init(hs__qr_type *type, int32_t dtype)
+{
+    *type = (hs__qr_type){.vector = hs__qr_vector_for(dtype), .dtype = dtype, .element = hs__element_bytes(dtype)};
+}
+
+/* Parts of the work, each from a cache line on: V's triangle, two products with it, a packed operand, and T where it is not asked for. */
+typedef struct {
+    char *triangle, *product, *turned, *packed, *t;
+} parts;
+
+static char *next_part(char **work, int64_t elements, size_t element)
+{
+    char *part = *work;
+    *work += hs__round_up(elements * (int64_t)element, 64);
+    return part;
+}
+
+static parts parts_of(const hs__qr_type *type, int64_t width, int64_t cols, char *work)
+{
+    const size_t e = type->element;
+    parts p;
+    p.triangle = next_part(&work, width * width, e);
+    p.product = next_part(&work, width * cols, e);
+    p.turned = next_part(&work, width * cols, e);
+    p.packed = next_part(&work, hs__qr_packed(cols), e);
+    p.t = work;
+    return p;
+}
+
+size_t hs__qr_bytes(const hs__qr_type *type, int64_t cols)
+{
+    const int64_t most = hs__max(cols, PANEL), together = hs__max(most, TOGETHER);
+    const int64_t elements = most * most + 2 * most * together + hs__qr_packed(together) + PANEL * PANEL;
+    return (size_t)elements * type->element + 6 * 64;
+}
+
+static char *in(const hs__qr_type *type, const void *x, int64_t ld, int64_t row, int64_t col)
+{
+    return (char *)x + (row + col * ld) * (int64_t)type->element;
+}
+
+/* ---- block reflectors ------------------------------------------------------------------------------------------- */
+
+static void apply_together(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld,
+                           int adjoint, int64_t cols, char *c, int64_t c_ld, const parts *p)
+{
+    const hs__qr_vector *do_ = &type->vector;
+    const size_t bytes = (size_t)(width * cols) * type->element;
+    char *v_below = in(type, v, ld, width, 0), *c_below = in(type, c, c_ld, width, 0);
+    memset(p->product, 0, bytes), memset(p->turned, 0, bytes);
+    do_->dots(width, width, p->triangle, width, cols, c, c_ld, p->product, width);
+    do_->dots(rows - width, width, v_below, ld, cols, c_below, c_ld, p->product, width);
+    if (adjoint) do_->dots(width, width, t, t_ld, cols, p->product, width, p->turned, width);
+    else do_->update(width, width, t, t_ld, cols, p->product, width, p->turned, width, 1, p->packed);
+    do_->update(width, width, p->triangle, width, cols, p->turned, width, c, c_ld, -1, p->packed);
+    do_->update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1, p->packed);
+}
+
+void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld, int adjoint,
+                  int64_t cols, void *c, int64_t c_ld, void *work, hs__member *self)
+{
+    const parts p = parts_of(type, width, hs__min(cols, TOGETHER), work);
+    if (width == 0 || cols == 0) return;
+    type->vector.lower(width, width, v, ld, p.triangle);
+    for (int64_t j = 0; j < cols; j += TOGETHER) {
+        apply_together(type, rows, width, v, ld, t, t_ld, adjoint, hs__min(TOGETHER, cols - j), in(type, c, c_ld, 0, j), c_ld, &p);
+        if (self) hs__attend(self);
+    }
+}
+
+/* ---- factorisation ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const hs__qr_type *type;
+    const hs__qr_part *part;
+    char *x, *tau, *t, *work; /* t: of the columns from `origin` on */
+    int64_t ld, t_ld, origin;
+    hs__member *self;
+} factoring;
+
+static char *at(const factoring *f, int64_t row, int64_t col) { return in(f->type, f->x, f->ld, row, col); }
+static char *t_at(const factoring *f, int64_t row, int64_t col) { return in(f->type, f->t, f->t_ld, row - f->origin, col - f->origin); }
+
+/* The rows that columns before `end` may have anything in, `end` of them at least. */
+static int64_t rows_of(const factoring *f, int64_t end)
+{
+    const hs__qr_part *part = f->part;
+    return part->stair ? hs__min(part->rows, end * part->stair) : part->rows;
+}
+
+/* The block of T that joins two neighbours: -T1 (V1ᴴ V2) T2. */
+static void join(factoring *f, int64_t first, int64_t left, int64_t right)
+{
+    const hs__qr_vector *do_ = &f->type->vector;
+    const parts p = parts_of(f->type, hs__max(left, right), hs__max(left, right), f->work);
+    const int64_t second = first + left, rows = rows_of(f, second) - second, top = hs__min(rows, right);
+    const size_t bytes = (size_t)(left * right) * f->type->element;
+    memset(p.product, 0, bytes), memset(p.turned, 0, bytes);
+    f->type->vector.lower(top, right, at(f, second, second), f->ld, p.triangle);
+    do_->dots(top, left, at(f, second, first), f->ld, right, p.triangle, top, p.product, left);
+    do_->dots(rows - top, left, at(f, second + top, first), f->ld, right, at(f, second + top, second), f->ld, p.product, left);
+    do_->update(left, right, p.product, left, right, t_at(f, second, second), f->t_ld, p.turned, left, 1, p.packed);
+    for (int64_t j = 0; j < right; j++) memset(t_at(f, first, second + j), 0, (size_t)left * f->type->element);
+    do_->update(left, left, t_at(f, first, first), f->t_ld, right, p.turned, left, t_at(f, first, second), f->t_ld, -1, p.packed);
+    for (int64_t j = first; j < second; j++) memset(t_at(f, second, j), 0, (size_t)right * f->type->element);
+}
+
+/* The left half, what it does to the right one, the right half. */
+static int factor(factoring *f, int64_t first, int64_t width)
+{
+    const hs__qr_type *type = f->type;
+    if (width <= HS__QR_LEAF) {
+        const int64_t rows = rows_of(f, first + width) - first;
+        char *tau = f->tau + first * (int64_t)type->element;
+        type->vector.leaf(rows, (int32_t)width, at(f, first, first), f->ld, tau);
+        type->vector.leaf_t(rows, (int32_t)width, at(f, first, first), f->ld, tau, t_at(f, first, first), f->t_ld);
+        return f->self && hs__attend(f->self);
+    }
+    const int64_t left = hs__round_up(width / 2, HS__QR_LEAF), right = width - left;
+    if (factor(f, first, left)) return 1;
+    hs__qr_apply(type, rows_of(f, first + left) - first, left, at(f, first, first), f->ld, t_at(f, first, first), f->t_ld, 1, right,
+                 at(f, first, first + left), f->ld, f->work, f->self);
+    if (factor(f, first + left, right)) return 1;
+    join(f, first, left, right);
+    return 0;
+}
+
+int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x, int64_t ld, void *tau, void *t, int64_t t_ld, void *work,
+                       hs__member *self)
+{
+    const int64_t count = part->reflectors, width = t ? count : PANEL;
+    const parts p = parts_of(type, hs__max(part->cols, PANEL), hs__max(hs__max(part->cols, PANEL), TOGETHER), work);
+    factoring f = {.type = type, .part = part, .x = x, .tau = tau, .t = t ? t : p.t, .work = work, .ld = ld, .t_ld = t ? t_ld : PANEL, .self = self};
+    for (int64_t first = 0; first < count; first += width) {
+        const int64_t own = hs__min(width, count - first), end = first + own;
+        f.origin = first;
+        if (factor(&f, first, own)) return 1;
+        hs__qr_apply(type, rows_of(&f, end) - first, own, at(&f, first, first), ld, t_at(&f, first, first), f.t_ld, 1, part->cols - end,
+                     at(&f, first, end), ld, work, self);
+    }
+    return self && hs__stopped(self);
+}
+
+int hs__qr_factor(const hs__qr_type *type, int64_t rows, int64_t cols, void *x, int64_t ld, void *tau, void *t, int64_t t_ld, void *work,
+                  hs__member *self)
+{
+    const hs__qr_part part = {.rows = rows, .cols = cols, .reflectors = hs__min(rows, cols)};
+    return hs__qr_factor_part(type, &part, x, ld, tau, t, t_ld, work, self);
+}

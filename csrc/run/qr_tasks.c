@@ -1,0 +1,286 @@
+/* QR by blocks of Householder reflectors: I - V T V^H of each panel, applied to columns in slices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "run/qr_panel.h"
+#include "run/tasks.h"
+
+/* How a panel is packed: minus V in strips as of hs__packed_panel, V^H in strips `rows` deep, T or T^H in strips `width` deep. */
+typedef struct {
+    const char *v, *adjoint, *t;
+} packed;
+
+static int64_t adjoint_strip(const hs__column_type *t, int64_t rows) { return hs__round_up(hs__l_bytes(t, &t->slice, rows), 64); }
+static int64_t t_strip(const hs__column_type *t, int64_t width) { return hs__l_bytes(t, &t->slice, width); }
+
+static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width)
+{
+    const int64_t strips = hs__top_strips(&t->slice, width);
+    return (size_t)(hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64) + strips * (adjoint_strip(t, rows) + t_strip(t, width)));
+}
+
+static packed packed_of(const hs__column_type *t, const hs__packed_panel *p)
+{
+    const char *adjoint = p->strips + hs__round_up((int64_t)hs__strips_bytes(t, p->rows, p->width), 64);
+    return (packed){p->strips, adjoint, adjoint + hs__top_strips(&t->slice, p->width) * adjoint_strip(t, p->rows)};
+}
+
+/* ---- panels ----------------------------------------------------------------------------------------------------- */
+
+/* Memory for a panel: V column by column; T; a square; what hs__qr_factor needs. */
+typedef struct {
+    hs__qr_type type;
+    char *v, *t, *square, *work;
+} reflectors;
+
+static int64_t rounded(int64_t bytes) { return hs__round_up(bytes, 64); }
+
+static size_t make_bytes(const hs__column_type *t, int64_t rows, int64_t width)
+{
+    hs__qr_type type;
+    hs__qr_type_init(&type, t->dtype);
+    const int64_t e = (int64_t)t->element, across = t->slice.across;
+    return (size_t)(rounded(rows * width * e) + rounded(width * width * e) + rounded(across * across * e)) + hs__qr_bytes(&type, width);
+}
+
+static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel *p, char *memory)
+{
+    const int64_t e = (int64_t)t->element;
+    reflectors r = {.v = memory};
+    hs__qr_type_init(&r.type, t->dtype);
+    r.t = r.v + rounded(p->rows * p->width * e);
+    r.square = r.t + rounded(p->width * p->width * e);
+    r.work = r.square + rounded(t->slice.across * t->slice.across * e);
+    return r;
+}
+
+static void conjugate(const hs__column_type *t, char *x, int64_t count)
+{
+    if (t->parts == 1) return;
+    if (t->real == 8)
+        for (int64_t i = 0; i < count; i++) ((double *)(void *)x)[2 * i + 1] *= -1.0;
+    else
+        for (int64_t i = 0; i < count; i++) ((float *)(void *)x)[2 * i + 1] *= -1.0f;
+}
+
+/* Packs V, of which what is not below the diagonal is left out, and T. Both are changed. Non-zero after a cancel. */
+static int pack(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r, int adjoint, hs__member *self)
+{
+    const hs__strip_form *f = &t->slice;
+    const int64_t e = (int64_t)t->element, rows = p->rows, width = p->width, size = hs__l_bytes(t, f, width);
+    const packed to = packed_of(t, p);
+    hs__pack plain = f->l;
+    plain.negative = 0;
+    for (int64_t j = 0; j < width; j++) memset(r->v + j * rows * e, 0, (size_t)(j * e)), hs__set_one(t, r->v + (j * rows + j) * e);
+    for (int64_t s = 0, count = hs__strip_count(f, rows, width); s < count; s++) {
+        if (hs__attend(self)) return 1;
+        hs__pack_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width, r->v + hs__row_of_strip(f, width, s) * e, 1, rows, (char *)to.v + s * size);
+    }
+    conjugate(t, r->v, rows * width);
+    if (adjoint) conjugate(t, r->t, width * width);
+    for (int64_t s = 0, i = 0; i < width; s++, i += f->rows) {
+        if (hs__attend(self)) return 1;
+        const int64_t h = hs__min(f->rows, width - i);
+        hs__pack_panels(&plain, h, rows, r->v + i * rows * e, rows, 1, (char *)to.adjoint + s * adjoint_strip(t, rows));
+        hs__pack_panels(&plain, h, width, r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1, adjoint ? 1 : width, (char *)to.t + s * t_strip(t, width));
+    }
+    return 0;
+}
+
+static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+{
+    const hs__column_type *t = &x->type;
+    const hs__packed_panel *p = &x->panel[k];
+    const hs__columns *block = &x->columns[k];
+    const reflectors r = reflectors_in(t, p, memory);
+    const int64_t e = (int64_t)t->element, across = t->slice.across;
+    const hs__columns own = {block->slices, block->last, block->m, p->width};
+    hs__columns_copy(t, &own, p->first, (hs__matrix){r.v, e, p->rows, p->width, 1, p->rows}, r.square, self);
+    if (hs__qr_factor(&r.type, p->rows, p->width, r.v, p->rows, x->tau + p->first * e, r.t, p->width, r.work, self)) return 1;
+    for (int64_t j = 0; j < p->width; j += across)
+        hs__to_rows(t, hs__min(across, p->width - j), p->rows, r.v + j * p->rows * e, p->rows, 1, hs__slice_at(t, block, j) + p->first * across * e);
+    return pack(t, p, &r, 1, self);
+}
+
+/* ---- updates ---------------------------------------------------------------------------------------------------- */
+
+/* Depth of a product that stays in the first level cache. */
+static int64_t depth_of(const hs__column_type *t) { return t->kernel->depth / t->parts; }
+
+/* For each slice of a block W = V^H C as it is, and T^H W packed; besides a W, and rows of C packed. */
+typedef struct {
+    int64_t w_bytes, u_bytes;
+    char *w, *u, *one, *rows;
+} products;
+
+static products products_in(const hs__column_type *t, int64_t width, int64_t cols, char *work)
+{
+    const int64_t slices = hs__ceil_div(cols, t->slice.across);
+    products x = {.w_bytes = rounded(width * t->slice.across * (int64_t)t->element), .u_bytes = hs__u_bytes(t, &t->slice, width), .w = work};
+    x.u = x.w + slices * x.w_bytes;
+    x.one = x.u + slices * x.u_bytes;
+    x.rows = x.one + x.w_bytes;
+    return x;
+}
+
+static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
+{
+    const products x = products_in(t, width, cols, NULL);
+    const size_t moved = hs__move_bytes(t, m), all = (size_t)(x.rows - x.w + hs__u_bytes(t, &t->slice, hs__max(depth_of(t), width)));
+    return all > moved ? all : moved;
+}
+
+/* Rows of a slice as a packed operand, if need be in `aside`. */
+static const char *operand(const hs__column_type *t, const char *rows, int64_t depth, char *aside)
+{
+    if (hs__is_packed(t, rows)) return rows;
+    hs__pack_panels(&t->slice.u, t->slice.across, depth, rows, 1, t->slice.across, aside);
+    return aside;
+}
+
+/* W <- W + V^H C for rows r .. r + depth - 1 of the panel. */
+static void project(const hs__column_type *t, const hs__packed_panel *p, int64_t r, int64_t depth, const char *u, char *w)
+{
+    const hs__strip_form *f = &t->slice;
+    const int64_t size = adjoint_strip(t, p->rows), at = hs__l_bytes(t, f, r), row = f->across * (int64_t)t->element;
+    const char *l = packed_of(t, p).adjoint + at;
+    for (int64_t i = 0; i < p->width; i += f->rows, l += size)
+        hs__strip_multiply(t, f, hs__min(f->rows, p->width - i), f->across, depth, l, u, w + i * row, f->across, l + size, u);
+}
+
+/* The product of a triangular T, upper or as its adjoint lower, and W, packed. */
+static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoint, const char *w, const products *x, char *to)
+{
+    const hs__strip_form *f = &t->slice;
+    const int64_t row = f->across * (int64_t)t->element, size = t_strip(t, p->width), step = hs__l_bytes(t, f, 1), u_step = t->parts * f->u.tile * (int64_t)t->real;
+    const char *u = operand(t, w, p->width, x->rows), *l = packed_of(t, p).t;
+    char *result = t->parts == 1 ? to : x->one;
+    memset(result, 0, (size_t)(p->width * row));
+    for (int64_t i = 0; i < p->width; i += f->rows, l += size) {
+        const int64_t h = hs__min(f->rows, p->width - i), first = adjoint ? 0 : i, depth = adjoint ? i + h : p->width - i;
+        hs__strip_multiply(t, f, h, f->across, depth, l + first * step, u + first * u_step, result + i * row, f->across, l + size, u);
+    }
+    if (t->parts == 2) hs__pack_panels(&f->u, f->across, p->width, result, 1, f->across, to);
+}
+
+/* C <- (I - V T V^H)^H C, or without the adjoint, for the columns of a block. */
+static void apply(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, int adjoint, char *work, hs__member *self)
+{
+    const hs__strip_form *f = &t->slice;
+    const int64_t across = f->across, row = across * (int64_t)t->element, first = p->first * row, most = depth_of(t);
+    const products x = products_in(t, p->width, block->cols, work);
+    memset(x.w, 0, (size_t)(x.u - x.w));
+    for (int64_t r = 0; r < p->rows; r += most) {
+        const int64_t depth = hs__min(most, p->rows - r);
+        for (int64_t j = 0; j < block->cols; j += across)
+            project(t, p, r, depth, operand(t, hs__slice_at(t, block, j) + first + r * row, depth, x.rows), x.w + j / across * x.w_bytes);
+        if (hs__attend(self)) return;
+    }
+    for (int64_t j = 0; j < block->cols; j += across) turn(t, p, adjoint, x.w + j / across * x.w_bytes, &x, x.u + j / across * x.u_bytes);
+    const int64_t top = hs__top_strips(f, p->width), count = hs__strip_count(f, p->rows, p->width), at_once = hs__strips_at_once(t, p->width);
+    for (int64_t s0 = 0; s0 < count; s0 += at_once) {
+        const int64_t end = hs__min(s0 + at_once, count);
+        for (int64_t j = 0; j < block->cols; j += across) {
+            char *slice = hs__slice_at(t, block, j) + first;
+            const char *u = x.u + j / across * x.u_bytes;
+            for (int64_t s = s0; s < top && s < end; s++) { /* a triangle */
+                const int64_t i = s * f->rows, h = hs__min(f->rows, p->width - i);
+                const char *l = p->strips + s * hs__l_bytes(t, f, p->width);
+                hs__strip_multiply(t, f, h, across, i + h, l, u, slice + i * row, across, l, u);
+            }
+            if (end > top) hs__subtract(t, p, hs__max(s0, top), end, slice, u);
+        }
+        if (hs__attend(self)) return;
+    }
+}
+
+static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+{
+    apply(&x->type, &x->panel[k], &x->columns[block], 1, work, self);
+}
+
+const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes, .make_bytes = make_bytes, .work_bytes = work_bytes, .load = hs__load_all,
+                                    .factor = factor, .update = update, .store = hs__store_all};
+
+/* ---- the product with Q ----------------------------------------------------------------------------------------- */
+
+/* LAPACK's larft: T from V, a unit lower trapezium, and tau. */
+#define COLUMNS_OF_T(NAME, TYPE)                                                                                                           \
+    static void NAME(int64_t width, const TYPE *tau, TYPE *t)                                                                              \
+    {                                                                                                                                      \
+        for (int64_t i = 0; i < width; i++) {                                                                                              \
+            TYPE *column = t + i * width; /* V^H v above the diagonal */                                                                   \
+            for (int64_t j = 0; j < i; j++) {                                                                                              \
+                TYPE sum = 0;                                                                                                              \
+                for (int64_t l = j; l < i; l++) sum += t[j + l * width] * column[l];                                                       \
+                column[j] = -tau[i] * sum;                                                                                                 \
+            }                                                                                                                              \
+            column[i] = tau[i];                                                                                                            \
+            for (int64_t j = i + 1; j < width; j++) column[j] = 0;                                                                         \
+        }                                                                                                                                  \
+    }
+COLUMNS_OF_T(t_float, float)
+COLUMNS_OF_T(t_double, double)
+COLUMNS_OF_T(t_complex_float, float _Complex)
+COLUMNS_OF_T(t_complex_double, double _Complex)
+
+static void columns_of_t(const hs__column_type *t, int64_t width, const char *tau, char *to)
+{
+    if (t->dtype == HS_FLOAT32) t_float(width, (const void *)tau, (void *)to);
+    else if (t->dtype == HS_FLOAT64) t_double(width, (const void *)tau, (void *)to);
+    else if (t->dtype == HS_COMPLEX64) t_complex_float(width, (const void *)tau, (void *)to);
+    else t_complex_double(width, (const void *)tau, (void *)to);
+}
+
+static int open_reflectors(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+{
+    const hs__column_type *t = &x->type;
+    const hs__packed_panel *p = &x->panel[k];
+    const reflectors r = reflectors_in(t, p, memory);
+    const int64_t e = (int64_t)t->element, rows = p->rows, width = p->width;
+    hs__copy(self, (hs__matrix){r.v, t->element, rows, width, 1, rows}, hs__part(&x->reflectors, p->first, p->first, rows, width));
+    if (hs__stopped(self)) return 1;
+    for (int64_t j = 0; j < width; j++) memset(r.v + j * rows * e, 0, (size_t)(j * e)), hs__set_one(t, r.v + (j * rows + j) * e);
+    memset(r.t, 0, (size_t)(width * width * e));
+    r.type.vector.dots(rows, width, r.v, rows, width, r.v, rows, r.t, width);
+    columns_of_t(t, width, x->tau + p->first * e, r.t);
+    return pack(t, p, &r, x->adjoint, self);
+}
+
+static void apply_reflectors(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+{
+    apply(&x->type, &x->panel[k], &x->columns[block], x->adjoint, work, self);
+}
+
+/* Of the identity, backwards: a column is as it was until the panels reach its one. */
+static int32_t begin(const hs__task_data *x, int32_t block)
+{
+    const int64_t last = hs__block_first(&x->blocks, block) + hs__block_width(&x->blocks, block) - 1;
+    return x->identity ? (int32_t)hs__max(0, x->panels - 1 - last / x->width) : 0;
+}
+
+static const hs__task_kind tasks = {.panel_bytes = panel_bytes, .make_bytes = make_bytes, .work_bytes = work_bytes, .load = hs__load_or_identity,
+                                    .factor = open_reflectors, .update = apply_reflectors, .store = hs__store_all, .begin = begin};
+
+hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, int32_t identity, int64_t cols, void *c, int64_t c_row_stride,
+                         int64_t c_col_stride, hs_poll_function poll, void *context)
+{
+    if (!pool || !qr || qr->kind != HS_QR || qr->dtype < 0 || qr->dtype > 3 || qr->m < 0 || qr->n < 0 || cols < 0) return HS_ERROR_VALUE;
+    if (qr->m > INT32_MAX || qr->n > INT32_MAX || cols > INT32_MAX || (adjoint != 0 && adjoint != 1) || (identity && adjoint)) return HS_ERROR_VALUE;
+    if (qr->m == 0 || cols == 0) return HS_OK;
+    if (!c || (qr->n && (!qr->matrix || !qr->tau))) return HS_ERROR_VALUE;
+    const ptrdiff_t e = hs__element_bytes(qr->dtype);
+    const hs__matrix to = {c, e, qr->m, cols, c_row_stride, c_col_stride};
+    const hs_options options = {.poll = poll, .poll_context = context};
+    hs__tasks j = hs__tasks_of(&tasks, pool, &options, NULL);
+    j.alone = hs__is_small((double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols);
+    j.x = (hs__task_data){.given = to, .wanted = to, .tau = qr->tau, .identity = identity != 0, .adjoint = adjoint, .backwards = !adjoint};
+    j.x.reflectors = (hs__matrix){qr->matrix, e, qr->m, qr->n, qr->row_stride, qr->col_stride};
+    hs__column_type_init(&j.x.type, hs__kernel_current(), qr->dtype);
+    if (qr->n == 0 && identity) { /* no reflectors */
+        hs__scale(qr->dtype, &to, (const double[2]){0.0, 0.0});
+        for (int64_t i = 0; i < hs__min(qr->m, cols); i++) hs__set_one(&j.x.type, hs__at(&to, i, i));
+    }
+    return hs__tasks_apply(&j, qr->m, hs__min(qr->m, qr->n), cols, hs__tasks_do);
+}
