@@ -35,7 +35,9 @@ def cholesky(threads: Threads, a: Matrix | None, x: Matrix, poll: Poll) -> int:
 def solve_triangular(threads: Threads, t: Matrix, b: Matrix, *, lower: bool, unit: bool, poll: Poll) -> None:
     """b (n, k) <- T^-1 b; zeros on the diagonal give infinities and NaN."""
     if b.size:
-        b[...] = _lapack("trtrs", b.dtype)(t, b, lower=lower, unitdiag=unit)[0]
+        from scipy.linalg import get_blas_funcs
+
+        b[...] = get_blas_funcs("trsm", dtype=b.dtype)(1.0, t, b, lower=lower, diag=unit)
 
 
 def qr(threads: Threads, a: Matrix | None, x: Matrix, tau: Matrix, poll: Poll) -> None:

@@ -86,7 +86,7 @@ def solved(
     stack = stacked(name, a, right)
     if stack:
         x = np.empty((*stack, *right.shape[-2:]), dtype)
-        x[...] = right[:, None] if right.ndim == 1 else right
+        x[...] = right
     else:
         x = solution_memory(b, right, dtype, overwrite_b)
     a = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:]))
