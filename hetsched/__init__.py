@@ -39,9 +39,24 @@ if TYPE_CHECKING:
     from .planners.worth import WorkersWorth, workers_worth
     from .platform import Platform, Unit, Worker
     from .runners.array import Array, asarray
+    from .runners.linalg import (
+        cho_factor,
+        cho_solve,
+        cholesky,
+        det,
+        inv,
+        lstsq,
+        lu_factor,
+        lu_solve,
+        qr,
+        slogdet,
+        solve,
+        solve_triangular,
+    )
+    from .runners.lstsq import LeastSquares
     from .runners.pool import Pool
     from .runners.recurrence import Stencil
-    from .runners.shared import det, lu_factor, lu_solve, matmul, solve
+    from .runners.shared import matmul
     from .runners.tasks import map_tasks
     from .trace import Trace
 
@@ -77,12 +92,17 @@ _PUBLIC = {
     "planners.worth": ("WorkersWorth", "workers_worth"),
     "platform": ("Platform", "Unit", "Worker"),
     "runners.array": ("Array", "asarray"),
+    "runners.linalg": (
+        "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",
+        "solve_triangular",
+    ),
+    "runners.lstsq": ("LeastSquares",),
     "runners.pool": ("Pool",),
     "runners.recurrence": ("Stencil",),
-    "runners.shared": ("det", "lu_factor", "lu_solve", "matmul", "solve"),
+    "runners.shared": ("matmul",),
     "runners.tasks": ("map_tasks",),
     "trace": ("Trace",),
-}
+}  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
@@ -101,6 +121,7 @@ __all__ = [
     "FilesProduct",
     "InfeasibleError",
     "LayersPlan",
+    "LeastSquares",
     "LuGrid",
     "LuPattern",
     "LuPlan",
@@ -131,6 +152,9 @@ __all__ = [
     "WorkersWorth",
     "asarray",
     "assign",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
     "compare_partitions",
     "cuboids",
     "datasets",
@@ -138,9 +162,11 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "divisible_load",
+    "inv",
     "layers_mesh",
     "layers_network",
     "layers_star",
+    "lstsq",
     "lu_factor",
     "lu_grid",
     "lu_pattern",
@@ -156,10 +182,13 @@ __all__ = [
     "plan_lu",
     "plan_matmul",
     "plan_product",
+    "qr",
     "ring_profile",
     "simulate",
     "slice_ring",
+    "slogdet",
     "solve",
+    "solve_triangular",
     "topology",
     "wavefront",
     "workers_worth",

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-import hetsched.runners.array
+import hetsched.runners.array_linalg
+import hetsched.runners.lu
 import hetsched.runners.product
 from hetsched.runners.array import Array
 
@@ -25,8 +26,8 @@ def taken(monkeypatch):
     seen = []
     monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
     monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
-    monkeypatch.setattr(hetsched.runners.array, "_FEW_ROWS", 0)
-    multiply, run = hs.Pool.matmul, hetsched.runners.array.Factors.run
+    monkeypatch.setattr(hetsched.runners.array_linalg, "FEW_ROWS", 0)
+    multiply, run = hs.Pool.matmul, hetsched.runners.lu.Factors.run
 
     def matmul(self, *args, **kwargs):
         result = multiply(self, *args, **kwargs)
@@ -38,7 +39,7 @@ def taken(monkeypatch):
         return run(self, *args)
 
     monkeypatch.setattr(hs.Pool, "matmul", matmul)
-    monkeypatch.setattr(hetsched.runners.array.Factors, "run", factor)
+    monkeypatch.setattr(hetsched.runners.lu.Factors, "run", factor)
     return seen
 
 

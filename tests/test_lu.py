@@ -19,7 +19,7 @@ from oracles_lu import apart, backward_error, edges, exact_lu, perfect_division,
 
 import hetsched as hs
 from hetsched._engine import allocate, kernels
-from hetsched.runners.lu import require_finite
+from hetsched.runners.arguments import require_finite
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 THREE = [3, 5, 8]
@@ -444,8 +444,8 @@ class TestBadInput:
             for bad in (np.array([[1.0, np.nan], [1, 1]]), np.array([[1.0, -np.inf], [1, 1]])):
                 with pytest.raises(ValueError, match="must not contain infs or NaNs"):
                     call(bad)
-            with pytest.raises(ValueError, match="A must be a matrix"):
-                call(np.ones((2, 2, 2)))
+            with pytest.raises(ValueError, match=r"^A must be a matrix, got shape \(2,\)$"):
+                call(np.ones(2))
             with pytest.raises(TypeError, match="A has dtype"):
                 call(np.array([["x", "y"], ["z", "w"]]))
             with pytest.raises(ValueError, match=r"^A must be a matrix, got shape \(\)$"):
@@ -453,17 +453,18 @@ class TestBadInput:
         for call in (hs.det, lambda a: hs.solve(a, np.ones(2))):
             with pytest.raises(ValueError, match="A must be square"):
                 call(np.ones((2, 3)))
+        with hs.Pool(1) as pool, pytest.raises(ValueError, match="A must be a matrix"):
+            pool.lu_factor(np.ones((2, 2, 2)))
 
     @pytest.mark.parametrize(
         ("bad", "words"),
         [
             (np.ma.masked_array(np.eye(2), np.eye(2) > 0), " is a masked array, and its mask would be ignored"),
             (scipy.sparse.eye(2, format="csc"), " is a sparse csc_"),
-            (np.eye(2, dtype=np.float16), " has dtype float16; supported are float32"),
-            (np.eye(2, dtype=np.longdouble), " has dtype"),
+            (np.eye(2, dtype=np.longdouble), rf" has dtype {np.dtype(np.longdouble)}; supported are float32"),
             (np.eye(2, dtype=object), " has dtype object"),
         ],
-        ids=["masked", "sparse", "half", "longdouble", "object"],
+        ids=["masked", "sparse", "longdouble", "object"],
     )
     def test_refused(self, bad, words):
         """By every function, and by the name of the argument that it is."""
@@ -483,18 +484,18 @@ class TestBadInput:
 
     def test_right_sides(self):
         for call in (lambda b: hs.solve(np.eye(2), b), lambda b: hs.lu_solve(hs.lu_factor(np.eye(2)), b)):
-            for bad in (1.0, np.ones(3), np.ones((2, 2, 2))):
-                with pytest.raises(ValueError, match=r"^b must have shape \(2,\) or \(2, k\), got "):
+            for bad in (1.0, np.ones(3), np.ones((2, 3, 2))):
+                with pytest.raises(ValueError, match=r"^b must have shape \(2,\) or \(..., 2, k\), got "):
                     call(bad)
 
-    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">c16", ">i4", np.int8, np.bool_, np.uint64])
+    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">c16", ">i4", np.int8, np.bool_, np.uint64, np.float16])
     def test_converted(self, dtype):
         a, b = np.array([[1, 1], [1, 0]]).astype(dtype), np.array([1, 0]).astype(dtype)
         assert hs.solve(a, b).tolist() == [0, 1]
         assert hs.solve(a, b).dtype.isnative
         assert hs.det(a) == -1
         lu, piv = hs.lu_factor(a)
-        assert lu.dtype == np.linalg.solve(a, b).dtype.newbyteorder("=")
+        assert lu.dtype == (np.float32 if dtype is np.float16 else np.linalg.solve(a, b).dtype.newbyteorder("="))
         assert hs.lu_solve((lu.astype(lu.dtype.newbyteorder()), piv), b).tolist() == [0, 1]
 
     def test_check_finite(self):

@@ -106,6 +106,82 @@ def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint:
     del alive
 
 
+def cholesky(threads: Threads, a: Matrix | None, x: Matrix, poll: Poll, *, clear: bool = False) -> int:
+    """The lower factor of the Hermitian matrix whose lower triangle is in a (None: in x), to the lower triangle of x; clear: with zeros
+    above it, which is not touched otherwise. 0, or the order of the leading minor that is not positive definite."""
+    return run(threads, "cholesky", a, x, workers=threads.size, poll=poll, clear=clear)[0] + 1
+
+
+def qr(threads: Threads, a: Matrix | None, x: Matrix, tau: Matrix, poll: Poll) -> None:
+    """R and the reflectors of a (None: of x), as LAPACK's geqrf has them, to x (m, n) and tau (min(m, n),)."""
+    run(threads, "qr", a, x, tau=tau, workers=threads.size, poll=poll)
+
+
+def inverse(threads: Threads, a: Matrix, out: Matrix, poll: Poll) -> int:
+    """-1, or the first zero of the diagonal of U."""
+    lu, pivots = np.empty(a.shape, a.dtype, order="F"), np.empty(len(a), np.int32)
+    failed, _ = run(threads, "lu", a, lu, pivots=pivots, workers=threads.size, poll=poll)
+    if failed < 0:
+        lu_inverse(threads, lu, pivots, out, poll)
+    return failed
+
+
 def _ended(status: int, poll: Poll) -> None:
     if status:
         raise_error(status, poll)
+
+
+def _each(shape: tuple[int, ...], one: Any) -> NDArray[np.int64]:
+    status = np.empty(shape, np.int64)
+    for index in np.ndindex(shape):
+        status[index] = one(index)
+    return status
+
+
+def stack_solve(threads: Threads, a: Matrix, b: Matrix, out: Matrix, poll: Poll) -> NDArray[np.int64]:
+    def one(index: Any) -> int:
+        lu, piv = np.empty(a.shape[-2:], a.dtype, order="F"), np.empty(a.shape[-1], np.int32)
+        failed, _ = run(threads, "lu", a[index], lu, pivots=piv, workers=threads.size, poll=poll)
+        out[index] = b[index]
+        if failed < 0:
+            lu_solve(threads, lu, piv, False, out[index], poll)
+        return failed
+
+    return _each(a.shape[:-2], one)
+
+
+def stack_inverse(threads: Threads, a: Matrix, out: Matrix, poll: Poll) -> NDArray[np.int64]:
+    return _each(a.shape[:-2], lambda index: inverse(threads, a[index], out[index], poll))
+
+
+def stack_cholesky(threads: Threads, a: Matrix, out: Matrix, poll: Poll) -> NDArray[np.int64]:
+    return _each(a.shape[:-2], lambda index: cholesky(threads, None if a is out else a[index], out[index], poll))
+
+
+def stack_lu(threads: Threads, a: Matrix, lu: Matrix, piv: NDArray[np.int32], poll: Poll) -> NDArray[np.int64]:
+    def one(index: Any) -> int:
+        own = np.empty(a.shape[-1], np.int32)
+        failed, _ = run(threads, "lu", a[index], lu[index], pivots=own, workers=threads.size, poll=poll)
+        piv[index] = own
+        return failed
+
+    return _each(a.shape[:-2], one)
+
+
+def tall_qr(
+    threads: Threads, a: Matrix, q: Matrix | None, r: Matrix, b: Matrix | None, c: Matrix | None, residuals: Matrix | None, poll: Poll
+) -> None:
+    n = a.shape[1]
+    x, tau = np.empty(a.shape, a.dtype, order="F"), np.zeros(n, a.dtype)
+    qr(threads, a, x, tau, poll)
+    r[...] = np.triu(x[:n])
+    if q is not None:
+        qr_multiply(threads, x, tau, q, adjoint=False, identity=True, poll=poll)
+    if b is not None:
+        found = b.copy()
+        qr_multiply(threads, x, tau, found, adjoint=True, identity=False, poll=poll)
+        if c is not None:
+            c[...] = found[:n]
+        if residuals is not None:
+            with np.errstate(all="ignore"):
+                residuals[...] = (abs(found[n:]) ** 2).sum(axis=0)

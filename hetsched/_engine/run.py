@@ -84,7 +84,7 @@ class Threads:
         handle = ffi.new("hs_pool **")
         check_status(lib.hs_pool_create(workers, ffi.NULL if cores is None else list(cores), handle))
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
-        self._size = workers
+        self.size = workers
 
     def trim(self) -> None:
         """hs_pool_trim."""
@@ -92,7 +92,7 @@ class Threads:
 
     def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """hs_pool_availability: (p,)."""
-        found = np.empty(self._size)
+        found = np.empty(self.size)
         lib.hs_pool_availability(self.handle, or_null(speeds, doubles), doubles(found))
         return found
 

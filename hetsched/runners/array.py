@@ -11,15 +11,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._engine import fast
 from .._engine.dtypes import DTYPES
+from . import array_linalg, shared
 from . import product as product_run
-from . import shared
-from .lu import Factors, determinant, sign_and_log, solution
 from .operands import as_array, element_strides
 
-#: Systems and determinants of fewer rows go to NumPy's LAPACK.
-_FEW_ROWS = 256
 _MATRICES = [(-2, -1)] * 3
-_SLOGDET_RESULT: Callable[..., Any] = type(np.linalg.slogdet(np.eye(1)))
 
 
 @fast.array_class(product_run)
@@ -28,10 +24,10 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
 
     Notes
     -----
-    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, det and
-    slogdet, for float32, float64, complex64 and complex128, from the size on where it pays. All else is NumPy's, on the same
-    memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of a ufunc's
-    `out=...` nothing is known here: a single number comes back as a scalar.
+    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, inv, det,
+    slogdet, cholesky, qr and lstsq, for float32, float64, complex64 and complex128, from the size on where it pays. All else is
+    NumPy's, on the same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of
+    a ufunc's `out=...` nothing is known here: a single number comes back as a scalar.
     """
 
     __slots__ = ()  # no more attributes than an ndarray
@@ -136,9 +132,10 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     Notes
     -----
     float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of
-    less than 6, systems of fewer than 256 rows, non-finite systems, and everything with another dtype, a subclass of ndarray or
-    other options than `out` go straight to NumPy. Results agree with NumPy's up to rounding; of products with infinities or
-    NaN NumPy's warnings may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, on plain
+    less than 6, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another
+    dtype (integers, booleans, objects, ...), a subclass of ndarray or other options than `out` go straight to NumPy. Results
+    agree with NumPy's up to rounding; of products with infinities or NaN NumPy's warnings may be missing. Libraries that begin
+    with numpy.asarray (SciPy, scikit-learn) work as before, on plain
     arrays.
 
     Examples
@@ -158,6 +155,19 @@ def _plain(x: Any) -> Any:
 
 def _back(result: Any, kind: type[np.ndarray[Any, Any]]) -> Any:
     return result.view(kind) if type(result) is np.ndarray else result
+
+
+def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with an Array for each array that it returns by itself or in a tuple; what is `Plain` stays what it is."""
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if not isinstance(result, tuple):
+            return _back(result, Array)
+        values = [x.value if isinstance(x, array_linalg.Plain) else _back(x, Array) for x in result]
+        return tuple(values) if type(result) is tuple else type(result)(*values)
+
+    return wrapped
 
 
 def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -211,53 +221,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     return None if product is None else _back(product, Array) if out is None else out
 
 
-def _solve(a: Any, b: Any) -> Any:
-    """numpy.linalg.solve; an Array, as there."""
-    x, y = _plain(a), _plain(b)
-    if not _takes(x, y) or x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != x.shape[1] or y.shape[0] != len(x):
-        return None
-    if len(x) < _FEW_ROWS or not (_finite(x) and _finite(y)):
-        return None
-    dtype = np.promote_types(x.dtype, y.dtype)
-    factors, singular = shared.factored(x.astype(dtype, copy=False), False)
-    if singular >= 0:
-        raise np.linalg.LinAlgError("Singular matrix")
-    threads = shared.shared_pool()._live()
-    return np.ascontiguousarray(solution(threads, (factors.lu, factors.piv), y, 0, False, False)).view(Array)
-
-
-def _det(a: Any) -> Any:
-    factors = _square_factors(a)
-    if factors is None:
-        return None
-    return factors.lu.dtype.type(determinant(factors.lu, factors.piv))
-
-
-def _slogdet(a: Any) -> Any:
-    factors = _square_factors(a)
-    if factors is None:
-        return None
-    sign, log = sign_and_log(factors.lu, factors.piv)
-    kind = factors.lu.dtype.type
-    return _SLOGDET_RESULT(kind(sign), kind(0).real.dtype.type(log))
-
-
-def _square_factors(a: Any) -> Factors | None:
-    """Also of a singular matrix; None for what NumPy is to do."""
-    x = _plain(a)
-    if not _takes(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or len(x) < _FEW_ROWS or not _finite(x):
-        return None
-    return shared.factored(x, False)[0]
-
-
-def _finite(x: NDArray[Any]) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(x.sum()))
-
-
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.dot: _dot,
-    np.linalg.solve: _solve,
-    np.linalg.det: _det,
-    np.linalg.slogdet: _slogdet,
+    **{name: _wrapping(function) for name, function in array_linalg.FUNCTIONS.items()},
 }

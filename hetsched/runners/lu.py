@@ -1,4 +1,4 @@
-"""LU factorisation on the threads of a pool; systems and determinants."""
+"""LU factorisation on the threads of a pool, and systems by it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._base import check
-from .._engine import factor as engine
-from .._engine.run import Poll, RunResult, Threads
+from .._engine import factor
+from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import LinAlgWarning
 from ..plan import simulate
 from ..planners.lu import LuPlan, plan_lu
 from ..platform import UNIT
-from .operands import Array, as_array, element_strides, operand
+from .arguments import columns, in_place, matrix, require_finite, right_sides, squares, stacked
+from .operands import Array, as_array, element_strides
+from .triangular import solved
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -37,7 +39,7 @@ def plan_for(
 
 
 def run(
-    threads: Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
+    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
     owner: Owner | LuPlan | None = None, block: int | None = None, trace: bool = False, progress: Progress | None = None,
 ) -> Any:  # fmt: skip
     """What `Pool.lu_factor` returns."""
@@ -98,18 +100,18 @@ class Factors:
         if check_finite:
             require_finite(a)
         piv = np.empty(min(a.shape), np.int32)
-        if overwrite_a and a is A and a.flags.f_contiguous and a.flags.writeable:
+        if in_place(A, a, overwrite_a) and a.flags.f_contiguous:
             return cls(None, a, piv)
-        return cls(a, _columns(a.shape, a.dtype), piv)
+        return cls(a, columns(a.shape, a.dtype), piv)
 
     def run(
         self,
-        threads: Threads,
+        threads: engine.Threads,
         workers: Workers,
         plan: LuPlan | None = None,
         progress: Progress | None = None,
         events: int = 0,
-    ) -> tuple[int, RunResult]:
+    ) -> tuple[int, engine.RunResult]:
         """The first zero of the diagonal or -1, and what was recorded."""
         pace = panel_pace = links = None
         if plan is not None and workers.emulated:
@@ -119,55 +121,10 @@ class Factors:
             links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
         order = None
         if plan is not None:
-            order = engine.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
-        return engine.run(
-            threads, "lu", self.a, self.lu, pivots=self.piv, workers=len(workers), order=order, poll=Poll(progress), event_capacity=events
+            order = factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
+        return factor.run(
+            threads, "lu", self.a, self.lu, pivots=self.piv, workers=len(workers), order=order, poll=engine.Poll(progress), event_capacity=events
         )
-
-
-def matrix(name: str, value: ArrayLike) -> Array:
-    """A matrix of a supported dtype; integers and booleans become float64."""
-    array = numbers(name, value)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
-    return array
-
-
-def square(name: str, value: ArrayLike) -> Array:
-    """The same, as many rows as columns."""
-    array = matrix(name, value)
-    if array.shape[0] != array.shape[1]:
-        raise ValueError(f"{name} must be square, got shape {array.shape}")
-    return array
-
-
-def right_sides(value: ArrayLike, n: int) -> Array:
-    """One or several for n unknowns, of a supported dtype."""
-    right = numbers("b", value)
-    if right.ndim not in (1, 2) or right.shape[0] != n:
-        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
-    return right
-
-
-def numbers(name: str, value: ArrayLike) -> Array:
-    array = as_array(name, value)
-    return operand(name, array.astype(np.float64) if array.dtype.kind in "biu" else array)
-
-
-def require_finite(array: Array) -> None:
-    """ValueError as of numpy.asarray_chkfinite."""
-    with np.errstate(all="ignore"):
-        if np.isfinite(array.sum()):  # a NaN or an infinity would show; a sum that overflows is looked at again
-            return
-    if not np.isfinite(array).all():
-        raise ValueError("array must not contain infs or NaNs")
-
-
-def _columns(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An empty matrix by columns that starts with a cache line, as the engine likes it."""
-    memory = np.empty(shape[0] * shape[1] * dtype.itemsize + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + shape[0] * shape[1] * dtype.itemsize].view(dtype).reshape(shape, order="F")
 
 
 def _warn_singular(column: int) -> None:
@@ -179,11 +136,31 @@ def _warn_singular(column: int) -> None:
     warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", kind, stacklevel=4)
 
 
-# ---- systems ------------------------------------------------------------------------------------------------------
+# ---- systems and stacks -------------------------------------------------------------------------------------------
+
+
+def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], NDArray[np.int64]]:
+    """The factors of each matrix of a stack, and which element of the diagonal of U is the first zero, or -1."""
+    lu, piv = np.empty(a.shape, a.dtype), np.empty(a.shape[:-2] + (min(a.shape[-2:]),), np.int32)
+    if not a.size:
+        return lu, piv, np.full(a.shape[:-2], -1)
+    return lu, piv, factor.stack_lu(threads, a, lu, piv, engine.Poll())
+
+
+def run_stack(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> tuple[Array, NDArray[np.int32]]:
+    """What `lu_factor` returns of a stack."""
+    a = squares("A", A)
+    check.flag("overwrite_a", overwrite_a)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    lu, piv, singular = stack(threads, a)
+    if (singular >= 0).any():
+        _warn_singular(int(singular[singular >= 0][0]))
+    return lu, piv
 
 
 def solution(
-    threads: Threads,
+    threads: engine.Threads,
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
     trans: Literal[0, 1, 2],
@@ -195,76 +172,40 @@ def solution(
         given, pivots = lu_and_piv
     except (TypeError, ValueError):
         raise TypeError("lu_and_piv must be a pair of arrays, as lu_factor returns it") from None
-    lu = square("lu", given)
-    n = len(lu)
+    lu = squares("lu", given)
+    n = lu.shape[-1]
     piv = np.ascontiguousarray(check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
-    if piv.shape != (n,):
-        raise ValueError(f"piv must have shape ({n},), got {piv.shape}")
+    if piv.shape != lu.shape[:-1]:
+        raise ValueError(f"piv must have shape {lu.shape[:-1]}, got {piv.shape}")
     overwrite_b, check_finite = check.flag("overwrite_b", overwrite_b), check.flag("check_finite", check_finite)
     if isinstance(trans, np.ndarray) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
     right = right_sides(b, n)
     if check_finite:
-        require_finite(lu)
-        require_finite(right)
-    dtype = np.promote_types(lu.dtype, right.dtype)
-    lu = lu.astype(dtype, copy=False)
-    in_place = overwrite_b and right is b and right.dtype == dtype and right.flags.writeable and right.flags.forc
-    x = right if in_place else np.array(right, dtype, order="F")
-    if not element_strides(lu):
-        lu = lu.copy()
-    conjugate = trans == 2 and dtype.kind == "c"
-    if conjugate:
-        np.conjugate(x, out=x)
-    engine.lu_solve(threads, lu, piv, trans != 0, x[:, None] if x.ndim == 1 else x, Poll())
-    if conjugate:
-        np.conjugate(x, out=x)
-    return x
+        require_finite(lu, right)
+    return solve_with(threads, "lu", lu, piv, b, right, trans, overwrite_b)
 
 
-#: Mantissas that can be multiplied without leaving the range: each is at least 1/2, and of complex numbers at most 2**(1/2).
-_TOGETHER = 512
+def solve_with(
+    threads: engine.Threads,
+    name: str,
+    lu: Array,
+    piv: NDArray[np.int32],
+    b: ArrayLike,
+    right: Array,
+    trans: int,
+    overwrite_b: bool,
+) -> Array:
+    """The solutions by the factors of a matrix, or matrices, called `name`; right are the right sides that b stands for."""
+    pivots = np.broadcast_to(piv, (*stacked(name, lu, right), lu.shape[-1]))
 
+    def one(lu: Array, x: Array, index: tuple[int, ...]) -> None:
+        conjugate = trans == 2 and x.dtype.kind == "c"
+        if conjugate:
+            np.conjugate(x, out=x)
+        own = lu if element_strides(lu) else lu.copy()
+        factor.lu_solve(threads, own, np.ascontiguousarray(pivots[index]), trans != 0, x, engine.Poll())
+        if conjugate:
+            np.conjugate(x, out=x)
 
-def determinant(lu: Array, piv: NDArray[np.int32]) -> Any:
-    """From the factors; in double precision, as scipy.linalg.det. A value beyond the range is judged by numpy.errstate."""
-    mantissa, exponent = _mantissa(lu, piv)
-    with np.errstate(all="ignore"):
-        value = np.ldexp(mantissa, exponent)  # rounded once
-    size = abs(value).max()
-    if not np.isfinite(size):
-        np.linalg.det(np.diag([1e200, 1e200]))  # overflows: NumPy warns, raises or calls as it is told to, in its own words
-    elif size < np.finfo(np.float64).tiny and mantissa.any():
-        np.linalg.det(np.diag([1e-200, 1e-200]))
-    return value.view(_wide(lu))[0]
-
-
-def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
-    """The determinant's sign, or for complex numbers its direction, and the logarithm of its size; 0 and -inf for 0."""
-    parts, exponent = _mantissa(lu, piv)
-    mantissa = parts.view(_wide(lu))[0]
-    with np.errstate(all="ignore"):
-        size = abs(mantissa)
-        return (mantissa / size if size != 0 else mantissa), np.log(size) + exponent * np.log(2.0)
-
-
-def _wide(lu: Array) -> Any:
-    return np.complex128 if lu.dtype.kind == "c" else np.float64
-
-
-def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], int]:
-    """The determinant as a number of moderate size, in one or two parts, times a power of two: factors may be anywhere in the
-    range, and so may be the product of some."""
-    exchanges = int(np.count_nonzero(piv != np.arange(len(piv))))
-    values = np.append(lu.diagonal(), (-1) ** exchanges).astype(_wide(lu))
-    exponent = 0
-    with np.errstate(all="ignore"):
-        while True:
-            parts = values.view(np.float64).reshape(len(values), -1)
-            _, powers = np.frexp(abs(parts).max(axis=1))
-            powers[~np.isfinite(parts).all(axis=1)] = 0  # C leaves it open
-            parts = np.ldexp(parts, -powers[:, None])
-            exponent += int(powers.sum(dtype=np.int64))
-            if len(parts) == 1:
-                return parts[0], exponent
-            values = np.multiply.reduceat(parts.view(_wide(lu))[:, 0], np.arange(0, len(parts), _TOGETHER))
+    return solved(name, lu, b, right, overwrite_b, one)

@@ -1,0 +1,151 @@
+"""The functions of numpy.linalg that an Array takes over: their arguments, results and errors; None for what NumPy is to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._engine.dtypes import DTYPES
+from . import cholesky, lstsq, qr, systems
+from .operands import Array
+from .shared import shared_pool
+
+#: Less work than that of one matrix of so many rows goes to NumPy's LAPACK.
+FEW_ROWS = 256
+_SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
+_QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
+
+
+class Plain:
+    """What NumPy returns in a tuple as a plain array, even here."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _plain(x: Any) -> Any:
+    """A view as a plain array of what is of a class that adds nothing to it."""
+    return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
+
+
+def _taken(*arrays: Any) -> bool:
+    return all(type(x) is np.ndarray and x.dtype in DTYPES and x.ndim >= 2 for x in arrays)
+
+
+def _pays(shape: tuple[int, ...]) -> bool:
+    """Of stacks of matrices (m, n), by their multiply-adds."""
+    m, n = shape[-2:]
+    return math.prod(shape[:-2]) * m * n * min(m, n) >= FEW_ROWS**3
+
+
+def _finite(x: Array) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(x.sum()))
+
+
+def _square(a: Any) -> Array | None:
+    """Square matrices that are worth it."""
+    x = _plain(a)
+    return x if _taken(x) and x.shape[-1] == x.shape[-2] and _pays(x.shape) and _finite(x) else None
+
+
+def _solve(a: Any, b: Any) -> Any:
+    x, y = _square(a), _plain(b)
+    if x is None or type(y) is not np.ndarray or y.dtype not in DTYPES or y.ndim == 0:
+        return None
+    if y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1] or not _finite(y):
+        return None
+    try:
+        np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except ValueError:
+        return None
+    pool = shared_pool()
+    try:
+        found = systems.solution(pool._live(), pool._workers, x, y, False, False, False, False, "gen", False)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError("Singular matrix") from None
+    return np.ascontiguousarray(found)
+
+
+def _inv(a: Any) -> Any:
+    x = _square(a)
+    if x is None:
+        return None
+    found, singular = systems.run_inverse(shared_pool()._live(), x)
+    if (singular >= 0).any():
+        raise np.linalg.LinAlgError("Singular matrix")
+    return np.ascontiguousarray(found)
+
+
+def _det(a: Any) -> Any:
+    x = _square(a)
+    if x is None:
+        return None
+    pool = shared_pool()
+    return systems.det(pool._live(), pool._workers, x, False, False).astype(x.dtype)
+
+
+def _slogdet(a: Any) -> Any:
+    x = _square(a)
+    if x is None:
+        return None
+    pool = shared_pool()
+    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(pool._live(), pool._workers, x)))
+
+
+def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    x = _square(a)
+    if x is None or not isinstance(upper, bool):
+        return None
+    out = np.zeros(x.shape, x.dtype)
+    if cholesky.run(shared_pool()._live(), x, out, not upper, True).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return out
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    x, words = _plain(a), {"reduced": "economic", "complete": "full", "r": "economic", "raw": "raw"}
+    if not isinstance(mode, str) or mode not in words or not _taken(x) or not _pays(x.shape) or not _finite(x):
+        return None
+    threads = shared_pool()._live()
+    if mode == "r":
+        return qr.by_item(x, lambda item: (qr.triangle(threads, item),))[0]
+    found = qr.by_item(x, lambda item: qr.parts(threads, item, words[mode]))
+    if mode == "raw":
+        return found[0].swapaxes(-1, -2), Plain(found[1])
+    return _QR_RESULT(*found)
+
+
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """In double precision, as NumPy: so that its rank is that of NumPy's."""
+    x, y = _plain(a), _plain(b)
+    if not _taken(x) or x.ndim != 2 or type(y) is not np.ndarray or y.dtype not in DTYPES or y.ndim not in (1, 2):
+        return None
+    if len(y) != len(x) or not _pays(x.shape) or not (_finite(x) and _finite(y)):
+        return None
+    if rcond is not None and not isinstance(rcond, int | float):
+        return None
+    dtype = np.promote_types(x.dtype, y.dtype)
+    wide = np.promote_types(dtype, np.float64)
+    sides = y[:, None] if y.ndim == 1 else y
+    cut = lstsq.cutoff(x.shape, wide, rcond)
+    double = x.astype(wide, copy=False), sides.astype(wide, copy=False)
+    found = lstsq.least_squares(shared_pool()._live(), *double, cut, values=True)
+    real = dtype.type(0).real.dtype
+    solution = np.ascontiguousarray(found.x.astype(dtype, copy=False))
+    residues = found.residues.astype(real, copy=False)
+    return solution[:, 0] if y.ndim == 1 else solution, residues, Plain(np.int32(found.rank)), Plain(found.s.astype(real))
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.linalg.solve: _solve,
+    np.linalg.inv: _inv,
+    np.linalg.det: _det,
+    np.linalg.slogdet: _slogdet,
+    np.linalg.cholesky: _cholesky,
+    np.linalg.qr: _qr,
+    np.linalg.lstsq: _lstsq,
+}

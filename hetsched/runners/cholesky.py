@@ -1,0 +1,75 @@
+"""Cholesky factors, and systems by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._base import check
+from .._engine import factor
+from .._engine import run as engine
+from .arguments import columns, in_place, require_finite, right_sides, squares, which
+from .triangular import solved, substitute
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .operands import Array
+
+
+def factors(
+    threads: engine.Threads, given: ArrayLike, lower: bool, overwrite_a: bool, check_finite: bool, *, clean: bool, name: str = "a"
+) -> Array:
+    """What `cholesky` returns; without `clean` the other triangle has zeros, or in place what was there."""
+    a = squares(name, given)
+    lower, overwrite_a = check.flag("lower", lower), check.flag("overwrite_a", overwrite_a)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    if a.ndim == 2 and in_place(given, a, overwrite_a):
+        c, minors = a, run(threads, None, a, lower, clean)
+    else:
+        c = columns(a.shape, a.dtype) if a.ndim == 2 else np.zeros(a.shape, a.dtype)
+        minors = run(threads, a, c, lower, True)
+    if minors.any():
+        index = tuple(np.argwhere(minors)[0].tolist())
+        raise np.linalg.LinAlgError(f"{minors[index]}-th leading minor of the array is not positive definite{which(index)}")
+    return c
+
+
+def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: bool) -> NDArray[np.int64]:
+    """The factors of a (None: of c) to one triangle of c; of each matrix 0, or the order of the minor that is not positive
+    definite. The upper triangle of A is the lower one of A^T, which is the conjugate of A, and U = L^T."""
+    if not lower:
+        a, c = None if a is None else a.swapaxes(-1, -2), c.swapaxes(-1, -2)
+    if c.ndim == 2:
+        return np.asarray(factor.cholesky(threads, a, c, engine.Poll(), clear=clear) if c.size else 0, np.int64)
+    if not c.size:
+        return np.zeros(c.shape[:-2], np.int64)
+    return factor.stack_cholesky(threads, c if a is None else a, c, engine.Poll())
+
+
+def solution(
+    threads: engine.Threads, c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool, check_finite: bool
+) -> Array:
+    """What `cho_solve` returns."""
+    try:
+        given, lower = c_and_lower
+    except (TypeError, ValueError):
+        raise TypeError("c_and_lower must be a pair, as cho_factor returns it") from None
+    c, lower = squares("c", given), check.flag("lower", lower)
+    right = right_sides(b, c.shape[-1])
+    overwrite_b = check.flag("overwrite_b", overwrite_b)
+    if check.flag("check_finite", check_finite):
+        require_finite(c, right)
+    return solve_with(threads, "c", c, lower, b, right, overwrite_b)
+
+
+def solve_with(threads: engine.Threads, name: str, c: Array, lower: bool, b: ArrayLike, right: Array, overwrite_b: bool) -> Array:
+    """The solutions of C C^H x = b (lower) or C^H C x = b."""
+
+    def one(t: Array, x: Array, _: tuple[int, ...]) -> None:
+        for trans in (0, 2) if lower else (2, 0):
+            substitute(threads, t, x, lower=lower, trans=trans)
+
+    return solved(name, c, b, right, overwrite_b, one)

@@ -1,0 +1,62 @@
+"""Determinants, from the factors of a matrix or of a stack of them, wherever in the range of numbers these are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .operands import Array
+
+#: Mantissas that can be multiplied without leaving the range: each is at least 1/2, and of complex numbers at most 2**(1/2).
+_TOGETHER = 512
+
+
+def determinant(lu: Array, piv: NDArray[np.int32]) -> Any:
+    """From the factors [..., n, n] and [..., n]; in double precision, as scipy.linalg.det. A value beyond the range is judged by
+    numpy.errstate."""
+    mantissa, exponent = _mantissa(lu, piv)
+    with np.errstate(all="ignore"):
+        value = np.ldexp(mantissa, exponent[..., None])  # rounded once
+    size = abs(value).max(axis=-1)
+    if not np.isfinite(size).all():
+        np.linalg.det(np.diag([1e200, 1e200]))  # overflows: NumPy warns, raises or calls as it is told to, in its own words
+    if ((size < np.finfo(np.float64).tiny) & mantissa.any(axis=-1)).any():
+        np.linalg.det(np.diag([1e-200, 1e-200]))
+    return value.view(_wide(lu))[..., 0][()]
+
+
+def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
+    """The determinant's sign, or for complex numbers its direction, and the logarithm of its size; 0 and -inf for 0."""
+    parts, exponent = _mantissa(lu, piv)
+    mantissa = parts.view(_wide(lu))[..., 0]
+    with np.errstate(all="ignore"):
+        size = abs(mantissa)
+        return np.where(size != 0, mantissa / size, mantissa)[()], (np.log(size) + exponent * np.log(2.0))[()]
+
+
+def _wide(lu: Array) -> Any:
+    return np.complex128 if lu.dtype.kind == "c" else np.float64
+
+
+def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The determinants as numbers of moderate size, in one or two parts, times powers of two: factors may be anywhere in the
+    range, and so may be the product of some."""
+    exchanges = np.count_nonzero(piv != np.arange(piv.shape[-1]), axis=-1)
+    sign = np.asarray((-1.0) ** exchanges)[..., None]
+    values = np.concatenate([lu.diagonal(axis1=-2, axis2=-1), sign], axis=-1).astype(_wide(lu))
+    exponent = np.zeros(values.shape[:-1], np.int64)
+    with np.errstate(all="ignore"):
+        while True:
+            parts = values.view(np.float64).reshape(*values.shape, -1)
+            _, powers = np.frexp(abs(parts).max(axis=-1))
+            powers[~np.isfinite(parts).all(axis=-1)] = 0  # C leaves it open
+            parts = np.ldexp(parts, -powers[..., None])
+            exponent += powers.sum(axis=-1, dtype=np.int64)
+            length = values.shape[-1]
+            if length == 1:
+                return parts[..., 0, :], exponent
+            values = np.multiply.reduceat(parts.view(_wide(lu))[..., 0], np.arange(0, length, _TOGETHER), axis=-1)

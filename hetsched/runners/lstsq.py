@@ -1,0 +1,241 @@
+"""Least squares: by QR where the matrix is well conditioned, by the singular values of R where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._base import check
+from .._engine import factor
+from .._engine import run as engine
+from . import qr
+from .arguments import columns, in_place, matrices, require_finite, right_sides, stacked
+from .triangular import substitute
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .operands import Array
+
+#: Columns of the inverse of R that are found together.
+_TOGETHER = 128
+
+
+class _Four(NamedTuple):
+    x: Any
+    residues: Any
+    rank: Any
+    s: Any
+
+
+class LeastSquares(_Four):
+    """What `lstsq` returns: a tuple (x, residues, rank, s), and how it was found.
+
+    Attributes
+    ----------
+    x : (n,) or (n, k) ndarray
+        The solutions; where there are several, those of least length.
+    residues : (k,) ndarray or float
+        Squares of the lengths of b - a x, where there are more equations than unknowns and the rank is full; else an array of
+        shape (0,).
+    rank : int
+    s : (min(m, n),) ndarray or None
+        Singular values, largest first; None where they were not needed.
+    method : {"qr", "svd"}
+        "qr": the matrix has been shown to be well conditioned, and R x = Q^H b is solved. "svd": it may not be, and the singular
+        value decomposition of R was used. Of a stack an array of them.
+    """
+
+    method: Any
+
+    def __new__(cls, x: Any, residues: Any, rank: Any, s: Any, method: Any) -> LeastSquares:
+        self = super().__new__(cls, x, residues, rank, s)
+        self.method = method
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.method)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, method={self.method!r})"
+
+
+def solution(
+    threads: engine.Threads,
+    given: ArrayLike,
+    b: ArrayLike,
+    cond: float | None,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    check_finite: bool,
+) -> LeastSquares:
+    """What `lstsq` returns."""
+    a = matrices("a", given)
+    right = right_sides(b, a.shape[-2])
+    stack = stacked("a", a, right)
+    dtype = np.promote_types(a.dtype, right.dtype)
+    cut = cutoff(a.shape, dtype, None if cond is None else check.number("cond", cond))
+    overwrite_a, overwrite_b = check.flag("overwrite_a", overwrite_a), check.flag("overwrite_b", overwrite_b)
+    if check.flag("check_finite", check_finite):
+        require_finite(a, right)
+    memory = (
+        not stack and a.dtype == dtype and in_place(given, a, overwrite_a),
+        not stack and right.dtype == dtype and in_place(b, right, overwrite_b),
+    )
+    a = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:])) if stack else a.astype(dtype, copy=False)
+    sides = right[:, None] if right.ndim == 1 else right
+    sides = sides.astype(dtype, copy=False)
+    if not stack:
+        found = least_squares(threads, a, sides, cut, overwrite=memory)
+        return _as_given(found, right.ndim == 1)
+    sides = np.broadcast_to(sides, (*stack, *sides.shape[-2:]))
+    each = [least_squares(threads, a[index], sides[index], cut, values=True) for index in np.ndindex(stack)]
+    return _stacked(each or [_none(a.shape[-2:], sides.shape[-1], dtype)], stack, right.ndim == 1)
+
+
+def cutoff(shape: tuple[int, ...], dtype: np.dtype[Any], cond: float | None) -> float:
+    """Singular values up to this times the largest one count as zero: cond, if it is given and not negative."""
+    eps = float(np.finfo(dtype).eps)
+    if cond is None:
+        return eps * max(shape[-2:])
+    return eps if cond < 0 else cond
+
+
+def _as_given(found: LeastSquares, one: bool) -> LeastSquares:
+    if not one:
+        return found
+    x, residues, rank, s = found
+    return LeastSquares(x[..., 0], residues[0] if len(residues) else residues, rank, s, found.method)
+
+
+def _none(shape: tuple[int, ...], k: int, dtype: np.dtype[Any]) -> LeastSquares:
+    real = np.empty(0, dtype).real.dtype
+    values = np.zeros(min(shape), real)
+    return LeastSquares(np.zeros((shape[1], k), dtype), np.zeros(k if shape[0] > shape[1] else 0, real), 0, values, "qr")
+
+
+def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool) -> LeastSquares:
+    """Residues are there if all have them."""
+    count = int(np.prod(stack))
+
+    def together(values: Sequence[Any]) -> Any:
+        array = np.stack(values)[:count]
+        return array.reshape(*stack, *array.shape[1:])
+
+    x, residues, rank, s = zip(*each, strict=True)
+    if len({len(r) for r in residues}) > 1:
+        residues = tuple(r[:0] for r in residues)
+    x, residues = together(x), together(residues)
+    if one:
+        x, residues = x[..., 0], residues[..., 0] if residues.shape[-1] else residues
+    return LeastSquares(x, residues, together(rank), together(s), together([found.method for found in each]))
+
+
+def least_squares(
+    threads: engine.Threads,
+    a: Array,
+    b: Array,
+    cut: float,
+    *,
+    values: bool = False,
+    overwrite: tuple[bool, bool] = (False, False),
+) -> LeastSquares:
+    """Of one matrix (m, n) and right sides (m, k), of one dtype. values: singular values are wanted in any case."""
+    (m, n), k = a.shape, b.shape[1]
+    if m == 0 or n == 0:
+        real = a.real.dtype
+        residues = (abs(b) ** 2).sum(axis=0, dtype=real) if n == 0 else np.empty(0, real)
+        return LeastSquares(np.zeros((n, k), a.dtype), residues, 0, np.empty(0, real), "qr")
+    if m < n:
+        return _shortest(threads, a, b, cut, values)
+    r, c, residues = _projected(threads, a, b, overwrite)
+    x, rank, s, method = _solved(threads, r, c, cut, max(m, n), values, adjoint=False)
+    return LeastSquares(x, residues if m > n and rank == n else residues[:0], rank, s, method)
+
+
+def _projected(
+    threads: engine.Threads, a: Array, b: Array, overwrite: tuple[bool, bool]
+) -> tuple[Array, Array, NDArray[np.floating[Any]]]:
+    """R, the first n rows of Q^H b, and the sums of the squares of the others."""
+    (m, n), k = a.shape, b.shape[1]
+    if m >= qr.TALL * n:
+        r, c = columns((n, n), a.dtype, zero=True), columns((n, k), a.dtype)
+        residues = np.zeros(k, a.real.dtype)
+        if k:
+            factor.tall_qr(threads, a, None, r, b, c, residues, engine.Poll())
+        else:
+            factor.tall_qr(threads, a, None, r, None, None, None, engine.Poll())
+        return r, c, residues
+    x, tau = qr.reflectors(threads, a, a if overwrite[0] else None)
+    c = b if overwrite[1] else np.array(b, order="F")
+    qr.apply(threads, x, tau, c, adjoint=True)
+    with np.errstate(all="ignore"):
+        residues = (abs(c[n:]) ** 2).sum(axis=0)
+    return np.triu(x[:n]), np.array(c[:n], order="F"), residues
+
+
+def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: bool) -> LeastSquares:
+    """Of fewer equations than unknowns: a^H = Q R, and x = Q (R^H)^-1 b."""
+    (m, n), k = a.shape, b.shape[1]
+    adjoint = a.T if a.dtype.kind == "f" else a.conj().T
+    tall = n >= qr.TALL * m
+    if tall:
+        q, r = qr.parts(threads, adjoint, "economic")
+    else:
+        q, tau = qr.reflectors(threads, adjoint)
+        r = np.triu(q[:m])
+    y, rank, s, method = _solved(threads, r, np.array(b, order="F"), cut, n, values, adjoint=True)
+    if tall:
+        x = q @ y
+    else:
+        x = columns((n, k), a.dtype, zero=True)
+        x[:m] = y
+        qr.apply(threads, q, tau, x, adjoint=False)
+    return LeastSquares(x, np.empty(0, a.real.dtype), rank, s, method)
+
+
+def _solved(
+    threads: engine.Threads, r: Array, c: Array, cut: float, longest: int, values: bool, *, adjoint: bool
+) -> tuple[Array, int, Any, str]:
+    """The shortest x with least ||R x - c||, or with R^H for R, the rank, the singular values or None, and the method. Where the
+    condition is near 1 / eps, the last singular values are rounding: then R itself is no longer trusted."""
+    n = len(r)
+    s: Any = None
+    limit = max(cut, float(np.finfo(r.dtype).eps) * longest)
+    if not np.isfinite(r).all():  # NaN or infinities were given, and travel on
+        well, s = True, np.full(n, np.nan, r.real.dtype) if values else None
+    elif values:
+        s = np.linalg.svd(r, compute_uv=False)
+        well = bool(s[-1] > limit * s[0])
+    else:
+        well = _well_conditioned(threads, r, limit)
+    if well:
+        substitute(threads, r, c, lower=False, trans=2 if adjoint else 0)
+        return c, n, s, "qr"
+    u, s, vh = np.linalg.svd(r)
+    rank = int(np.count_nonzero(s > cut * s[0]))
+    if adjoint:
+        u, vh = vh.conj().T, u.conj().T
+    with np.errstate(all="ignore"):
+        y = (u[:, :rank].conj().T @ c) / s[:rank, None]
+        return vh[:rank].conj().T @ y, rank, s, "svd"
+
+
+def _well_conditioned(threads: engine.Threads, r: Array, limit: float) -> bool:
+    """Whether the least singular value of R is surely more than `limit` times the largest: that ratio is at least the inverse of
+    ||R|| ||R^-1|| in the Frobenius norm (Golub and Van Loan, 2.3.2). n^3 / 3 multiply-adds, since R^-1 is a triangle."""
+    n, largest = len(r), abs(r).max()
+    if largest == 0 or not r.diagonal().all():
+        return False
+    with np.errstate(all="ignore"):
+        r = r / largest
+        total = 0.0
+        for start in range(0, n, _TOGETHER):
+            stop = min(n, start + _TOGETHER)
+            inverse = columns((stop, stop - start), r.dtype, zero=True)
+            np.fill_diagonal(inverse[start:], 1)
+            substitute(threads, r[:stop, :stop], inverse, lower=False)
+            total = np.hypot(total, np.linalg.norm(inverse))
+        return bool(limit * float(np.linalg.norm(r)) * float(total) < 1)

@@ -1,0 +1,108 @@
+"""QR factorisations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base import check
+from .._base.need import need
+from .._engine import factor
+from .._engine import run as engine
+from .arguments import columns, in_place, matrices, require_finite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .operands import Array
+
+MODES = ("full", "r", "economic", "raw")
+#: From so many times as many rows as columns on, the factorisation of tall matrices is the faster one.
+TALL = 4
+
+
+def decomposition(
+    threads: engine.Threads, given: ArrayLike, overwrite_a: bool, mode: str, pivoting: bool, check_finite: bool
+) -> tuple[Any, ...]:
+    """What `qr` returns."""
+    a = matrices("a", given)
+    overwrite_a, pivoting = check.flag("overwrite_a", overwrite_a), check.flag("pivoting", pivoting)
+    mode = check.choice("mode", mode, MODES)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    if pivoting:
+        scipy = need("scipy.linalg", "pivoting=True")
+        found = by_item(a, lambda x: _flat(scipy.qr(x, mode=mode, pivoting=True, check_finite=False), mode))
+    else:
+        memory = a if a.ndim == 2 and in_place(given, a, overwrite_a) else None
+        found = by_item(a, lambda x: parts(threads, x, mode, memory))
+    return ((found[0], found[1]), *found[2:]) if mode == "raw" else found
+
+
+def _flat(found: tuple[Any, ...], mode: str) -> tuple[Array, ...]:
+    return (*found[0], *found[1:]) if mode == "raw" else found
+
+
+def by_item(a: Array, one: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """The results of one(matrix), for each matrix of a stack, stacked."""
+    stack = a.shape[:-2]
+    if not stack:
+        return one(a)
+    found = [one(a[index]) for index in np.ndindex(stack)]
+    kinds = zip(*(found or [one(np.zeros(a.shape[-2:], a.dtype))]), strict=True)  # of no matrix: the shapes of one
+    return tuple(np.stack(each)[: len(found)].reshape(*stack, *each[0].shape) for each in kinds)
+
+
+def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = None) -> tuple[Array, ...]:
+    """(Q, R), (R,) or, of mode "raw", (reflectors, tau, R) of one matrix; memory: a itself where it may be overwritten."""
+    m, n = a.shape
+    k = min(m, n)
+    if mode == "economic" and n and m >= TALL * n:
+        q, r = columns((m, n), a.dtype), columns((n, n), a.dtype, zero=True)
+        factor.tall_qr(threads, a, q, r, None, None, None, engine.Poll())
+        return q, r
+    if mode == "r" and n and m >= TALL * n:
+        r = columns((m, n), a.dtype, zero=True)
+        r[:n] = triangle(threads, a)
+        return (r,)
+    x, tau = reflectors(threads, a, memory)
+    r = columns((k if mode in ("economic", "raw") else m, n), a.dtype, zero=True)
+    r[:k] = np.triu(x[:k])
+    if mode == "r":
+        return (r,)
+    return (x, tau, r) if mode == "raw" else (unitary(threads, x, tau, k if mode == "economic" else m), r)
+
+
+def triangle(threads: engine.Threads, a: Array) -> Array:
+    """R of the economic factorisation, alone."""
+    m, n = a.shape
+    if not n or m < TALL * n:
+        return parts(threads, a, "raw")[2]
+    r = columns((n, n), a.dtype, zero=True)
+    factor.tall_qr(threads, a, None, r, None, None, None, engine.Poll())
+    return r
+
+
+def reflectors(threads: engine.Threads, a: Array, memory: Array | None = None) -> tuple[Array, Array]:
+    """R above the diagonal and the reflectors below it, and their factors, as of LAPACK's geqrf."""
+    x = columns(a.shape, a.dtype) if memory is None else memory
+    tau = np.zeros(min(a.shape), a.dtype)
+    if a.size:
+        factor.qr(threads, a if memory is None else None, x, tau, engine.Poll())
+    return x, tau
+
+
+def unitary(threads: engine.Threads, x: Array, tau: Array, width: int) -> Array:
+    """The first columns of Q."""
+    q = columns((len(x), width), x.dtype)
+    if q.size:
+        factor.qr_multiply(threads, x[:, : len(tau)], tau, q, adjoint=False, identity=True, poll=engine.Poll())
+    return q
+
+
+def apply(threads: engine.Threads, x: Array, tau: Array, c: Array, *, adjoint: bool) -> None:
+    """c <- Q c, or Q^H c."""
+    if c.size and tau.size:
+        factor.qr_multiply(threads, x[:, : len(tau)], tau, c, adjoint=adjoint, identity=False, poll=engine.Poll())
