@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .planners.cuboids import Cuboids, cuboids
     from .planners.distribute import Distribution, DistributionStack, distribute
     from .planners.divisible import DivisibleLoad, divisible_load
+    from .planners.factor import FactorPlan, plan_factor, plan_lu
     from .planners.layers import LayersPlan, layers_star
-    from .planners.lu import LuPlan, plan_lu
     from .planners.lu_grid import LuGrid, lu_grid
     from .planners.lu_pattern import LuPattern, lu_pattern
     from .planners.matmul import plan_matmul
@@ -75,7 +75,7 @@ _PUBLIC = {
     "planners.distribute": ("Distribution", "DistributionStack", "distribute"),
     "planners.divisible": ("DivisibleLoad", "divisible_load"),
     "planners.layers": ("LayersPlan", "layers_star"),
-    "planners.lu": ("LuPlan", "plan_lu"),
+    "planners.factor": ("FactorPlan", "plan_factor", "plan_lu"),
     "planners.lu_grid": ("LuGrid", "lu_grid"),
     "planners.lu_pattern": ("LuPattern", "lu_pattern"),
     "planners.matmul": ("plan_matmul",),
@@ -124,7 +124,7 @@ __all__ = [
     "LeastSquares",
     "LuGrid",
     "LuPattern",
-    "LuPlan",
+    "FactorPlan",
     "MaxTasks",
     "MeasuredPlatform",
     "MeshPlan",
@@ -178,6 +178,7 @@ __all__ = [
     "measure",
     "min_time",
     "partition",
+    "plan_factor",
     "plan_files",
     "plan_lu",
     "plan_matmul",

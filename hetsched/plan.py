@@ -40,7 +40,7 @@ KINDS = {
     "LayersPlan": "planners.layers",
     "LuGrid": "planners.lu_grid",
     "LuPattern": "planners.lu_pattern",
-    "LuPlan": "planners.lu",
+    "FactorPlan": "planners.factor",
     "MaxTasks": "planners.tasks",
     "MeshPlan": "planners.mesh",
     "MinTime": "planners.tasks",

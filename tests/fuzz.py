@@ -51,7 +51,7 @@ LEFT_OUT = {
     **dict.fromkeys(
         ("Assignment", "AtOnce", "Cache", "Certificate", "Cpu",
          "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
-         "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "LuPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition", "Plan",
+         "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "FactorPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition", "Plan",
          "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarPlan", "StencilPlan",
          "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array"),
         "a result, which users are given; its methods and attributes are fuzzed",

@@ -141,7 +141,17 @@ def test_lu(p, shape, panels, rng):
     if own is not None:
         held = view("double", own * seconds)
         costs = ffi.new("hs_factor_costs *", (held, ffi.NULL, 0))
-    found = of(lib.hs_factor_certificate, lib.HS_LU, *shape, 10, p, view("double", t * seconds), view("int32_t", plan.owner), costs, ffi.NULL)
+    found = of(
+        lib.hs_factor_certificate,
+        lib.HS_LU,
+        *shape,
+        10,
+        p,
+        view("double", t * seconds),
+        view("int32_t", plan.owner),
+        costs,
+        ffi.NULL,
+    )
     agrees(found, plan.makespan, plan, rel=1e-9)
 
 

@@ -128,7 +128,7 @@ def work_of(plan):
         "ProfileDistribution": lambda: plan.counts.sum(),
         "LuPattern": lambda: n * (n - 1) // 2,
         "LuGrid": lambda: sum(k * k for k in range(n)),
-        "LuPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
+        "FactorPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
         "Wavefront": lambda: np.prod(shape),
         "Partition": lambda: np.prod(shape or 1),
         "Cuboids": lambda: np.prod(shape or 1),
@@ -552,7 +552,7 @@ def some_platform(plan, rng):
 def test_random_plans_on_other_workers(name):
     """Of every planner: what is carried over is right by the replays of the validators."""
     for rng, plan in random_plans(name):
-        if not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.LuPlan):
+        if not isinstance(plan, hs.DistributionStack | hs.FilesPlan | hs.FactorPlan):
             validate(plan.on(some_platform(plan, rng)))
 
 

@@ -159,7 +159,7 @@ FREE = {
     hs.Cuboids: {"bound", "cycle_times"},
     hs.FilesPlan: {"depth", "memory", "names", "peak", "pieces"},
     hs.LayersPlan: {"bound"},
-    hs.LuPlan: {"bound"},
+    hs.FactorPlan: {"bound"},
     hs.MaxTasks: {"cycle_times", "T", "bound"},
     hs.MeshPlan: {"cycle_times", "iterations", "link_costs", "bound", "lp_solves", "planning_time", "source_computes"},
     hs.MinTime: {"cycle_times"},

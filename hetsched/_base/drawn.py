@@ -23,7 +23,7 @@ PICTURES = {
     "LayersStar": "studies.plots.plot_layers_star",
     "LuGrid": "plots.grid.plot_grid",
     "LuPattern": "plots.allocation.plot_pattern",
-    "LuPlan": "plots.gantt.plot_plan",
+    "FactorPlan": "plots.gantt.plot_plan",
     "MaxTasks": "plots.gantt.plot_plan",
     "MeasuredPlatform": "plots.speeds.plot_measured",
     "MeshPlan": "plots.mesh.plot_mesh",

@@ -39,14 +39,16 @@ def _strided(array: Matrix) -> tuple[Any, int, int]:
     return (ffi.cast("void *", array.ctypes.data), *(stride // array.itemsize for stride in array.strides))
 
 
-def _problem(kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool) -> tuple[Any, tuple[Any, ...]]:
+def _problem(
+    kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool
+) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
     alive = or_null(order.owner, int32s), or_null(pivots, int32s), ffi.NULL if tau is None else address(tau)
     costs, views = factor_costs(order.panel_pace, order.links, order.late_panel)
     source = (ffi.NULL, 0, 0) if a is None else _strided(a)
     fields = (
-        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], order.pace is None, costs,
-        alive[1], alive[2], -1,
+        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], order.pace is None,
+        costs, alive[1], alive[2], -1,
     )  # fmt: skip
     return ffi.new("hs_factor *", fields), (alive, costs, views, a, x)
 
@@ -107,8 +109,8 @@ def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint:
 
 
 def cholesky(threads: Threads, a: Matrix | None, x: Matrix, poll: Poll, *, clear: bool = False) -> int:
-    """The lower factor of the Hermitian matrix whose lower triangle is in a (None: in x), to the lower triangle of x; clear: with zeros
-    above it, which is not touched otherwise. 0, or the order of the leading minor that is not positive definite."""
+    """The lower factor of the Hermitian matrix whose lower triangle is in a (None: in x), to the lower triangle of x; clear: with
+    zeros above it, which is not touched otherwise. 0, or the order of the leading minor that is not positive definite."""
     return run(threads, "cholesky", a, x, workers=threads.size, poll=poll, clear=clear)[0] + 1
 
 
@@ -169,7 +171,14 @@ def stack_lu(threads: Threads, a: Matrix, lu: Matrix, piv: NDArray[np.int32], po
 
 
 def tall_qr(
-    threads: Threads, a: Matrix, q: Matrix | None, r: Matrix, b: Matrix | None, c: Matrix | None, residuals: Matrix | None, poll: Poll
+    threads: Threads,
+    a: Matrix,
+    q: Matrix | None,
+    r: Matrix,
+    b: Matrix | None,
+    c: Matrix | None,
+    residuals: Matrix | None,
+    poll: Poll,
 ) -> None:
     n = a.shape[1]
     x, tau = np.empty(a.shape, a.dtype, order="F"), np.zeros(n, a.dtype)

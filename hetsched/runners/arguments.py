@@ -38,6 +38,14 @@ def matrix(name: str, value: ArrayLike) -> Array:
     return array
 
 
+def square(name: str, value: ArrayLike) -> Array:
+    """One matrix with as many rows as columns."""
+    array = matrix(name, value)
+    if array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {array.shape}")
+    return array
+
+
 def squares(name: str, value: ArrayLike) -> Array:
     """A matrix with as many rows as columns, or a stack of such."""
     array = matrices(name, value)

@@ -64,7 +64,7 @@ def _solve(a: Any, b: Any) -> Any:
         return None
     pool = shared_pool()
     try:
-        found = systems.solution(pool._live(), pool._workers, x, y, False, False, False, False, "gen", False)
+        found = systems.solution(pool._live(), x, y, False, False, False, False, "gen", False)
     except np.linalg.LinAlgError:
         raise np.linalg.LinAlgError("Singular matrix") from None
     return np.ascontiguousarray(found)
@@ -85,7 +85,7 @@ def _det(a: Any) -> Any:
     if x is None:
         return None
     pool = shared_pool()
-    return systems.det(pool._live(), pool._workers, x, False, False).astype(x.dtype)
+    return systems.det(pool._live(), x, False, False).astype(x.dtype)
 
 
 def _slogdet(a: Any) -> Any:
@@ -93,7 +93,7 @@ def _slogdet(a: Any) -> Any:
     if x is None:
         return None
     pool = shared_pool()
-    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(pool._live(), pool._workers, x)))
+    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(pool._live(), x)))
 
 
 def _cholesky(a: Any, /, *, upper: bool = False) -> Any:

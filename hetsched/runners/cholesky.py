@@ -9,13 +9,17 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
-from .arguments import columns, in_place, require_finite, right_sides, squares, which
+from .arguments import columns, in_place, require_finite, right_sides, square, squares, which
+from .factor import Problem, perform
 from .triangular import solved, substitute
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ..trace import Trace
+    from .factor import Wish
     from .operands import Array
+    from .workers import Workers
 
 
 def factors(
@@ -35,6 +39,23 @@ def factors(
         index = tuple(np.argwhere(minors)[0].tolist())
         raise np.linalg.LinAlgError(f"{minors[index]}-th leading minor of the array is not positive definite{which(index)}")
     return c
+
+
+def by_plan(
+    threads: engine.Threads, workers: Workers, given: ArrayLike, lower: bool, overwrite_a: bool, check_finite: bool, wish: Wish
+) -> tuple[Array, Trace | None]:
+    """What `Pool.cholesky` returns."""
+    a = square("A", given)
+    lower, overwrite_a = check.flag("lower", lower), check.flag("overwrite_a", overwrite_a)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    mine = in_place(given, a, overwrite_a)
+    c = a if mine else columns(a.shape, a.dtype)
+    turned = (None if mine else a, c) if lower else (None if mine else a.T, c.T)
+    failed, trace = perform(threads, workers, Problem("cholesky", *turned, clear=True), wish)
+    if failed >= 0:
+        raise np.linalg.LinAlgError(f"{failed + 1}-th leading minor of the array is not positive definite")
+    return c, trace
 
 
 def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: bool) -> NDArray[np.int64]:

@@ -120,9 +120,7 @@ def solve(
     [1.0, 1.0]
     """
     pool = shared_pool()
-    return systems.solution(
-        pool._live(), pool._workers, A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
-    )
+    return systems.solution(pool._live(), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed)
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -162,7 +160,7 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     np.float64(-2.0)
     """
     pool = shared_pool()
-    return systems.det(pool._live(), pool._workers, A, overwrite_a, check_finite)
+    return systems.det(pool._live(), A, overwrite_a, check_finite)
 
 
 def slogdet(a: ArrayLike) -> Any:
@@ -185,7 +183,7 @@ def slogdet(a: ArrayLike) -> Any:
     (-1.0, 0.693147)
     """
     pool = shared_pool()
-    return systems.slogdet(pool._live(), pool._workers, squares("a", a))
+    return systems.slogdet(pool._live(), squares("a", a))
 
 
 # ---- Cholesky and triangles ---------------------------------------------------------------------------------------

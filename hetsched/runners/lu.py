@@ -11,78 +11,27 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
-from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import LinAlgWarning
-from ..plan import simulate
-from ..planners.lu import LuPlan, plan_lu
-from ..platform import UNIT
 from .arguments import columns, in_place, matrix, require_finite, right_sides, squares, stacked
+from .factor import NOTHING, Problem, Wish, perform
 from .operands import Array, as_array, element_strides
 from .triangular import solved
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .._base.progress import Progress
-    from ..planners.lu import Owner
     from .workers import Workers
 
 
-def plan_for(
-    workers: Workers, m: int, n: int, *, dtype: np.dtype[Any], link_costs: ArrayLike | None = None, **options: Any
-) -> LuPlan:
-    """What `Pool.plan_lu` returns."""
-    if link_costs is None and not workers.emulated:
-        link_costs = 0.0
-    platform = workers.platform_for(dtype if dtype in DTYPES else np.dtype(np.float64))
-    return plan_lu(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
-
-
 def run(
-    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool,
-    owner: Owner | LuPlan | None = None, block: int | None = None, trace: bool = False, progress: Progress | None = None,
-) -> Any:  # fmt: skip
+    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool, wish: Wish = NOTHING
+) -> Any:
     """What `Pool.lu_factor` returns."""
     x = Factors.of(A, overwrite_a, check_finite)
-    plan = _chosen(workers, x.lu, owner, block, trace)
-    if workers.emulated:
-        workers.require_products(x.lu.dtype)
-    events = len(plan.tasks) + len(plan.messages) if plan is not None and trace else 0
-    singular, result = x.run(threads, workers, plan, progress, events)
+    singular, trace = perform(threads, workers, x.problem, wish)
     if singular >= 0:
         _warn_singular(singular)
-    if plan is not None:
-        workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
-    if plan is None or not trace:
-        return x.lu, x.piv
-    blocks = max(1, len(plan.owner))
-    return (x.lu, x.piv), workers.trace(
-        plan, result, lambda _, __, task: plan.label(*divmod(task, blocks)), plan.ideal, simulate(plan).finish
-    )
-
-
-def _chosen(workers: Workers, a: Array, owner: Owner | LuPlan | None, block: int | None, trace: bool) -> LuPlan | None:
-    """The plan given, if it is for this matrix and these workers; that of the owner and block given, or of the workers' speeds.
-    None where the engine knows best: equal cores with nothing given."""
-    if isinstance(owner, LuPlan):
-        return _checked_plan(workers, owner, a, block)
-    planned = workers.emulated or workers.shares[a.dtype] is not None
-    if owner is None and block is None and not planned and not trace:
-        return None
-    if owner is None:
-        owner = "pattern" if planned else "cyclic"
-    return plan_for(workers, *a.shape, dtype=a.dtype, owner=owner, block=block)
-
-
-def _checked_plan(workers: Workers, plan: LuPlan, a: Array, block: int | None) -> LuPlan:
-    if plan.shape != a.shape or plan.dtype != a.dtype.name:
-        raise ValueError(f"owner is a plan for {plan.shape} {plan.dtype}, A is {a.shape} {a.dtype.name}")
-    if block is not None and block != plan.block:
-        raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
-    workers.require_as_many(plan.names, "owner is a plan")
-    if workers.emulated and not np.array_equal(plan.cycle_times, workers.in_gigaflops.cycle_times):
-        raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.in_gigaflops.cycle_times}")
-    return plan
+    return (x.lu, x.piv) if trace is None else ((x.lu, x.piv), trace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,27 +53,9 @@ class Factors:
             return cls(None, a, piv)
         return cls(a, columns(a.shape, a.dtype), piv)
 
-    def run(
-        self,
-        threads: engine.Threads,
-        workers: Workers,
-        plan: LuPlan | None = None,
-        progress: Progress | None = None,
-        events: int = 0,
-    ) -> tuple[int, engine.RunResult]:
-        """The first zero of the diagonal or -1, and what was recorded."""
-        pace = panel_pace = links = None
-        if plan is not None and workers.emulated:
-            scale, flops = workers.time_scale, flops_per_update(self.lu.dtype)
-            finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
-            pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
-            links = None if plan.links is None else plan.links * (scale * self.lu.itemsize / UNIT)
-        order = None
-        if plan is not None:
-            order = factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
-        return factor.run(
-            threads, "lu", self.a, self.lu, pivots=self.piv, workers=len(workers), order=order, poll=engine.Poll(progress), event_capacity=events
-        )
+    @property
+    def problem(self) -> Problem:
+        return Problem("lu", self.a, self.lu, pivots=self.piv)
 
 
 def _warn_singular(column: int) -> None:

@@ -16,11 +16,15 @@ from .._engine.dtypes import DTYPES
 from ..planners.layers import LayersPlan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
+from . import cholesky as cholesky_run
+from . import factor as factor_run
 from . import lu as lu_run
 from . import product as product_run
+from . import qr as qr_run
 from . import star as star_run
 from . import stencil as stencil_run
 from . import sweep as sweep_run
+from .factor import Wish
 from .operands import operands
 from .workers import Workers
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
     from .._base.progress import Progress
     from ..planners.cuboids import Cuboids
-    from ..planners.lu import LuPlan, Owner
+    from ..planners.factor import FactorPlan, Owner
     from ..planners.partition import Partition
     from ..planners.ring import SliceRing
     from ..planners.stencil import StencilPlan
@@ -70,8 +74,8 @@ class Pool:
 
     Notes
     -----
-    `matmul`, `run`, `sweep`, `stencil` and `lu_factor` have in common: with trace=True they return a pair, the result and a
-    Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in the end; True
+    `matmul`, `run`, `sweep`, `stencil`, `lu_factor`, `cholesky` and `qr` have in common: with trace=True they return a pair, the
+    result and a Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in the end; True
     is a bar on the terminal. ValueError and TypeError come before anything is changed; the message names the argument. Ctrl-C is
     seen within 0.2 s: what was to hold the result is then undefined, unless the method says more.
 
@@ -498,6 +502,30 @@ class Pool:
         with reporting(progress) as tell:
             return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, tell)
 
+    def plan_factor(
+        self,
+        m: int,
+        n: int,
+        *,
+        kind: str = "lu",
+        owner: Owner = "pattern",
+        block: int | None = None,
+        dtype: DTypeLike = np.float64,
+        panel_times: ArrayLike | None = None,
+        link_costs: ArrayLike | None = None,
+        look_ahead: bool = True,
+    ) -> FactorPlan:
+        """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix; see `plan_factor`, the function, which takes any
+        platform.
+
+        The links of the pool's platform count where it is emulated: real workers share their memory.
+        """
+        return factor_run.plan_for(
+            self._workers, m, n, kind=kind, owner=owner, block=block, dtype=check.dtype(dtype, DTYPES),
+            panel_times=panel_times, link_costs=link_costs,
+            look_ahead=look_ahead,
+        )  # fmt: skip
+
     def plan_lu(
         self,
         m: int,
@@ -509,16 +537,11 @@ class Pool:
         panel_times: ArrayLike | None = None,
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
-    ) -> LuPlan:
-        """The plan that `lu_factor` follows for an m x n matrix; see `plan_lu`, the function, which takes any platform.
-
-        The links of the pool's platform count where it is emulated: real workers share their memory.
-        """
-        return lu_run.plan_for(
-            self._workers, m, n, owner=owner, block=block, dtype=check.dtype(dtype, DTYPES),
-            panel_times=panel_times, link_costs=link_costs,
-            look_ahead=look_ahead,
-        )  # fmt: skip
+    ) -> FactorPlan:
+        """`plan_factor` of kind "lu"."""
+        return self.plan_factor(
+            m, n, owner=owner, block=block, dtype=dtype, panel_times=panel_times, link_costs=link_costs, look_ahead=look_ahead
+        )
 
     def lu_factor(
         self,
@@ -526,7 +549,7 @@ class Pool:
         overwrite_a: bool = False,
         check_finite: bool = True,
         *,
-        owner: Owner | LuPlan | None = None,
+        owner: Owner | FactorPlan | None = None,
         block: int | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
@@ -572,7 +595,95 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, owner, block, trace, tell)
+            return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, Wish(owner, block, trace, tell))
+
+    def cholesky(
+        self,
+        A: ArrayLike,
+        lower: bool = True,
+        overwrite_a: bool = False,
+        check_finite: bool = True,
+        *,
+        owner: Owner | FactorPlan | None = None,
+        block: int | None = None,
+        trace: bool = False,
+        progress: bool | Progress | None = None,
+    ) -> Any:
+        """Cholesky factorisation by the workers of the pool: A = L L^H, or with lower=False U^H U.
+
+        Parameters
+        ----------
+        A : (n, n) array_like
+            Of which one triangle is read.
+        lower, overwrite_a, check_finite : bool
+            As of `hs.cholesky`.
+        owner, block, trace, progress :
+            As of `lu_factor`; a plan is one of `plan_factor` of kind "cholesky".
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace)
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            "k-th leading minor of the array is not positive definite".
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+        ...     L, trace = pool.cholesky([[4.0, 2.0], [2.0, 10.0]], trace=True)
+        >>> L.tolist(), trace.kind
+        ([[2.0, 0.0], [1.0, 3.0]], 'emulated')
+        """
+        trace = check.flag("trace", trace)
+        with reporting(progress) as tell:
+            wish = Wish(owner, block, trace, tell)
+            c, record = cholesky_run.by_plan(self._live(), self._workers, A, lower, overwrite_a, check_finite, wish)
+        return (c, record) if trace else c
+
+    def qr(
+        self,
+        A: ArrayLike,
+        overwrite_a: bool = False,
+        mode: str = "economic",
+        check_finite: bool = True,
+        *,
+        owner: Owner | FactorPlan | None = None,
+        block: int | None = None,
+        trace: bool = False,
+        progress: bool | Progress | None = None,
+    ) -> Any:
+        """QR factorisation by the workers of the pool, by blocks of Householder reflectors.
+
+        Parameters
+        ----------
+        A : (m, n) array_like
+        overwrite_a, mode, check_finite :
+            As of `hs.qr`.
+        owner, block, trace, progress :
+            As of `lu_factor`; a plan is one of `plan_factor` of kind "qr". Q is made of the reflectors afterwards, at full speed, and
+            is not part of the trace.
+
+        Returns
+        -------
+        tuple, or (tuple, Trace)
+            (Q, R); (R,) of mode "r"; ((qr, tau), R) of mode "raw".
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+        ...     Q, R = pool.qr([[3.0, 1.0], [4.0, 2.0]])
+        >>> np.round(Q @ R, 12).tolist()
+        [[3.0, 1.0], [4.0, 2.0]]
+        """
+        trace = check.flag("trace", trace)
+        with reporting(progress) as tell:
+            wish = Wish(owner, block, trace, tell)
+            found, record = qr_run.by_plan(self._live(), self._workers, A, overwrite_a, mode, check_finite, wish)
+        return (found, record) if trace else found
 
     def map_tasks(
         self,

@@ -11,12 +11,16 @@ from .._base import check
 from .._base.need import need
 from .._engine import factor
 from .._engine import run as engine
-from .arguments import columns, in_place, matrices, require_finite
+from .arguments import columns, in_place, matrices, matrix, require_finite
+from .factor import Problem, perform
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ..trace import Trace
+    from .factor import Wish
     from .operands import Array
+    from .workers import Workers
 
 MODES = ("full", "r", "economic", "raw")
 #: From so many times as many rows as columns on, the factorisation of tall matrices is the faster one.
@@ -41,6 +45,21 @@ def decomposition(
     return ((found[0], found[1]), *found[2:]) if mode == "raw" else found
 
 
+def by_plan(
+    threads: engine.Threads, workers: Workers, given: ArrayLike, overwrite_a: bool, mode: str, check_finite: bool, wish: Wish
+) -> tuple[tuple[Any, ...], Trace | None]:
+    """What `Pool.qr` returns."""
+    a = matrix("A", given)
+    overwrite_a, mode = check.flag("overwrite_a", overwrite_a), check.choice("mode", mode, MODES)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    mine = in_place(given, a, overwrite_a)
+    x, tau = a if mine else columns(a.shape, a.dtype), np.zeros(min(a.shape), a.dtype)
+    _, trace = perform(threads, workers, Problem("qr", None if mine else a, x, tau=tau), wish)
+    found = _parts_of(threads, x, tau, mode)
+    return (((found[0], found[1]), found[2]) if mode == "raw" else found), trace
+
+
 def _flat(found: tuple[Any, ...], mode: str) -> tuple[Array, ...]:
     return (*found[0], *found[1:]) if mode == "raw" else found
 
@@ -58,7 +77,6 @@ def by_item(a: Array, one: Callable[[Array], tuple[Array, ...]]) -> tuple[Array,
 def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = None) -> tuple[Array, ...]:
     """(Q, R), (R,) or, of mode "raw", (reflectors, tau, R) of one matrix; memory: a itself where it may be overwritten."""
     m, n = a.shape
-    k = min(m, n)
     if mode == "economic" and n and m >= TALL * n:
         q, r = columns((m, n), a.dtype), columns((n, n), a.dtype, zero=True)
         factor.tall_qr(threads, a, q, r, None, None, None, engine.Poll())
@@ -68,7 +86,13 @@ def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = N
         r[:n] = triangle(threads, a)
         return (r,)
     x, tau = reflectors(threads, a, memory)
-    r = columns((k if mode in ("economic", "raw") else m, n), a.dtype, zero=True)
+    return _parts_of(threads, x, tau, mode)
+
+
+def _parts_of(threads: engine.Threads, x: Array, tau: Array, mode: str) -> tuple[Array, ...]:
+    """The same from the reflectors."""
+    (m, n), k = x.shape, len(tau)
+    r = columns((k if mode in ("economic", "raw") else m, n), x.dtype, zero=True)
     r[:k] = np.triu(x[:k])
     if mode == "r":
         return (r,)

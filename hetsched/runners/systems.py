@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .operands import Array
-    from .workers import Workers
 
 #: What SciPy's words for kinds of matrices come to here.
 KINDS = {
@@ -29,7 +28,7 @@ _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def solution(
-    threads: engine.Threads, workers: Workers, A: ArrayLike, b: ArrayLike, lower: bool, overwrite_a: bool, overwrite_b: bool,
+    threads: engine.Threads, A: ArrayLike, b: ArrayLike, lower: bool, overwrite_a: bool, overwrite_b: bool,
     check_finite: bool, assume_a: str, transposed: bool,
 ) -> Array:  # fmt: skip
     """What `solve` returns."""
@@ -55,7 +54,7 @@ def solution(
     if kind != "general":
         a, mine = _mirrored(a, lower, kind == "hermitian"), True
     if a.ndim == right.ndim == 2 or a.ndim == 2 and right.ndim == 1:
-        factors, singular = factored(threads, workers, a, mine)
+        factors, singular = factored(threads, a, mine)
         if singular >= 0:
             raise np.linalg.LinAlgError(singular_words("A", (), singular))
         return lu.solve_with(threads, "A", factors.lu, factors.piv, b, right, int(transposed), overwrite_b)
@@ -64,10 +63,10 @@ def solution(
     return x
 
 
-def factored(threads: engine.Threads, workers: Workers, a: Array, overwrite: bool = False) -> tuple[lu.Factors, int]:
+def factored(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[lu.Factors, int]:
     """The factors of a matrix, and which element of the diagonal of U is the first zero, or -1."""
     x = lu.Factors.of(a, overwrite, False)
-    return x, x.run(threads, workers)[0]
+    return x, x.problem.run(threads)[0]
 
 
 def solve_stack(threads: engine.Threads, a: Array, right: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -134,15 +133,15 @@ def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> t
     return out, factor.stack_inverse(threads, a, out, engine.Poll())
 
 
-def lu_of(threads: engine.Threads, workers: Workers, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int32]]:
+def lu_of(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int32]]:
     """The factors of a matrix or of a stack of them, singular or not."""
     if a.ndim == 2:
-        x, _ = factored(threads, workers, a, overwrite)
+        x, _ = factored(threads, a, overwrite)
         return x.lu, x.piv
     return lu.stack(threads, a)[:2]
 
 
-def det(threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Any:
+def det(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Any:
     """What `det` returns."""
     a = squares("A", A)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
@@ -151,12 +150,12 @@ def det(threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bo
         require_finite(a)
     else:
         finite = bool(np.isfinite(a).all())
-    factors = lu_of(threads, workers, a, in_place(A, a, overwrite_a))
+    factors = lu_of(threads, a, in_place(A, a, overwrite_a))
     with np.errstate(**({} if finite else {"over": "ignore", "under": "ignore"})):  # type: ignore[arg-type]
         return determinant(*factors)
 
 
-def slogdet(threads: engine.Threads, workers: Workers, a: Array) -> Any:
+def slogdet(threads: engine.Threads, a: Array) -> Any:
     """What `slogdet` returns, of matrices that have been checked: numpy.linalg.slogdet's result."""
-    sign, log = sign_and_log(*lu_of(threads, workers, a))
+    sign, log = sign_and_log(*lu_of(threads, a))
     return _SLOGDET_RESULT(sign.astype(a.dtype), log.astype(a.real.dtype))

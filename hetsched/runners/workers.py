@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..planners.lu import LuPlan
+    from ..planners.factor import FactorPlan
     from ..planners.product import ProductPlan
     from ..planners.stencil import StencilPlan
 
@@ -165,7 +165,7 @@ class Workers:
 
     def trace(
         self,
-        plan: ProductPlan | LuPlan | StencilPlan,
+        plan: ProductPlan | FactorPlan | StencilPlan,
         result: engine.RunResult,
         label: Callable[[int, str, int], str],
         ideal: float,

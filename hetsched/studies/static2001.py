@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.table import table
 from ..planners.distribute import distribute
-from ..planners.lu import LuPlan
+from ..planners.factor import FactorPlan
 from ..planners.lu_pattern import lu_pattern
 from ..planners.partition import partition
 from ..planners.tasks import max_tasks
@@ -125,7 +125,7 @@ def _factored(blocks: int, width: int, owner: str, seconds: float) -> Run:
     return Run(plan.makespan * scale, trace.makespan, _update_times(plan, trace, scale))
 
 
-def _update_times(plan: LuPlan, trace: Trace, scale: float) -> tuple[tuple[float, ...], ...]:
+def _update_times(plan: FactorPlan, trace: Trace, scale: float) -> tuple[tuple[float, ...], ...]:
     """From the first start to the last end of each worker's updates of a step; an update by a worker of cycle-time 1 takes 1."""
     steps, p = len(plan.step_times), len(plan.names)
     tasks = plan.tasks[plan.tasks["panel"] != plan.tasks["block"]]

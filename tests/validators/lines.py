@@ -140,8 +140,8 @@ def _divides(T: float, updates: float, panels: float, times: Sequence[float], pa
     return panels <= 0 and done >= updates
 
 
-@judges(hs.LuPlan)
-def _lu_plan(plan: hs.LuPlan) -> None:
+@judges(hs.FactorPlan)
+def _lu_plan(plan: hs.FactorPlan) -> None:
     times, panel_times = plan.cycle_times.tolist(), plan.panel_times.tolist()
     (m, n), p, owner = plan.shape, len(times), ints("owner", plan.owner)
     blocks = len(owner)

@@ -21,17 +21,21 @@ from .lu_pattern import PATTERNS, LuPattern, lu_pattern
 Owner = str | LuPattern | ArrayLike
 Times = NDArray[np.float64]
 
+KINDS = tuple(allocate.FACTORS)
+
 _HIGH = 2**31 - 1
 _FIELDS = ("worker", "panel", "block", "start", "end")  # of hs_factor_task
 _TASK = np.dtype([(name, allocate.FACTOR_TASK[name]) for name in _FIELDS] + [("flops", "f8")])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LuPlan(Plan):
-    """Who factors and updates which block of columns of an LU factorisation, and when.
+class FactorPlan(Plan):
+    """Who factors and updates which block of columns of a factorisation, and when.
 
     Attributes
     ----------
+    kind : str
+        "lu", "cholesky" or "qr".
     shape : (int, int)
         m, n.
     block : int
@@ -59,6 +63,7 @@ class LuPlan(Plan):
     dtype : str
     """
 
+    kind: str
     shape: tuple[int, int]
     block: int
     owner: NDArray[np.int32]
@@ -137,14 +142,15 @@ class LuPlan(Plan):
         return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
 
     def _on(self, platform: Platform) -> Plan:
-        times = platform.per(Unit.gigaflop(), "cycle_times: plan_lu").cycle_times
+        times = platform.per(Unit.gigaflop(), "cycle_times: plan_factor").cycle_times
         with np.errstate(invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
         if panels is not None and not (panels > 0.0).all():
             raise ValueError("platform gives work to a worker that had none: its panel time is not known")
-        return plan_lu(
+        return plan_factor(
             *self.shape,
             platform,
+            kind=self.kind,
             owner=self.owner,
             block=self.block,
             dtype=self.dtype,
@@ -164,20 +170,21 @@ def _label(panel: int, block: int) -> str:
     return f"panel {panel}" if panel == block else f"block {block} after panel {panel}"
 
 
-def plan_lu(
+def plan_factor(
     m: int,
     n: int,
     cycle_times: Platform | ArrayLike | None = None,
     *,
     speeds: ArrayLike | None = None,
+    kind: str = "lu",
     owner: Owner = "pattern",
     block: int | None = None,
     dtype: DTypeLike = np.float64,
     panel_times: ArrayLike | None = None,
     link_costs: ArrayLike | None = None,
     look_ahead: bool = True,
-) -> LuPlan:
-    """The schedule of an LU factorisation whose blocks of columns are dealt to workers.
+) -> FactorPlan:
+    """The schedule of a factorisation whose blocks of columns are dealt to workers.
 
     A worker goes through the steps in order. Of each it first updates the block that is the next panel, if that is its own, and
     factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
@@ -190,10 +197,12 @@ def plan_lu(
         Seconds per gigaflop of each worker, > 0; an infinite one gets nothing.
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them.
+    kind : {"lu", "cholesky", "qr"}
+        LU with partial pivoting; Cholesky, of the lower triangle of a square matrix; QR by blocks of Householder reflectors.
     owner : {"pattern", "cyclic", "contiguous"}, LuPattern or (b,) array_like
         A method of `lu_pattern`, a result of it, or the worker of each block.
     block : int, optional
-        Columns of a block. Default: such that the owners given have one each, else what `lu_factor` chooses.
+        Columns of a block. Default: such that the owners given have one each, else what `lu_factor` and the others choose.
     dtype : dtype_like
     panel_times : (p,) array_like, optional
         Seconds per gigaflop in a panel, > 0, where they differ: a device may be fast in updates and slow in panels. Infinite only
@@ -206,7 +215,7 @@ def plan_lu(
 
     Returns
     -------
-    LuPlan
+    FactorPlan
         lower_bound is the largest of two: the work divided perfectly over the speeds, and the panels, each with the update of
         the next one, by the fastest worker one after another. Both hold for every owner, with these blocks.
 
@@ -217,45 +226,50 @@ def plan_lu(
 
     Notes
     -----
-    The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, simulated task by task with the work that
-    each really has; there all updates take the same time and panels none. An update includes its triangular solve; exchanges of
-    rows take no time. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
+    The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, which has one distribution for LU, Cholesky
+    and QR, simulated task by task with the work that each really has; there all updates take the same time and panels none. In LU
+    an update includes its triangular solve, and exchanges of rows take no time; in QR a panel includes the factor T of its block
+    of reflectors. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
     O(b^2 + b p) for b blocks.
 
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.plan_lu(1000, 1000, [3, 5, 8], owner=hs.lu_pattern(10, [3, 5, 8]))
-    >>> cyclic = hs.plan_lu(1000, 1000, [3, 5, 8], owner="cyclic", block=100)
+    >>> plan = hs.plan_factor(1000, 1000, [3, 5, 8], owner=hs.lu_pattern(10, [3, 5, 8]))
+    >>> cyclic = hs.plan_factor(1000, 1000, [3, 5, 8], owner="cyclic", block=100)
     >>> round(cyclic.makespan / plan.makespan, 2)
     1.51
     """
     m, n = check.integer("m", m, low=0, high=_HIGH), check.integer("n", n, low=0, high=_HIGH)
     if isinstance(cycle_times, Platform):
-        cycle_times = cycle_times.per(Unit.gigaflop(), "cycle_times: plan_lu")
+        cycle_times = cycle_times.per(Unit.gigaflop(), "cycle_times: plan_factor")
     times = check.cycle_times(cycle_times, speeds)
-    kind = check.dtype(dtype, DTYPES)
+    kind = check.choice("kind", kind, KINDS)
+    if kind == "cholesky" and m != n:
+        raise ValueError(f"n must be m of a Cholesky factorisation, got {m} x {n}")
+    element = check.dtype(dtype, DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
     links = _links(link_costs, cycle_times, len(times))
-    block, owners, method = _deal(m, n, times, owner, block, kind)
+    block, owners, method = _deal(m, n, times, owner, block, element)
     slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
     if slow.any():
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
-    flops = flops_per_update(kind)
+    flops = flops_per_update(element)
     updates = _per_update("cycle_times", times, flops)
     factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
-    waits = None if links is None else links * (kind.itemsize / UNIT)
-    makespan, _, raw, messages = allocate.factor_simulate("lu", m, n, block, owners, updates, factoring, waits, not look_ahead)
-    ideal, bound = allocate.factor_bound("lu", m, n, block, updates, factoring)
+    waits = None if links is None else links * (element.itemsize / UNIT)
+    makespan, _, raw, messages = allocate.factor_simulate(kind, m, n, block, owners, updates, factoring, waits, not look_ahead)
+    ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring)
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
         tasks[name] = raw[name]
     tasks["flops"] = raw["work"] * flops
-    return LuPlan(
+    return FactorPlan(
         method=method,
         **certified(bound, makespan=makespan),
+        kind=kind,
         shape=(m, n),
         block=block,
         owner=check.frozen(owners),
@@ -267,9 +281,36 @@ def plan_lu(
         links=None if links is None else check.frozen(links),
         look_ahead=bool(look_ahead),
         ideal=ideal,
-        dtype=kind.name,
+        dtype=element.name,
         **whose(cycle_times, len(times)),
     )
+
+
+def plan_lu(
+    m: int,
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
+    owner: Owner = "pattern",
+    block: int | None = None,
+    dtype: DTypeLike = np.float64,
+    panel_times: ArrayLike | None = None,
+    link_costs: ArrayLike | None = None,
+    look_ahead: bool = True,
+) -> FactorPlan:
+    """`plan_factor` of kind "lu".
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.plan_lu(1000, 1000, [3, 5, 8]) == hs.plan_factor(1000, 1000, [3, 5, 8])
+    True
+    """
+    return plan_factor(
+        m, n, cycle_times, speeds=speeds, owner=owner, block=block, dtype=dtype, panel_times=panel_times, link_costs=link_costs,
+        look_ahead=look_ahead,
+    )  # fmt: skip
 
 
 def _per_update(name: str, times: Times, flops: float) -> Times:

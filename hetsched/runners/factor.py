@@ -1,0 +1,123 @@
+"""Factorisations of one matrix by the workers of a pool: by a plan, or as the engine deals the tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import factor
+from .._engine import run as engine
+from .._engine.dtypes import DTYPES, flops_per_update
+from ..plan import simulate
+from ..planners.factor import FactorPlan, plan_factor
+from ..platform import UNIT
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._base.progress import Progress
+    from ..planners.factor import Owner
+    from ..trace import Trace
+    from .operands import Array
+    from .workers import Workers
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the caller of a factorisation asks for besides: the owner of each block or a plan, the block, a trace, progress."""
+
+    owner: Owner | FactorPlan | None = None
+    block: int | None = None
+    trace: bool = False
+    progress: Progress | None = None
+
+
+NOTHING = Wish()
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A matrix to be factored and where its results go, checked."""
+
+    kind: str
+    a: Array | None  # None: x holds the matrix
+    x: Array
+    pivots: NDArray[np.int32] | None = None
+    tau: Array | None = None
+    clear: bool = False
+
+    def run(
+        self, threads: engine.Threads, order: factor.Order | None = None, progress: Progress | None = None, events: int = 0
+    ) -> tuple[int, engine.RunResult]:
+        """What failed or -1, and what was recorded."""
+        return factor.run(
+            threads, self.kind, self.a, self.x, pivots=self.pivots, tau=self.tau, clear=self.clear, workers=threads.size,
+            order=order, poll=engine.Poll(progress), event_capacity=events,
+        )  # fmt: skip
+
+
+def plan_for(
+    workers: Workers, m: int, n: int, *, dtype: np.dtype[Any], link_costs: ArrayLike | None = None, **options: Any
+) -> FactorPlan:
+    """What `Pool.plan_factor` returns."""
+    if link_costs is None and not workers.emulated:
+        link_costs = 0.0
+    platform = workers.platform_for(dtype if dtype in DTYPES else np.dtype(np.float64))
+    return plan_factor(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
+
+
+def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = NOTHING) -> tuple[int, Trace | None]:
+    """What failed or -1, and the trace if one is asked for."""
+    plan = _chosen(workers, x, wish)
+    if workers.emulated:
+        workers.require_products(x.x.dtype)
+    events = len(plan.tasks) + len(plan.messages) if plan is not None and wish.trace else 0
+    failed, result = x.run(threads, None if plan is None else _order(workers, plan, x.x.dtype), wish.progress, events)
+    if plan is not None:
+        workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
+    if plan is None or not wish.trace:
+        return failed, None
+    blocks = max(1, len(plan.owner))
+    return failed, workers.trace(
+        plan, result, lambda _, __, task: plan.label(*divmod(task, blocks)), plan.ideal, simulate(plan).finish
+    )
+
+
+def _chosen(workers: Workers, x: Problem, wish: Wish) -> FactorPlan | None:
+    """The plan given, if it is for this matrix and these workers; that of the owner and block given, or of the workers' speeds.
+    None where the engine knows best: equal cores with nothing given."""
+    owner, block = wish.owner, wish.block
+    if isinstance(owner, FactorPlan):
+        return _checked(workers, owner, x, block)
+    planned = workers.emulated or workers.shares[x.x.dtype] is not None
+    if owner is None and block is None and not planned and not wish.trace:
+        return None
+    if owner is None:
+        owner = "pattern" if planned else "cyclic"
+    return plan_for(workers, *x.x.shape, kind=x.kind, dtype=x.x.dtype, owner=owner, block=block)
+
+
+def _checked(workers: Workers, plan: FactorPlan, x: Problem, block: int | None) -> FactorPlan:
+    a = x.x
+    if plan.kind != x.kind:
+        raise ValueError(f'owner is a plan of kind "{plan.kind}", this is "{x.kind}"')
+    if plan.shape != a.shape or plan.dtype != a.dtype.name:
+        raise ValueError(f"owner is a plan for {plan.shape} {plan.dtype}, A is {a.shape} {a.dtype.name}")
+    if block is not None and block != plan.block:
+        raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
+    workers.require_as_many(plan.names, "owner is a plan")
+    if workers.emulated and not np.array_equal(plan.cycle_times, workers.in_gigaflops.cycle_times):
+        raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.in_gigaflops.cycle_times}")
+    return plan
+
+
+def _order(workers: Workers, plan: FactorPlan, dtype: np.dtype[Any]) -> factor.Order:
+    pace = panel_pace = links = None
+    if workers.emulated:
+        scale, flops = workers.time_scale, flops_per_update(dtype)
+        finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
+        pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
+        links = None if plan.links is None else plan.links * (scale * dtype.itemsize / UNIT)
+    return factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
