@@ -44,7 +44,8 @@ def laid_out(a, layout):
 def definite(n, dtype=np.float64, seed=0, stack=()):
     """Hermitian positive definite, of moderate condition."""
     a = random((*stack, n, n), dtype, seed)
-    return (a @ a.conj().swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+    a = a @ a.conj().swapaxes(-1, -2) + n * np.eye(n)
+    return ((a + a.conj().swapaxes(-1, -2)) / 2).astype(dtype)
 
 
 def close(x, y, scale=1.0, *, tolerance=100):

@@ -51,7 +51,7 @@ def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], N
     exponent = np.zeros(values.shape[:-1], np.int64)
     with np.errstate(all="ignore"):
         while True:
-            parts = values.view(np.float64).reshape(*values.shape, -1)
+            parts = values.view(np.float64).reshape(*values.shape, values.itemsize // 8)
             _, powers = np.frexp(abs(parts).max(axis=-1))
             powers[~np.isfinite(parts).all(axis=-1)] = 0  # C leaves it open
             parts = np.ldexp(parts, -powers[..., None])

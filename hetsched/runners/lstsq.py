@@ -188,7 +188,8 @@ def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: b
         r = np.triu(q[:m])
     y, rank, s, method = _solved(threads, r, np.array(b, order="F"), cut, n, values, adjoint=True)
     if tall:
-        x = q @ y
+        with np.errstate(all="ignore"):
+            x = q @ y
     else:
         x = columns((n, k), a.dtype, zero=True)
         x[:m] = y
