@@ -8,6 +8,7 @@ or infinity, never a good ratio.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -35,17 +36,17 @@ def wider(*arrays: Array) -> tuple[Array, ...]:
     return tuple(a.astype(kind) for a in arrays)
 
 
-def exponent(a: Array) -> int:
-    """Of the largest element, 0 where it is zero or no number."""
-    size = np.abs(a).max(initial=0)
-    return int(np.frexp(size)[1]) if np.isfinite(size) else 0
+def exponent(a: Array, axis: int | None = None) -> Any:
+    """Of the largest element, 0 where it is zero or no number; with axis 0 of each column."""
+    size = np.abs(a).max(axis=axis, initial=0)
+    return np.frexp(np.where(np.isfinite(size), size, 0))[1]
 
 
-def shifted(a: Array, power: int) -> Array:
-    """a * 2**power."""
-    for step in (power // 2, power - power // 2):
-        a = a * np.ldexp(a.real.dtype.type(1), step)
-    return a
+def shifted(a: Array, power: Any) -> Array:
+    """a * 2**power, for one power or one of each column."""
+    one = a.real.dtype.type(1)
+    half = power // 2
+    return a * np.ldexp(one, half) * np.ldexp(one, power - half)
 
 
 def unit(a: Array) -> Array:
@@ -96,21 +97,15 @@ def residual(a: Array, x: Array, b: Array, trans: int = 0) -> float:
     eps = epsilon(x.dtype)
     A, X, B = wider(a, columns(x), columns(b))
     A = (A, A.T, A.conj().T)[trans]
-    worst = 0.0
-    first = exponent(A)
-    A = shifted(A, -first)
-    size = norm(A)
-    powers = [exponent(X[:, j]) for j in range(X.shape[1])]
-    X = np.stack([shifted(X[:, j], -p) for j, p in enumerate(powers)], axis=1) if powers else X
-    B = np.stack([shifted(B[:, j], -first - p) for j, p in enumerate(powers)], axis=1) if powers else B
-    left = B - A @ X
-    for j in range(X.shape[1]):
-        worst = _worse(worst, ratio(norm(left[:, j : j + 1]), size, norm(X[:, j : j + 1]), eps=eps))
-    return worst
+    first, powers = exponent(A), exponent(X, 0)
+    A, X, B = shifted(A, -first), shifted(X, -powers), shifted(B, -first - powers)
+    errors, sizes, size = np.abs(B - A @ X).sum(0), np.abs(X).sum(0), norm(A)
+    return largest(ratio(error, size, own, eps=eps) for error, own in zip(errors, sizes, strict=True))
 
 
-def _worse(a: float, b: float) -> float:
-    return max(a, b) if a == a and b == b else math.nan
+def largest(values: Iterable[float]) -> float:
+    """0 of none, NaN where one is."""
+    return float(np.max([0.0, *values]))
 
 
 def reciprocal_condition(a: Array) -> float:
@@ -141,11 +136,8 @@ def forward(x: Array, true: Array, rcond: float) -> float:
     X, T = wider(columns(x), columns(true))
     power = -exponent(T)
     X, T = shifted(X, power), shifted(T, power)
-    worst = 0.0
-    for j in range(X.shape[1]):
-        size, error = np.abs(T[:, j]).max(initial=0), np.abs(X[:, j] - T[:, j]).max(initial=0)
-        worst = _worse(worst, ratio(error * rcond, size, eps=eps))
-    return worst
+    errors, sizes = np.abs(X - T).max(0, initial=0), np.abs(T).max(0, initial=0)
+    return largest(ratio(error * rcond, size, eps=eps) for error, size in zip(errors, sizes, strict=True))
 
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------
