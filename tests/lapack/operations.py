@@ -37,7 +37,7 @@ OURS: dict[str, Callable[..., Any]] = {name: getattr(hs, name, peer) for name, p
 
 
 def call(functions: dict[str, Callable[..., Any]], name: str, *args: Any, **options: Any) -> Any:
-    """One of OURS or PEERS, without its warnings of singular and ill-conditioned matrices."""
-    with warnings.catch_warnings():
+    """One of OURS or PEERS, without its warnings of singular and ill-conditioned matrices and of what leaves the range."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
         return functions[name](*args, **options)
