@@ -45,11 +45,12 @@ INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, in
 /* The hs__qr_dots: a few columns of v stay in the L1 cache while those of c pass. */
 TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n, const void *c_, int64_t c_ld, void *w_, int64_t w_ld)
 {
-    enum { BLOCK = 16384 / (NAME(across) * PARTS * (int)sizeof(REAL)) * 2 };
+    enum { MOST = 20480 / (NAME(across) * PARTS * (int)sizeof(REAL)) };
     const REAL *v = v_, *c = c_;
     NAME(element) *w = w_;
-    for (int64_t l = 0; l < rows; l += BLOCK) {
-        const int64_t count = rows - l < BLOCK ? rows - l : BLOCK;
+    const int64_t blocks = (rows + MOST - 1) / MOST, even = blocks ? (rows / blocks / NAME(lanes) + 1) * NAME(lanes) : 1;
+    for (int64_t l = 0; l < rows; l += even) {
+        const int64_t count = rows - l < even ? rows - l : even;
         for (int64_t i = 0; i < m; i += NAME(across))
             for (int64_t j = 0; j < n; j += NAME(down))
                 NAME(dots_tile)(count, (int)(m - i < NAME(across) ? m - i : NAME(across)), v + (i * v_ld + l) * PARTS, v_ld,

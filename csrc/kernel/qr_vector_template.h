@@ -77,15 +77,21 @@ INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
 #endif
 }
 
+/* Half as many vectors, each of two folded. */
+INLINE void NAME(fold_all)(const int half, NAME(vector) *x, const int bit)
+{
+    if (bit >= (int)NAME(lanes)) return;
+    for (int i = 0; i < half; i++) x[i] = NAME(fold)(x[2 * i], x[2 * i + 1], bit);
+}
+
 /* The sums of the lanes of `count` vectors, a multiple of the lanes; they are overwritten. */
 INLINE void NAME(sums)(const int count, NAME(vector) *x, REAL *to)
 {
-    int have = count;
-    for (int bit = 1; bit < (int)NAME(lanes); bit *= 2) {
-        have /= 2;
-        for (int i = 0; i < have; i++) x[i] = NAME(fold)(x[2 * i], x[2 * i + 1], bit);
-    }
-    for (int i = 0; i < have; i++) *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
+    NAME(fold_all)(count / 2, x, 1); /* one by one: as constants their permutations are there before the first call */
+    NAME(fold_all)(count / 4, x, 2);
+    NAME(fold_all)(count / 8, x, 4);
+    NAME(fold_all)(count / 16, x, 8);
+    for (int i = 0; i < count / (int)NAME(lanes); i++) *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
 }
 
 /* -1 and 1 in turn: x <- i x is this times the exchanged parts. */
