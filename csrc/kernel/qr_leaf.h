@@ -102,8 +102,8 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const 
             if (PARTS == 2) c -= turned * w_im[k];                                                                                     \
             STORE(at, c);                                                                                                              \
             if (k == 0) next = c;                                                                                                      \
-            sum[k] += next * c;                                                                                                        \
-            if (PARTS == 2) sum_turned[k] += next * NAME(exchange)(c, 1);                                                              \
+            sum[k * PARTS] += next * c;                                                                                                \
+            if (PARTS == 2) sum[k * PARTS + PARTS - 1] += next * NAME(exchange)(c, 1);                                                             \
         }                                                                                                                              \
     } while (0)
 
@@ -115,19 +115,23 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const 
 INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w, NAME(element) *products)
 {
     const int64_t step = ld * PARTS, reals = rows * PARTS;
-    NAME(vector) sum[HS__QR_LEAF] = {{0}}, sum_turned[HS__QR_LEAF] = {{0}}, w_im[HS__QR_LEAF], scale_im;
+    enum { SUMS = HS__QR_LEAF * PARTS < NAME(lanes) ? NAME(lanes) : HS__QR_LEAF * PARTS };
+    const NAME(vector) scale_im = NAME(signs)() * NAME(im)(scale);
+    NAME(vector) sum[SUMS] = {{0}}, w_im[HS__QR_LEAF];
+    NAME(element) found[SUMS / PARTS];
     REAL w_re[HS__QR_LEAF];
-    for (int l = 0; l < (int)NAME(lanes); l++) scale_im[l] = (l % 2 ? 1 : -1) * NAME(im)(scale);
     for (int k = 0; k < rest; k++) {
         w_re[k] = NAME(re)(w[k]);
-        for (int l = 0; l < (int)NAME(lanes); l++) w_im[k][l] = (l % 2 ? 1 : -1) * NAME(im)(w[k]);
+        w_im[k] = NAME(signs)() * NAME(im)(w[k]);
     }
     const REAL scale_re = NAME(re)(scale);
     int64_t l = 0;
     for (; l + NAME(lanes) <= reals; l += NAME(lanes)) STEP_ROWS(NAME(load), STORE_ALL);
     const int64_t some = reals - l;
     if (some) STEP_ROWS(LOAD_SOME, STORE_SOME);
-    for (int k = 0; k < rest; k++) products[k] = NAME(inner)(sum[k], sum_turned[k]);
+    for (int k = 0; k < rest && PARTS == 2; k++) sum[2 * k + 1] *= -NAME(signs)();
+    NAME(sums)(SUMS, sum, (REAL *)found);
+    for (int k = 0; k < rest; k++) products[k] = found[k];
 }
 
 TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w, NAME(element) *products)

@@ -3,7 +3,8 @@
 /* Columns of v and of c whose products are in registers at a time; vectors of rows, and columns, of a tile of an update. */
 enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 3, NAME(wide) = (BYTES == 64 ? 8 : 4) / PARTS };
 
-/* One more vector of rows: sum and turned as in NAME(inner). */
+/* One more vector of rows: of conj(x) y a complex element has its real part from the products of the parts, and the imaginary one,
+ * with the signs in turn, from those with the parts of y exchanged. */
 #define DOTS_STEP(LOAD)                                                                                                                \
     do {                                                                                                                               \
         NAME(vector) x[NAME(across)];                                                                                                  \
@@ -15,8 +16,9 @@ enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 
             const REAL *const from = right[j] + l;                                                                                     \
             const NAME(vector) y = LOAD, z = PARTS == 2 ? NAME(exchange)(y, 1) : y;                                                    \
             for (int i = 0; i < NAME(across); i++) {                                                                                   \
-                sum[j][i] += x[i] * y;                                                                                                 \
-                if (PARTS == 2) turned[j][i] += x[i] * z;                                                                              \
+                NAME(vector) *const own = sum + (j * NAME(across) + i) * PARTS;                                                        \
+                own[0] += x[i] * y;                                                                                                    \
+                if (PARTS == 2) own[PARTS - 1] += x[i] * z;                                                                            \
             }                                                                                                                          \
         }                                                                                                                              \
     } while (0)
@@ -24,29 +26,31 @@ enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 
 /* A tile of the hs__qr_dots. Of what is missing at the edges the last column is taken again, and its products are not kept. */
 INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, int n, const REAL *c, int64_t c_ld, NAME(element) *w, int64_t w_ld, int enough)
 {
+    enum { TILE = NAME(across) * NAME(down) };
     const REAL *left[NAME(across)], *right[NAME(down)];
-    NAME(vector) sum[NAME(down)][NAME(across)] = {{{0}}}, turned[NAME(down)][NAME(across)] = {{{0}}};
+    NAME(vector) sum[TILE * PARTS] = {{0}};
+    NAME(element) found[TILE];
     for (int i = 0; i < NAME(across); i++) left[i] = v + (i < m ? i : m - 1) * v_ld * PARTS;
     for (int j = 0; j < NAME(down); j++) right[j] = c + (j < n ? j : n - 1) * c_ld * PARTS;
     int64_t l = 0;
     for (; l + NAME(lanes) <= rows * PARTS; l += NAME(lanes)) DOTS_STEP(NAME(load)(from));
     const int64_t rest = rows * PARTS - l;
     if (rest) DOTS_STEP(NAME(load_end)(from, rest, enough));
-    for (int j = 0; j < NAME(down); j++)
-        for (int i = 0; i < NAME(across); i++) {
-            const NAME(element) more = NAME(inner)(sum[j][i], turned[j][i]);
-            if (i < m && j < n) w[i + j * w_ld] += more;
-        }
+    for (int i = 1; i < TILE * PARTS && PARTS == 2; i += 2) sum[i] *= -NAME(signs)();
+    NAME(sums)(TILE * PARTS, sum, (REAL *)found);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) w[i + j * w_ld] += found[i + j * NAME(across)];
 }
 
 /* The hs__qr_dots: a few columns of v stay in the L1 cache while those of c pass. */
 TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n, const void *c_, int64_t c_ld, void *w_, int64_t w_ld)
 {
-    enum { BLOCK = 16384 / (NAME(across) * PARTS * (int)sizeof(REAL)) * 2 };
+    enum { MOST = 20480 / (NAME(across) * PARTS * (int)sizeof(REAL)) };
     const REAL *v = v_, *c = c_;
     NAME(element) *w = w_;
-    for (int64_t l = 0; l < rows; l += BLOCK) {
-        const int64_t count = rows - l < BLOCK ? rows - l : BLOCK;
+    const int64_t blocks = (rows + MOST - 1) / MOST, even = blocks ? (rows / blocks / NAME(lanes) + 1) * NAME(lanes) : 1;
+    for (int64_t l = 0; l < rows; l += even) {
+        const int64_t count = rows - l < even ? rows - l : even;
         for (int64_t i = 0; i < m; i += NAME(across))
             for (int64_t j = 0; j < n; j += NAME(down))
                 NAME(dots_tile)(count, (int)(m - i < NAME(across) ? m - i : NAME(across)), v + (i * v_ld + l) * PARTS, v_ld,
@@ -67,8 +71,7 @@ INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t 
                 for (int i = 0; i < high; i++) sum[j][part][i] += x[i] * packed[j * PARTS + part];
         v += v_ld * PARTS, packed += NAME(wide) * PARTS;
     }
-    NAME(vector) sign;
-    for (int l = 0; l < (int)NAME(lanes); l++) sign[l] = l % 2 ? 1 : -1;
+    const NAME(vector) sign = NAME(signs)();
     for (int j = 0; j < NAME(wide); j++) {
         if (j >= n) break;
         REAL *to = c + j * c_ld * PARTS;

@@ -63,26 +63,43 @@ INLINE NAME(vector) NAME(exchange)(NAME(vector) x, const int bits)
 #endif
 }
 
-/* The sums of every PARTS-th lane, in the first ones. */
-INLINE NAME(vector) NAME(total)(NAME(vector) x)
+/* Lane l: the sum of lanes l and l ^ bit, of y where the bit is set in l, else of x. */
+INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
 {
-    for (int half = NAME(lanes) / 2; half >= PARTS; half /= 2) x += NAME(exchange)(x, half);
-    return x;
+#ifdef __clang__
+    NAME(vector) z;
+    for (int l = 0; l < (int)NAME(lanes); l++) z[l] = l & bit ? y[l] + y[l ^ bit] : x[l] + x[l ^ bit];
+    return z;
+#else
+    NAME(integers) own, other;
+    for (int l = 0; l < (int)NAME(lanes); l++) own[l] = l & bit ? l + NAME(lanes) : l, other[l] = own[l] ^ bit;
+    return __builtin_shuffle(x, y, own) + __builtin_shuffle(x, y, other);
+#endif
 }
 
-/* sum: of x * y, turned: of x * (y with its parts exchanged); the sum of conj(x) y. */
-INLINE NAME(element) NAME(inner)(NAME(vector) sum, NAME(vector) turned)
+/* Half as many vectors, each of two folded. */
+INLINE void NAME(fold_all)(const int half, NAME(vector) *x, const int bit)
 {
-    const NAME(vector) first = NAME(total)(sum);
-#if PARTS == 1
-    (void)turned;
-    return first[0];
-#else
-    const NAME(vector) second = NAME(total)(turned);
-    NAME(element) found;
-    memcpy(&found, (REAL[2]){first[0] + first[1], second[0] - second[1]}, sizeof found);
-    return found;
-#endif
+    if (bit >= (int)NAME(lanes)) return;
+    for (int i = 0; i < half; i++) x[i] = NAME(fold)(x[2 * i], x[2 * i + 1], bit);
+}
+
+/* The sums of the lanes of `count` vectors, a multiple of the lanes; they are overwritten. */
+INLINE void NAME(sums)(const int count, NAME(vector) *x, REAL *to)
+{
+    NAME(fold_all)(count / 2, x, 1); /* one by one: as constants their permutations are there before the first call */
+    NAME(fold_all)(count / 4, x, 2);
+    NAME(fold_all)(count / 8, x, 4);
+    NAME(fold_all)(count / 16, x, 8);
+    for (int i = 0; i < count / (int)NAME(lanes); i++) *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
+}
+
+/* -1 and 1 in turn: x <- i x is this times the exchanged parts. */
+INLINE NAME(vector) NAME(signs)(void)
+{
+    NAME(vector) sign;
+    for (int l = 0; l < (int)NAME(lanes); l++) sign[l] = l % 2 ? 1 : -1;
+    return sign;
 }
 
 TARGET static inline NAME(element) NAME(conj)(NAME(element) x)

@@ -7,7 +7,8 @@
 
 enum {
     TOGETHER = 256, /* columns that reflectors are applied to at a time */
-    PANEL = 32      /* columns factored by recursion where T is not asked for */
+    PANEL = 32,     /* columns factored by recursion where T is not asked for */
+    BAND = 48       /* of a triangle in a product, its zeros beside which are left out */
 };
 
 void hs__qr_type_init(hs__qr_type *type, int32_t dtype)
@@ -51,21 +52,51 @@ static char *in(const hs__qr_type *type, const void *x, int64_t ld, int64_t row,
     return (char *)x + (row + col * ld) * (int64_t)type->element;
 }
 
+/* ---- triangles -------------------------------------------------------------------------------------------------- */
+
+/* to (width x cols, without gaps, as all here) += Lᴴ c for a lower triangle. */
+static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *c, int64_t c_ld, char *to)
+{
+    for (int64_t i = 0; i < width; i += BAND)
+        type->vector.dots(width - i, hs__min(BAND, width - i), in(type, l, width, i, i), width, cols, in(type, c, c_ld, i, 0), c_ld,
+                          in(type, to, width, i, 0), width);
+}
+
+/* c -= L w. */
+static void subtract_lower(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *w, char *c, int64_t c_ld, char *packed)
+{
+    for (int64_t i = 0; i < width; i += BAND) {
+        const int64_t rows = hs__min(BAND, width - i);
+        type->vector.update(rows, i + rows, in(type, l, width, i, 0), width, cols, w, width, in(type, c, c_ld, i, 0), c_ld, -1, packed);
+    }
+}
+
+/* to += T w, adjoint: Tᴴ w, for an upper triangle. */
+static void add_upper(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld, int adjoint, int64_t cols, const char *w, char *to,
+                      char *packed)
+{
+    for (int64_t i = 0; i < width; i += BAND) {
+        const int64_t rows = hs__min(BAND, width - i);
+        if (adjoint) type->vector.dots(i + rows, rows, in(type, t, t_ld, 0, i), t_ld, cols, w, width, in(type, to, width, i, 0), width);
+        else
+            type->vector.update(rows, width - i, in(type, t, t_ld, i, i), t_ld, cols, in(type, w, width, i, 0), width,
+                                in(type, to, width, i, 0), width, 1, packed);
+    }
+}
+
 /* ---- block reflectors ------------------------------------------------------------------------------------------- */
 
 static void apply_together(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld,
                            int adjoint, int64_t cols, char *c, int64_t c_ld, const parts *p)
 {
-    const hs__qr_vector *do_ = &type->vector;
     const size_t bytes = (size_t)(width * cols) * type->element;
     char *v_below = in(type, v, ld, width, 0), *c_below = in(type, c, c_ld, width, 0);
     memset(p->product, 0, bytes), memset(p->turned, 0, bytes);
-    do_->dots(width, width, p->triangle, width, cols, c, c_ld, p->product, width);
-    do_->dots(rows - width, width, v_below, ld, cols, c_below, c_ld, p->product, width);
-    if (adjoint) do_->dots(width, width, t, t_ld, cols, p->product, width, p->turned, width);
-    else do_->update(width, width, t, t_ld, cols, p->product, width, p->turned, width, 1, p->packed);
-    do_->update(width, width, p->triangle, width, cols, p->turned, width, c, c_ld, -1, p->packed);
-    do_->update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1, p->packed);
+    add_lower_adjoint(type, width, p->triangle, cols, c, c_ld, p->product);
+    type->vector.dots(rows - width, width, v_below, ld, cols, c_below, c_ld, p->product, width);
+    add_upper(type, width, t, t_ld, adjoint, cols, p->product, p->turned, p->packed);
+    subtract_lower(type, width, p->triangle, cols, p->turned, c, c_ld, p->packed);
+    type->vector.update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1, p->packed);
 }
 
 void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld, int adjoint,
@@ -77,6 +108,42 @@ void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const vo
     for (int64_t j = 0; j < cols; j += TOGETHER) {
         apply_together(type, rows, width, v, ld, t, t_ld, adjoint, hs__min(TOGETHER, cols - j), in(type, c, c_ld, 0, j), c_ld, &p);
         if (self) hs__attend(self);
+    }
+}
+
+/* Ones on the diagonal of a matrix of zeros. */
+static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld)
+{
+    const float one = 1;
+    const double one_double = 1;
+    const size_t real = hs__real_bytes(type->dtype);
+    for (int64_t i = 0; i < n; i++) memcpy(in(type, x, ld, i, i), real == 8 ? (const void *)&one_double : (const void *)&one, real);
+}
+
+void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld, const void *t, int64_t t_ld, const void *seed,
+                 void *q, int64_t q_ld, void *work)
+{
+    enum { ROWS = 192 };
+    const int64_t n = part->cols;
+    const size_t e = type->element;
+    const parts p = parts_of(type, n, n, work);
+    if (n == 0) return;
+    memset(p.product, 0, (size_t)(n * n) * e), memset(p.turned, 0, (size_t)(n * n) * e);
+    type->vector.lower(n, n, v, ld, p.triangle);
+    for (int64_t j = 0; j < n; j++) {
+        char *column = in(type, q, q_ld, 0, j);
+        memset(column, 0, (size_t)part->rows * e);
+        if (seed) memcpy(column, in(type, seed, n, 0, j), (size_t)n * e);
+    }
+    if (!seed) set_diagonal(type, n, q, q_ld);
+    add_lower_adjoint(type, n, p.triangle, n, q, q_ld, p.product);
+    add_upper(type, n, t, t_ld, 0, n, p.product, p.turned, p.packed);
+    subtract_lower(type, n, p.triangle, n, p.turned, q, q_ld, p.packed);
+    for (int64_t i = n, rows; i < part->rows; i += rows) {
+        const int64_t zeros = part->stair ? i / part->stair : 0;
+        rows = hs__min(part->stair ? ROWS : part->rows, part->rows - i);
+        type->vector.update(rows, n - zeros, in(type, v, ld, i, zeros), ld, n, in(type, p.turned, n, zeros, 0), n, in(type, q, q_ld, i, 0), q_ld,
+                            -1, p.packed);
     }
 }
 

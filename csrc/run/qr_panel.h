@@ -38,4 +38,9 @@ int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x
 void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld, int adjoint,
                   int64_t cols, void *c, int64_t c_ld, void *work, hs__member *self);
 
+/* q (rows x cols) <- (I - V T Vᴴ) [seed; 0] for the part's V, with cols reflectors, and cols x cols elements without gaps; NULL: the
+ * identity. q is not v. */
+void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld, const void *t, int64_t t_ld, const void *seed,
+                 void *q, int64_t q_ld, void *work);
+
 #endif

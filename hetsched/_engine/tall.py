@@ -1,0 +1,42 @@
+"""csrc/run/tall.c: QR factorisation of tall matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dtypes import CODES
+from .ffi import check_status, doubles, ffi, lib, or_null
+from .run import Poll, Threads
+
+
+def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
+    """Address and strides, in elements."""
+    if array is None:
+        return ffi.NULL, 0, 0
+    rows, cols = (stride // array.itemsize for stride in array.strides)
+    return ffi.cast("void *", array.ctypes.data), rows, cols
+
+
+def tall_qr(
+    threads: Threads,
+    a: NDArray[Any],
+    q: NDArray[Any] | None,
+    r: NDArray[Any],
+    b: NDArray[Any] | None,
+    c: NDArray[Any] | None,
+    residuals: NDArray[np.float64] | None,
+    poll: Poll,
+) -> None:
+    """hs_tall_qr. The arrays are 2-D, of one supported dtype, aligned, of fitting shapes; residuals is (k,) and contiguous."""
+    k = 0 if b is None else b.shape[1]
+    operands = [_operand(array) for array in (a, q, r, b, c)]
+    fields = (CODES[a.dtype.num], *a.shape, k, *(x for operand in operands for x in operand), or_null(residuals, doubles))
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    status = lib.hs_tall_qr(threads.handle, ffi.new("hs_tall *", fields), options, ffi.NULL)
+    if status == lib.HS_ERROR_CANCELLED:
+        raise poll.error or KeyboardInterrupt
+    check_status(status)
