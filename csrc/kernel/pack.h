@@ -14,6 +14,7 @@ typedef struct hs__pack {
     hs__form form;
     int32_t tile;      /* elements of a micro-panel across, in real ones */
     int32_t negative;  /* non-zero: what is packed is the negative */
+    int32_t conjugate; /* non-zero: complex elements are conjugated */
 } hs__pack;
 
 /* Packs count x depth elements at source (element (i, l) at i * stride + l * depth_stride) into micro-panels of `tile` real

@@ -77,7 +77,7 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
 {
     void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
     const int tile = how->tile;
-    const REAL sign = how->negative ? -1 : 1;
+    const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
     const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */
     if (how->form == HS__REAL && stride == 1 && !how->negative) {
@@ -105,7 +105,7 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
             REAL *first = target + 2 * l * tile, *second = first + tile;
             for (int i = 0; i < have; i++) {
                 const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);
-                const REAL x = sign * from[0], y = sign * from[1];
+                const REAL x = sign * from[0], y = im_sign * from[1];
                 if (how->form == HS__SPLIT) first[i] = x, second[i] = y;
                 else first[2 * i] = x, first[2 * i + 1] = y, second[2 * i] = -y, second[2 * i + 1] = x;
             }

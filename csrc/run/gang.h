@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "kernel/pack.h"
 #include "run/matrix.h"
+#include "run/triangle.h"
 
 /* A box as the micro-kernel sees it: C turned so that its fast stride is the kernel's, complex operands made real. */
 typedef struct hs__panel_product {
@@ -18,6 +19,7 @@ typedef struct hs__panel_product {
     int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
     int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
     hs__matrix a, b, c;
+    hs__triangle triangle;    /* of c */
     double alpha[2], beta[2];
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
@@ -67,7 +69,7 @@ typedef struct hs__gang {
     int64_t tile_total; /* of all panels */
     hs__queue *queue;   /* [slots * members] those of a panel are in slot panel % slots */
     int32_t slots;
-    int32_t *first[2];  /* [members + 1] tiles of a panel that are the member's; of the last columns' panels, of the others' */
+    int32_t *first;     /* [deals * (members + 1)] tiles of a panel that are the member's, for panels that are dealt alike */
     _Atomic int32_t *present; /* [members] who has begun */
 } hs__gang;
 

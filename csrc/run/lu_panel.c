@@ -247,7 +247,7 @@ static void transpose(const hs__lu_type *t, int64_t cols, int64_t depth, const c
 {
     const int32_t across = t->slice.across;
     if (t->element <= 8) { /* as reals of the same size */
-        const hs__pack how = {t->element == 8, HS__REAL, across, 0};
+        const hs__pack how = {t->element == 8, HS__REAL, across, 0, 0};
         hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
         return;
     }

@@ -93,6 +93,8 @@ static int valid_product(const hs_product *p)
 {
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return 0;
     if (p->m && p->n && !p->c) return 0;
+    if (p->triangle < HS_TRIANGLE_NONE || p->triangle > HS_TRIANGLE_MIRRORED || (p->triangle && p->m != p->n)) return 0;
+    if (p->triangle && p->conjugate && p->dtype >> 1 && (p->alpha[1] != 0.0 || p->beta[1] != 0.0)) return 0;
     return !p->m || !p->n || !p->k || (p->a && p->b);
 }
 
@@ -122,7 +124,10 @@ static void scale_box(const hs_product *p, const hs_box *box)
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     c = hs__part(&c, box->row, box->col, box->height, box->width);
-    if (!box->depth) hs__scale(p->dtype, &c, p->beta);
+    if (box->depth) return;
+    const hs__triangle triangle = hs__triangle_of(p, box->row, box->col);
+    hs__triangle_scale(p->dtype, &triangle, &c, 0, 0, p->beta);
+    hs__triangle_finish(p->dtype, &triangle, &c, 0, box->height, 0, box->width);
 }
 
 static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }

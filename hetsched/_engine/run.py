@@ -104,8 +104,16 @@ def _address(array: NDArray[Any]) -> Any:
     return ffi.cast("void *", array.ctypes.data)
 
 
-def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether two matrices of one dtype are each other's transposes because they are the same memory."""
+    return a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
+
+
+def _product(
+    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex, hermitian: bool = False
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. A product of a matrix by its
+    own transpose is worked out by halves; hermitian: by its conjugate transpose, b being the transpose."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
@@ -113,6 +121,7 @@ def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, 
     fields = (
         CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
         (alpha.real, alpha.imag), (beta.real, beta.imag),
+        lib.HS_TRIANGLE_MIRRORED if beta == 0 and is_transpose(a, b) else lib.HS_TRIANGLE_NONE, hermitian,
     )  # fmt: skip
     return ffi.new("hs_product *", fields), (pa, pb, pc)
 
@@ -126,9 +135,10 @@ def gemm(
     beta: complex,
     speeds: NDArray[np.float64] | None,
     poll: Poll | None,
+    hermitian: bool = False,
 ) -> None:
-    """C <- alpha A B + beta C, shared by all workers of the pool."""
-    product, alive = _product(a, b, c, alpha, beta)
+    """C <- alpha A B + beta C, shared by all workers of the pool; hermitian: b is the transpose of a, and is conjugated."""
+    product, alive = _product(a, b, c, alpha, beta, hermitian)
     shares = ffi.NULL if speeds is None else doubles(speeds)
     if poll is None:
         status = lib.hs_gemm(threads.handle, product, shares, ffi.NULL, ffi.NULL)

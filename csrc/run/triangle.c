@@ -1,0 +1,120 @@
+#include "run/triangle.h"
+
+hs__triangle hs__triangle_of(const hs_product *p, int64_t row, int64_t col)
+{
+    if (p->triangle == HS_TRIANGLE_NONE) return (hs__triangle){0};
+    return (hs__triangle){.which = p->triangle == HS_TRIANGLE_UPPER ? HS_TRIANGLE_UPPER : HS_TRIANGLE_LOWER,
+                          .mirrored = p->triangle == HS_TRIANGLE_MIRRORED, .conjugate = p->conjugate && p->dtype >> 1, .diagonal = col - row};
+}
+
+hs__triangle hs__triangle_transposed(hs__triangle t)
+{
+    if (t.which != HS_TRIANGLE_NONE) t.which = t.which == HS_TRIANGLE_LOWER ? HS_TRIANGLE_UPPER : HS_TRIANGLE_LOWER;
+    t.diagonal = -t.diagonal;
+    return t;
+}
+
+double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    if (rows == 0 || cols == 0) return 0.0;
+    const hs__meeting meets = hs__triangle_meets(t, row, rows, col, cols);
+    if (meets != HS__CROSSES) return meets == HS__INSIDE ? (double)rows * (double)cols : 0.0;
+    double count = 0.0;
+    for (int64_t i = row, from, to; i < row + rows; i++) {
+        hs__triangle_columns(t, i, 1, col + cols, &from, &to);
+        count += (double)hs__max(to - hs__max(from, col), 0);
+    }
+    return count;
+}
+
+void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double beta[2])
+{
+    if (x->rows == 0 || x->cols == 0) return;
+    const hs__meeting meets = hs__triangle_meets(t, row, x->rows, col, x->cols);
+    if (meets == HS__INSIDE) hs__scale(dtype, x, beta);
+    for (int64_t i = 0, from, to; meets == HS__CROSSES && i < x->rows; i++) {
+        hs__triangle_columns(t, row + i, 1, col + x->cols, &from, &to);
+        from = hs__max(from, col);
+        if (from >= to) continue;
+        const hs__matrix line = hs__part(x, i, from - col, 1, to - from);
+        hs__scale(dtype, &line, beta);
+    }
+}
+
+/* ---- the image ------------------------------------------------------------------------------------------------ */
+
+/* Element (j, i) of `to` becomes (i, j) of `from`, for rows i and columns j; both have the strides of C. The inner loop is along the lines
+ * that are written. */
+#define MIRROR(NAME, TYPE, CONJUGATE)                                                                                                     \
+    static inline __attribute__((always_inline)) void NAME##_lines(int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t across, \
+                                                                   int64_t along)                                                          \
+    {                                                                                                                                      \
+        for (int64_t i = 0; i < rows; i++)                                                                                                 \
+            for (int64_t j = 0; j < cols; j++) {                                                                                           \
+                TYPE z = from[i * along + j * across];                                                                                     \
+                CONJUGATE(z);                                                                                                              \
+                to[i * across + j * along] = z;                                                                                            \
+            }                                                                                                                              \
+    }                                                                                                                                      \
+    static void NAME(int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t row_stride, int64_t col_stride)                       \
+    {                                                                                                                                      \
+        if (row_stride == 1) NAME##_lines(rows, cols, from, to, col_stride, 1);                                                            \
+        else if (col_stride == 1) NAME##_lines(cols, rows, from, to, row_stride, 1);                                                       \
+        else NAME##_lines(rows, cols, from, to, col_stride, row_stride);                                                                   \
+    }
+
+typedef struct { float re, im; } complex_float;
+typedef struct { double re, im; } complex_double;
+#define SAME(z) (void)0
+#define CONJUGATED(z) ((z).im = -(z).im)
+MIRROR(mirror_float, float, SAME)
+MIRROR(mirror_double, double, SAME)
+MIRROR(mirror_complex_float, complex_float, SAME)
+MIRROR(mirror_complex_double, complex_double, SAME)
+MIRROR(mirror_conjugate_float, complex_float, CONJUGATED)
+MIRROR(mirror_conjugate_double, complex_double, CONJUGATED)
+
+/* Part of the triangle, without elements of the diagonal. */
+static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    const void *from = hs__at(c, row, col);
+    void *to = hs__at(c, col + t->diagonal, row - t->diagonal);
+    const int64_t rs = c->row_stride, cs = c->col_stride;
+    switch (dtype) {
+    case HS_FLOAT32: mirror_float(rows, cols, from, to, rs, cs); break;
+    case HS_FLOAT64: mirror_double(rows, cols, from, to, rs, cs); break;
+    case HS_COMPLEX64: (t->conjugate ? mirror_conjugate_float : mirror_complex_float)(rows, cols, from, to, rs, cs); break;
+    default: (t->conjugate ? mirror_conjugate_double : mirror_complex_double)(rows, cols, from, to, rs, cs);
+    }
+}
+
+static void make_real(int32_t dtype, void *z)
+{
+    if (dtype & 1) ((double *)z)[1] = 0.0;
+    else ((float *)z)[1] = 0.0f;
+}
+
+/* Rows through which the diagonal goes: one by one in the square around it, together beside that. */
+static void finish_rows(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    const int64_t left = row - t->diagonal, right = left + rows, end = col + cols; /* columns of the square */
+    const int lower = t->which == HS_TRIANGLE_LOWER;
+    for (int64_t i = row; i < row + rows; i++) {
+        const int64_t on = i - t->diagonal, from = lower ? hs__max(col, left) : hs__max(col, on + 1), to = hs__min(end, lower ? on : right);
+        if (t->conjugate && on >= col && on < end) make_real(dtype, hs__at(c, i, on));
+        if (t->mirrored && from < to) mirror(dtype, t, c, i, 1, from, to - from);
+    }
+    const int64_t from = lower ? col : hs__max(col, right), to = lower ? hs__min(end, left) : end;
+    if (t->mirrored && rows && from < to) mirror(dtype, t, c, row, rows, from, to - from);
+}
+
+void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate)) return;
+    /* The rows of the diagonal within these columns; those on one side of them are outside, those on the other inside. */
+    const int64_t first = hs__max(row, hs__min(col + t->diagonal, row + rows)), end = hs__max(first, hs__min(col + cols + t->diagonal, row + rows));
+    finish_rows(dtype, t, c, first, end - first, col, cols);
+    if (!t->mirrored) return;
+    if (t->which == HS_TRIANGLE_LOWER && end < row + rows) mirror(dtype, t, c, end, row + rows - end, col, cols);
+    if (t->which == HS_TRIANGLE_UPPER && first > row) mirror(dtype, t, c, row, first - row, col, cols);
+}
