@@ -11,6 +11,13 @@ static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, in
         for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];
 }
 
+/* hs__transpose_reals of this type. */
+static void NAME(transposed_plain)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) to[i * to_stride + j] = from[j * from_stride + i];
+}
+
 #if defined(__x86_64__)
 
 typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));
@@ -47,6 +54,24 @@ AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
                 }
             }
     NAME(panel_plain)(tile, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
+}
+
+/* The same in squares of registers, cache line by cache line of `from`. */
+AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    enum { LINE = 64 / sizeof(REAL) };
+    const int64_t whole = cols / NAME(lanes) * NAME(lanes);
+    int64_t i = 0;
+    for (; i + LINE <= rows; i += LINE)
+        for (int64_t j = 0; j < whole; j += NAME(lanes))
+            for (int64_t h = i; h < i + LINE; h += NAME(lanes)) {
+                NAME(vector) square[NAME(lanes)];
+                for (int u = 0; u < NAME(lanes); u++) square[u] = *(const NAME(unaligned) *)(from + (j + u) * from_stride + h);
+                NAME(transpose)(square);
+                for (int u = 0; u < NAME(lanes); u++) *(NAME(unaligned) *)(to + (h + u) * to_stride + j) = square[u];
+            }
+    NAME(transposed_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole, to_stride);
+    NAME(transposed_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
 }
 
 /* The usual tiles as constants, so that all loops above unroll. */
@@ -111,4 +136,9 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
             }
         }
     }
+}
+
+static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    TRANSPOSED(rows, cols, from, from_stride, to, to_stride);
 }

@@ -1,5 +1,7 @@
 #include "run/triangle.h"
 
+#include "kernel/pack.h"
+
 hs__triangle hs__triangle_of(const hs_product *p, int64_t row, int64_t col)
 {
     if (p->triangle == HS_TRIANGLE_NONE) return (hs__triangle){0};
@@ -80,6 +82,11 @@ static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, in
     const void *from = hs__at(c, row, col);
     void *to = hs__at(c, col + t->diagonal, row - t->diagonal);
     const int64_t rs = c->row_stride, cs = c->col_stride;
+    if ((rs == 1 || cs == 1) && !(dtype >> 1)) {
+        if (rs == 1) hs__transpose_reals(dtype & 1, rows, cols, from, cs, to, cs);
+        else hs__transpose_reals(dtype & 1, cols, rows, from, rs, to, rs);
+        return;
+    }
     switch (dtype) {
     case HS_FLOAT32: mirror_float(rows, cols, from, to, rs, cs); break;
     case HS_FLOAT64: mirror_double(rows, cols, from, to, rs, cs); break;
@@ -94,27 +101,33 @@ static void make_real(int32_t dtype, void *z)
     else ((float *)z)[1] = 0.0f;
 }
 
-/* Rows through which the diagonal goes: one by one in the square around it, together beside that. */
-static void finish_rows(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+/* A small part that the diagonal crosses. */
+static void finish_elements(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
-    const int64_t left = row - t->diagonal, right = left + rows, end = col + cols; /* columns of the square */
-    const int lower = t->which == HS_TRIANGLE_LOWER;
-    for (int64_t i = row; i < row + rows; i++) {
-        const int64_t on = i - t->diagonal, from = lower ? hs__max(col, left) : hs__max(col, on + 1), to = hs__min(end, lower ? on : right);
-        if (t->conjugate && on >= col && on < end) make_real(dtype, hs__at(c, i, on));
-        if (t->mirrored && from < to) mirror(dtype, t, c, i, 1, from, to - from);
-    }
-    const int64_t from = lower ? col : hs__max(col, right), to = lower ? hs__min(end, left) : end;
-    if (t->mirrored && rows && from < to) mirror(dtype, t, c, row, rows, from, to - from);
+    for (int64_t i = row; i < row + rows; i++)
+        for (int64_t j = col; j < col + cols; j++) {
+            if (i - j == t->diagonal && t->conjugate) make_real(dtype, hs__at(c, i, j));
+            if (i - j != t->diagonal && t->mirrored && hs__triangle_has(t, i, j)) mirror(dtype, t, c, i, 1, j, 1);
+        }
 }
 
 void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
-    if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate)) return;
-    /* The rows of the diagonal within these columns; those on one side of them are outside, those on the other inside. */
-    const int64_t first = hs__max(row, hs__min(col + t->diagonal, row + rows)), end = hs__max(first, hs__min(col + cols + t->diagonal, row + rows));
-    finish_rows(dtype, t, c, first, end - first, col, cols);
-    if (!t->mirrored) return;
-    if (t->which == HS_TRIANGLE_LOWER && end < row + rows) mirror(dtype, t, c, end, row + rows - end, col, cols);
-    if (t->which == HS_TRIANGLE_UPPER && first > row) mirror(dtype, t, c, row, first - row, col, cols);
+    enum { FEW = 8 };
+    if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate) || rows == 0 || cols == 0) return;
+    const int64_t least = row - (col + cols - 1) - t->diagonal, most = row + rows - 1 - col - t->diagonal; /* distances from the diagonal */
+    if (t->which == HS_TRIANGLE_LOWER ? most < 0 : least > 0) return;
+    if (least > 0 || most < 0) {
+        if (t->mirrored) mirror(dtype, t, c, row, rows, col, cols);
+    } else if (rows <= FEW && cols <= FEW) {
+        finish_elements(dtype, t, c, row, rows, col, cols);
+    } else if (rows >= cols) {
+        const int64_t half = hs__round_up(rows / 2, FEW);
+        hs__triangle_finish(dtype, t, c, row, half, col, cols);
+        hs__triangle_finish(dtype, t, c, row + half, rows - half, col, cols);
+    } else {
+        const int64_t half = hs__round_up(cols / 2, FEW);
+        hs__triangle_finish(dtype, t, c, row, rows, col, half);
+        hs__triangle_finish(dtype, t, c, row, rows, col + half, cols - half);
+    }
 }
