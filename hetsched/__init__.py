@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .runners.array import Array, asarray
     from .runners.pool import Pool
     from .runners.recurrence import Stencil
-    from .runners.shared import det, lu_factor, lu_solve, matmul, solve
+    from .runners.shared import det, gram, lu_factor, lu_solve, matmul, solve
     from .runners.tasks import map_tasks
     from .trace import Trace
 
@@ -79,7 +79,7 @@ _PUBLIC = {
     "runners.array": ("Array", "asarray"),
     "runners.pool": ("Pool",),
     "runners.recurrence": ("Stencil",),
-    "runners.shared": ("det", "lu_factor", "lu_solve", "matmul", "solve"),
+    "runners.shared": ("det", "gram", "lu_factor", "lu_solve", "matmul", "solve"),
     "runners.tasks": ("map_tasks",),
     "trace": ("Trace",),
 }
@@ -138,6 +138,7 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "divisible_load",
+    "gram",
     "layers_mesh",
     "layers_network",
     "layers_star",

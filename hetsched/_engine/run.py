@@ -110,10 +110,16 @@ def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def _product(
-    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex, hermitian: bool = False
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    halves: bool = False,
+    hermitian: bool = False,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. A product of a matrix by its
-    own transpose is worked out by halves; hermitian: by its conjugate transpose, b being the transpose."""
+    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. halves: one triangle is
+    worked out, and mirrored; hermitian: b is conjugated."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
@@ -121,7 +127,7 @@ def _product(
     fields = (
         CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
         (alpha.real, alpha.imag), (beta.real, beta.imag),
-        lib.HS_TRIANGLE_MIRRORED if beta == 0 and is_transpose(a, b) else lib.HS_TRIANGLE_NONE, hermitian,
+        lib.HS_TRIANGLE_MIRRORED if halves else lib.HS_TRIANGLE_NONE, hermitian,
     )  # fmt: skip
     return ffi.new("hs_product *", fields), (pa, pb, pc)
 
@@ -137,8 +143,9 @@ def gemm(
     poll: Poll | None,
     hermitian: bool = False,
 ) -> None:
-    """C <- alpha A B + beta C, shared by all workers of the pool; hermitian: b is the transpose of a, and is conjugated."""
-    product, alive = _product(a, b, c, alpha, beta, hermitian)
+    """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that, and
+    its conjugate is meant."""
+    product, alive = _product(a, b, c, alpha, beta, beta == 0 and is_transpose(a, b), hermitian)
     shares = ffi.NULL if speeds is None else doubles(speeds)
     if poll is None:
         status = lib.hs_gemm(threads.handle, product, shares, ffi.NULL, ffi.NULL)
