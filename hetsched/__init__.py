@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from .runners.lstsq import LeastSquares
     from .runners.pool import Pool
     from .runners.recurrence import Stencil
-    from .runners.shared import matmul
+    from .runners.shared import gram, matmul
     from .runners.tasks import map_tasks
     from .trace import Trace
 
@@ -99,7 +99,7 @@ _PUBLIC = {
     "runners.lstsq": ("LeastSquares",),
     "runners.pool": ("Pool",),
     "runners.recurrence": ("Stencil",),
-    "runners.shared": ("matmul",),
+    "runners.shared": ("gram", "matmul"),
     "runners.tasks": ("map_tasks",),
     "trace": ("Trace",),
 }  # fmt: skip
@@ -162,6 +162,7 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "divisible_load",
+    "gram",
     "inv",
     "layers_mesh",
     "layers_network",

@@ -68,6 +68,7 @@ WEIGHTS = {
 AS_NUMPY = {
     "asarray",
     "det",
+    "gram",
     "lu_factor",
     "lu_solve",
     "matmul",

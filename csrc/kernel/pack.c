@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
+#define TRANSPOSED (__builtin_cpu_supports("avx2") ? NAME(transposed_avx2) : NAME(transposed_plain))
 #define FULL_PANEL (__builtin_cpu_supports("avx2") ? NAME(full_panel_avx2) : NAME(panel_plain))
 
 /* rows[u] becomes column u. */
@@ -37,6 +38,7 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 
 #else
 #define FULL_PANEL NAME(panel_plain)
+#define TRANSPOSED NAME(transposed_plain)
 #endif
 
 /* Rows of a source whose columns go to panels side by side: few, so that they are read along, as memory likes it. */
@@ -51,4 +53,10 @@ void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const vo
 {
     if (how->real_type) double_pack(how, count, depth, source, stride, depth_stride, target);
     else float_pack(how, count, depth, source, stride, depth_stride, target);
+}
+
+void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from, int64_t from_stride, void *to, int64_t to_stride)
+{
+    if (real_type) double_transposed(rows, cols, from, from_stride, to, to_stride);
+    else float_transposed(rows, cols, from, from_stride, to, to_stride);
 }

@@ -14,11 +14,15 @@ typedef struct hs__pack {
     hs__form form;
     int32_t tile;      /* elements of a micro-panel across, in real ones */
     int32_t negative;  /* non-zero: what is packed is the negative */
+    int32_t conjugate; /* non-zero: complex elements are conjugated */
 } hs__pack;
 
 /* Packs count x depth elements at source (element (i, l) at i * stride + l * depth_stride) into micro-panels of `tile` real
  * elements across, depth (twice that for complex) real steps each. The last panel is padded with zeros. */
 void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
                      void *target);
+
+/* to(j, i) <- from(i, j) for rows i and columns j of reals: `from` has its rows side by side, `to` its columns. */
+void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from, int64_t from_stride, void *to, int64_t to_stride);
 
 #endif

@@ -11,6 +11,13 @@ static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, in
         for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];
 }
 
+/* hs__transpose_reals of this type. */
+static void NAME(transposed_plain)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) to[i * to_stride + j] = from[j * from_stride + i];
+}
+
 #if defined(__x86_64__)
 
 typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));
@@ -49,6 +56,24 @@ AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
     NAME(panel_plain)(tile, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
 }
 
+/* The same in squares of registers, cache line by cache line of `from`. */
+AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    enum { LINE = 64 / sizeof(REAL) };
+    const int64_t whole = cols / NAME(lanes) * NAME(lanes);
+    int64_t i = 0;
+    for (; i + LINE <= rows; i += LINE)
+        for (int64_t j = 0; j < whole; j += NAME(lanes))
+            for (int64_t h = i; h < i + LINE; h += NAME(lanes)) {
+                NAME(vector) square[NAME(lanes)];
+                for (int u = 0; u < NAME(lanes); u++) square[u] = *(const NAME(unaligned) *)(from + (j + u) * from_stride + h);
+                NAME(transpose)(square);
+                for (int u = 0; u < NAME(lanes); u++) *(NAME(unaligned) *)(to + (h + u) * to_stride + j) = square[u];
+            }
+    NAME(transposed_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole, to_stride);
+    NAME(transposed_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
+}
+
 /* The usual tiles as constants, so that all loops above unroll. */
 AVX2 static void NAME(full_panel_avx2)(int tile, int64_t depth, const REAL *source, int64_t stride,
                                        int64_t depth_stride, REAL *target)
@@ -77,7 +102,7 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
 {
     void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
     const int tile = how->tile;
-    const REAL sign = how->negative ? -1 : 1;
+    const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
     const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */
     if (how->form == HS__REAL && stride == 1 && !how->negative) {
@@ -105,10 +130,15 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
             REAL *first = target + 2 * l * tile, *second = first + tile;
             for (int i = 0; i < have; i++) {
                 const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);
-                const REAL x = sign * from[0], y = sign * from[1];
+                const REAL x = sign * from[0], y = im_sign * from[1];
                 if (how->form == HS__SPLIT) first[i] = x, second[i] = y;
                 else first[2 * i] = x, first[2 * i + 1] = y, second[2 * i] = -y, second[2 * i + 1] = x;
             }
         }
     }
+}
+
+static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+{
+    TRANSPOSED(rows, cols, from, from_stride, to, to_stride);
 }

@@ -6,186 +6,6 @@
 #include "core/numbers.h"
 #include "threads/wait.h"
 
-/* size cut into equal parts of at most limit, a multiple of unit. */
-static int64_t even_parts(int64_t size, int64_t limit, int64_t unit)
-{
-    limit = limit < unit ? unit : limit / unit * unit;
-    int64_t parts = hs__ceil_div(size, limit);
-    return parts ? hs__round_up(hs__ceil_div(size, parts), unit) : unit;
-}
-
-/* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
-
-int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
-{
-    if (box->height == 0 || box->width == 0) return 0;
-    const int real_type = p->dtype & 1, complex = p->dtype >> 1;
-    const hs__blocking *blocking = &kernel->real[real_type];
-    *x = (hs__panel_product){.kernel = blocking, .complex = complex};
-    hs__matrices_of(p, &x->a, &x->b, &x->c);
-    x->a = hs__part(&x->a, box->row, box->depth, box->height, box->length);
-    x->b = hs__part(&x->b, box->depth, box->col, box->length, box->width);
-    x->c = hs__part(&x->c, box->row, box->col, box->height, box->width);
-    x->alpha[0] = p->alpha[0], x->alpha[1] = complex ? p->alpha[1] : 0.0;
-    x->beta[0] = box->depth ? 1.0 : p->beta[0];
-    x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
-
-    /* C^T = B^T A^T where that gives C the stride that the kernel likes. */
-    const int rows_fast = x->c.col_stride == 1 && x->c.cols > 1, columns_fast = x->c.row_stride == 1 && x->c.rows > 1;
-    if (blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast) {
-        const hs__matrix a = x->a;
-        x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c);
-    }
-    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
-    int64_t fast = blocking->prefers_rows ? x->c.col_stride : x->c.row_stride;
-    x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
-
-    hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
-    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, 0};
-    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0};
-
-    const int c = 1 + complex;
-    x->depth = even_parts(x->a.cols, blocking->depth / c, 4);
-    x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
-    int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
-    x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
-    /* All that is packed together takes no more than a twentieth of the operands, but panels hold the columns that hide the
-     * packing of A. A panel, of rows this long, has 2 to 5 MiB: others have their part of L3, too. */
-    enum { ENOUGH_COLS = 1024, SHARE = 20, ROW_BYTES = 8192 };
-    const double elements = (double)x->c.rows * (double)x->a.cols + (double)x->a.cols * (double)x->c.cols + (double)x->c.rows * (double)x->c.cols;
-    const double blocks = (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
-    double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
-    const double most = (double)ROW_BYTES / (real_type ? 8 : 4) / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
-    if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
-    x->panel_cols = even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
-    return 1;
-}
-
-/* Elements of the type across a micro-panel. */
-static int64_t row_unit(const hs__panel_product *x) { return x->pack_a.form == HS__EXPANDED ? x->pack_a.tile / 2 : x->pack_a.tile; }
-static int64_t col_unit(const hs__panel_product *x) { return x->pack_b.form == HS__EXPANDED ? x->pack_b.tile / 2 : x->pack_b.tile; }
-static size_t real_bytes(const hs__panel_product *x) { return x->pack_a.real_type ? 8 : 4; }
-static int64_t real_depth(const hs__panel_product *x, int64_t depth) { return x->complex ? 2 * depth : depth; }
-
-size_t hs__panel_bytes(const hs__panel_product *x)
-{
-    return (size_t)(hs__ceil_div(x->panel_cols, col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
-}
-
-static size_t packed_block_bytes(const hs__panel_product *x)
-{
-    return (size_t)(hs__ceil_div(hs__min(x->c.rows, x->block_rows), row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
-}
-
-size_t hs__block_bytes(const hs__panel_product *x)
-{
-    size_t tile = x->general ? (size_t)(row_unit(x) * col_unit(x) * x->c.element) : 0;
-    return packed_block_bytes(x) + tile;
-}
-
-/* ---- one tile ------------------------------------------------------------------------------------------------- */
-
-/* z <- alpha product + z, or without the old z. Where alpha is real nothing is multiplied by its imaginary zero. */
-#define ADD_COMPLEX(REAL)                                                                                                                 \
-    static void add_complex_##REAL(const hs__panel_product *x, const REAL *product, int accumulate, REAL *z)                               \
-    {                                                                                                                                      \
-        const REAL re = (REAL)x->alpha[0], im = (REAL)x->alpha[1], u = product[0], v = product[1];                                         \
-        z[0] = (accumulate ? z[0] : 0) + (im != 0 ? re * u - im * v : re * u);                                                             \
-        z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                                                             \
-    }
-ADD_COMPLEX(float)
-ADD_COMPLEX(double)
-
-/* A complex micro-tile, computed aside, then added to C by any strides and with any alpha. */
-static void general_tile(const hs__panel_product *x, int64_t m, int64_t n, int64_t k, const void *a, const void *b, int accumulate,
-                         char *c, void *tile, const void *a_next, const void *b_next)
-{
-    const int type = x->pack_a.real_type;
-    const int64_t across = x->kernel->prefers_rows ? n : m, fast = 2 * across;
-    const double zero = 0.0, one = 1.0; /* all bits zero: also a float */
-    const float one_f = 1.0f;
-    const void *alpha = type ? (const void *)&one : (const void *)&one_f;
-    if (x->kernel->prefers_rows) x->kernel->run(m, 2 * n, k, alpha, a, b, &zero, tile, fast, 1, a_next, b_next);
-    else x->kernel->run(2 * m, n, k, alpha, a, b, &zero, tile, 1, fast, a_next, b_next);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) {
-            int64_t from = x->kernel->prefers_rows ? i * fast + 2 * j : j * fast + 2 * i;
-            char *to = c + x->c.element * (i * x->c.row_stride + j * x->c.col_stride);
-            if (type) add_complex_double(x, (double *)tile + from, accumulate, (double *)to);
-            else add_complex_float(x, (float *)tile + from, accumulate, (float *)to);
-        }
-}
-
-/* What a member's buffer for A holds: tiles side by side share it. */
-typedef struct {
-    int64_t row, rows, level;
-} packed_block;
-
-static void compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, packed_block *have, char *block,
-                         const char *packed)
-{
-    const int64_t mu = row_unit(x), nu = col_unit(x), depth = real_depth(x, panel->levels);
-    const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
-
-    if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
-        hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level), x->a.row_stride, x->a.col_stride, block);
-        *have = (packed_block){t->row, t->rows, panel->level};
-    }
-
-    double beta = panel->level ? 1.0 : x->beta[0];
-    const int first = panel->level == 0, aside = x->beta[1] != 0 || isnan(beta) || (x->general && beta != 0 && beta != 1.0);
-    if (first && aside) { /* the kernels take a real beta that is a number */
-        const hs__matrix all = hs__part(&x->c, t->row, panel->col + t->col, t->rows, t->cols);
-        hs__scale(x->pack_a.real_type | x->complex << 1, &all, x->beta);
-        beta = 1.0;
-    }
-    const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
-    const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
-    const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
-
-    const int accumulate = (x->pack_a.real_type ? beta : beta_f) != 0;
-    /* A complex C has twice the columns, where those are fast, or rows, and twice the other stride. */
-    const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
-    const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
-    for (int64_t j = 0; j < t->cols; j += nu) {
-        const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
-        const int64_t n = hs__min(nu, t->cols - j);
-        for (int64_t i = 0; i < t->rows; i += mu) {
-            const char *a = block + (size_t)(i / mu) * a_bytes;
-            const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
-            const int64_t m = hs__min(mu, t->rows - i);
-            char *to = hs__at(&x->c, t->row + i, panel->col + t->col + j);
-            if (x->general) general_tile(x, m, n, depth, a, b, accumulate, to, block + packed_block_bytes(x), a_next, b_next);
-            else x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, to, row_stride, col_stride, a_next, b_next);
-        }
-    }
-}
-
-/* Columns col .. of a panel of B, to where they belong in the packed one; col is a multiple of the kernel's. */
-static void pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
-{
-    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
-    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col), x->b.col_stride, x->b.row_stride,
-                    packed + (size_t)(col / col_unit(x)) * bytes);
-}
-
-void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)
-{
-    const int64_t rows = even_parts(x->c.rows, x->block_rows, row_unit(x));
-    packed_block have = {.row = -1};
-    for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
-        for (int64_t level = 0; level < x->a.cols; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = hs__min(x->panel_cols, x->c.cols - col),
-                                     .level = level, .levels = hs__min(x->depth, x->a.cols - level)};
-            pack_columns(x, &panel, 0, panel.cols, panel_buffer);
-            for (int64_t row = 0; row < x->c.rows; row += rows) {
-                if (hs__cancelled(cancel)) return;
-                const hs__tile tile = {.row = row, .rows = hs__min(rows, x->c.rows - row), .cols = panel.cols};
-                compute_tile(x, &panel, &tile, &have, block, panel_buffer);
-            }
-        }
-}
-
 enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
 
 /* ---- layout --------------------------------------------------------------------------------------------------- */
@@ -194,41 +14,82 @@ enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
     enum { SHORTEST = 48 };
-    const int64_t equal = even_parts(left, x->block_rows, row_unit(x)), half = hs__round_up(hs__ceil_div(left, 2), row_unit(x));
+    const int64_t equal = hs__even_parts(left, x->block_rows, hs__row_unit(x)), half = hs__round_up(hs__ceil_div(left, 2), hs__row_unit(x));
     return last && half < equal && half >= SHORTEST ? half : equal;
 }
 
-/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
- * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Writes to tile unless it is
- * NULL; first[w] .. first[w + 1] are member w's. Returns the number of tiles. */
-static int32_t deal_tiles(const hs__panel_product *x, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
+/* A place among the units of a panel's columns, row by row, and how many that are computed lie before it. col 0: none of the row. */
+typedef struct {
+    int64_t row, col;
+    double units;
+} place;
+
+/* The units of row `row` of units that meet the triangle, in the columns of a panel. */
+static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t cols, int64_t row, int64_t rows, int64_t *from, int64_t *to)
 {
-    const int64_t mu = row_unit(x), nu = col_unit(x), row_units = hs__ceil_div(x->c.rows, mu), col_units = hs__ceil_div(cols, nu);
-    const double units = (double)row_units * (double)col_units;
+    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), end = panel_col + cols;
+    hs__triangle_columns(&x->triangle, row * mu, hs__min(rows * mu, x->c.rows - row * mu), end, from, to);
+    *from = hs__max(*from - panel_col, 0) / nu, *to = hs__max(hs__ceil_div(*to - panel_col, nu), *from);
+}
+
+/* The first row of units that has one. */
+static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
+{
+    return x->triangle.which == HS_TRIANGLE_LOWER ? hs__max(panel_col + x->triangle.diagonal, 0) / hs__row_unit(x) : 0;
+}
+
+/* The place before which that many units lie, no earlier than `at`. */
+static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at, double units)
+{
+    const int64_t col_units = hs__ceil_div(cols, hs__col_unit(x)), row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
+    if (!x->triangle.which) {
+        const int64_t row = (int64_t)floor(units / (double)col_units);
+        return row < row_units ? (place){row, (int64_t)(units - (double)row * (double)col_units), units} : (place){row_units, 0, units};
+    }
+    while (at.units < units && at.row < row_units) {
+        int64_t from, to;
+        units_of_row(x, panel_col, cols, at.row, 1, &from, &to);
+        from = hs__max(from, at.col);
+        if (at.units + (double)(to - from) > units) return (place){at.row, from + (int64_t)(units - at.units), units};
+        at = (place){at.row + 1, 0, at.units + (double)hs__max(to - from, 0)};
+    }
+    return at;
+}
+
+/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
+ * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Of a triangle only units that meet it
+ * count, and tiles are as wide as it is there. Writes to tile unless it is NULL; first[w] .. first[w + 1] are member w's. Returns the
+ * number of tiles. */
+static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile,
+                          int32_t *first)
+{
+    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), row_units = hs__ceil_div(x->c.rows, mu), col_units = hs__ceil_div(cols, nu);
+    const double all = (double)row_units * (double)col_units, units = x->triangle.which ? advanced(x, panel_col, cols, (place){.row = first_row(x, panel_col)}, INFINITY).units : all;
     double total = 0.0, sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
 
     int32_t count = 0;
-    int64_t row = 0, col = 0; /* of the next unit not dealt */
+    place at = {.row = first_row(x, panel_col)}; /* of the next unit not dealt */
     for (int32_t w = 0; w < members; w++) {
         first[w] = count;
         sum += speeds ? speeds[w] : 1.0;
-        double end = w + 1 == members ? units : floor(units * (sum / total) + 0.5);
-        int64_t end_row = (int64_t)floor(end / (double)col_units), end_col = (int64_t)(end - (double)end_row * (double)col_units);
-        if (end_row > row_units || w + 1 == members) end_row = row_units, end_col = 0;
-        while (row < end_row || (row == end_row && col < end_col)) {
-            int64_t rows = 1, until = col_units;
-            if (row == end_row) until = end_col;
-            else if (col == 0) rows = next_rows(x, (end_row - row) * mu, last) / mu;
-            if (tile) {
-                tile[count] = (hs__tile){.row = row * mu, .col = col * nu};
-                tile[count].rows = hs__min(rows * mu, x->c.rows - row * mu);
-                tile[count].cols = hs__min(until * nu, cols) - col * nu;
+        const place end = advanced(x, panel_col, cols, at, w + 1 == members ? units : floor(units * (sum / total) + 0.5));
+        while (at.row < end.row || (at.row == end.row && at.col < end.col)) {
+            int64_t rows = 1, from, to;
+            if (at.row < end.row && at.col == 0) rows = next_rows(x, (end.row - at.row) * mu, last) / mu;
+            units_of_row(x, panel_col, cols, at.row, rows, &from, &to);
+            from = hs__max(from, at.col);
+            const int ends = at.row < end.row;
+            if (!ends) to = end.col;
+            if (tile && from < to) {
+                tile[count] = (hs__tile){.row = at.row * mu, .col = from * nu};
+                tile[count].rows = hs__min(rows * mu, x->c.rows - at.row * mu);
+                tile[count].cols = hs__min(to * nu, cols) - from * nu;
             }
-            count++;
-            if (until == col_units) row += rows, col = 0;
-            else col = until;
+            count += from < to;
+            at = ends ? (place){at.row + rows, 0, 0.0} : end;
         }
+        at = end;
     }
     first[members] = count;
     return count;
@@ -242,17 +103,25 @@ static int32_t slots_for(int64_t panels)
     return (int32_t)(needed > LEAST ? needed : LEAST);
 }
 
+/* Panels of equally wide columns are dealt alike, but those of a triangle are not; the last ones end the run. */
+static int64_t deals_of(const hs__panel_product *x) { return x->triangle.which ? hs__ceil_div(x->c.cols, x->panel_cols) : 2; }
+static int32_t *first_of(const hs__gang *gang, int64_t col)
+{
+    const int64_t j = col / gang->x.panel_cols, last = col + gang->x.panel_cols >= gang->x.c.cols;
+    return gang->first + (gang->members + 1) * (gang->x.triangle.which ? j : last);
+}
+
 /* The panels of one panel's columns, level by level, and their tiles from *next on. */
 static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds, int64_t *next)
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
     const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col);
-    const int32_t count = deal_tiles(x, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, gang->first[!last]);
+    const int32_t count = deal_tiles(x, col, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, first_of(gang, col));
     for (int64_t l = 0; l < levels; l++)
         gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth,
                                                   .levels = hs__min(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
-                                                  .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, col_unit(x)), UNITS_PER_CHUNK)};
+                                                  .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
     *next += count;
 }
 
@@ -266,18 +135,16 @@ hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x
     gang->panel = hs__run_zeros(run, (size_t)gang->panel_count, sizeof *gang->panel);
     gang->queue = hs__run_zeros(run, (size_t)gang->slots * (size_t)members, sizeof *gang->queue);
     gang->present = hs__run_zeros(run, (size_t)members, sizeof *gang->present);
-    gang->first[0] = hs__run_zeros(run, 2 * ((size_t)members + 1), sizeof *gang->first[0]);
-    if (!gang->panel || !gang->queue || !gang->present || !gang->first[0]) return HS_ERROR_MEMORY;
-    gang->first[1] = gang->first[0] + members + 1;
+    gang->first = hs__run_zeros(run, (size_t)deals_of(x) * ((size_t)members + 1), sizeof *gang->first);
+    if (!gang->panel || !gang->queue || !gang->present || !gang->first) return HS_ERROR_MEMORY;
 
-    /* All panels of columns but the last are equally wide, and so are dealt alike. */
-    const int64_t last_cols = x->c.cols - (col_panels - 1) * x->panel_cols;
-    int64_t tiles = deal_tiles(x, last_cols, members > 1, members, speeds, NULL, gang->first[0]);
-    int64_t most = tiles;
-    if (col_panels > 1) {
-        const int64_t count = deal_tiles(x, x->panel_cols, 0, members, speeds, NULL, gang->first[1]);
-        tiles += (col_panels - 1) * count;
-        if (count > most) most = count;
+    int64_t tiles = 0, most = 0;
+    const int64_t alike = x->triangle.which ? 1 : hs__max(col_panels - 1, 1);
+    for (int64_t j = 0; j < col_panels; j += j + 1 < col_panels ? alike : 1) {
+        const int64_t col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col), last = j + 1 == col_panels;
+        const int64_t count = deal_tiles(x, col, cols, last && members > 1, members, speeds, NULL, first_of(gang, col));
+        tiles += last ? count : alike * count;
+        most = hs__max(most, count);
     }
     if (tiles > INT32_MAX || most > MOST_TILES) return HS_ERROR_MEMORY;
     gang->tile_total = tiles * levels;
@@ -332,8 +199,7 @@ static uint64_t queue_of(uint64_t number, int32_t next, int32_t end) { return nu
 /* The members' queues of a panel: those of the panel before in this slot are empty, as it is finished. */
 static void fill_queues(hs__gang *gang, int64_t at)
 {
-    const hs__panel *last = &gang->panel[gang->panel_count - 1];
-    const int32_t *first = gang->first[gang->panel[at].col != last->col];
+    const int32_t *first = first_of(gang, gang->panel[at].col);
     hs__queue *queues = queues_of(gang, at);
     for (int32_t w = 0; w < gang->members; w++)
         atomic_store_explicit(&queues[w], queue_of(number_of(gang, at), first[w], first[w + 1]), memory_order_relaxed);
@@ -359,11 +225,11 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     hs__panel *panel = &gang->panel[at];
-    const int64_t unit = col_unit(x), width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    const int64_t unit = hs__col_unit(x), width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
     for (int32_t chunk; (chunk = atomic_fetch_add_explicit(&panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
         int64_t col = chunk * width, cols = hs__min(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
-        if (cols > 0) pack_columns(x, panel, col, cols, packed);
+        if (cols > 0) hs__pack_columns(x, panel, col, cols, packed);
         atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);
     }
 }
@@ -388,7 +254,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
     const hs__panel_product *x = &gang->x;
     const int32_t members = gang->members;
     const double flops_per_update = x->complex ? 8.0 : 2.0;
-    packed_block have = {.row = -1};
+    hs__packed_block have = {.row = -1};
     atomic_store_explicit(&gang->present[member], 1, memory_order_relaxed);
     for (int64_t at = 0; at < gang->panel_count && !hs__stopped(self); at++) {
         hs__panel *panel = &gang->panel[at];
@@ -411,11 +277,12 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;
                 const double start = attends ? hs_clock() : 0.0;
-                compute_tile(x, panel, t, &have, block, packed);
+                hs__compute_tile(x, panel, t, &have, block, packed);
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
                 atomic_fetch_add_explicit(&panel->finished, 1, memory_order_release);
                 hs__count_task(run);
-                const double flops = flops_per_update * (double)t->rows * (double)t->cols * (double)panel->levels;
+                const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows, panel->col + t->col, t->cols);
+                const double flops = flops_per_update * elements * (double)panel->levels;
                 done += flops;
                 if (attends) end_tile(self, flops, start);
             }

@@ -75,6 +75,7 @@ hs_product hs__layered_product(const hs__layered *sum, int32_t box)
 {
     hs_product like = *sum->product;
     const hs__matrix *x = &layer_of(sum, box)->x;
+    if (like.triangle == HS_TRIANGLE_MIRRORED) like.triangle = HS_TRIANGLE_LOWER; /* the sum is */
     like.c_row_stride = x->row_stride, like.c_col_stride = x->col_stride;
     return like;
 }
@@ -101,13 +102,14 @@ void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
 ADD(add_float, float)
 ADD(add_double, double)
 
-/* The part of a layer in rows first .. end - 1, onto C. Returns its elements. */
-static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first, int64_t end)
+/* The part of a layer in rows first .. end - 1 and columns left .. right - 1, onto C. Returns its elements. */
+static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first, int64_t end, int64_t left, int64_t right)
 {
     const int complex = dtype >> 1;
     const int64_t from = hs__max(first, layer->row), rows = hs__min(end, layer->row + layer->x.rows) - from;
-    if (!layer->begun || rows <= 0) return 0.0;
-    hs__matrix x = hs__part(&layer->x, from - layer->row, 0, rows, layer->x.cols), y = hs__part(c, from, layer->col, rows, layer->x.cols);
+    const int64_t col = hs__max(left, layer->col), cols = hs__min(right, layer->col + layer->x.cols) - col;
+    if (!layer->begun || rows <= 0 || cols <= 0) return 0.0;
+    hs__matrix x = hs__part(&layer->x, from - layer->row, col - layer->col, rows, cols), y = hs__part(c, from, col, rows, cols);
     if (hs__by_columns(&x)) x = hs__transposed(x), y = hs__transposed(y);
     /* Real and imaginary parts go together where they are side by side in both, else element by element. */
     const int64_t together = !complex || y.col_stride == 1 ? x.cols : 1, count = together << complex;
@@ -118,20 +120,34 @@ static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *lay
             if (dtype & 1) add_double(count, complex ? 1 : y.col_stride, add, to);
             else add_float(count, complex ? 1 : y.col_stride, add, to);
         }
-    return (double)rows * (double)layer->x.cols;
+    return (double)rows * (double)cols;
 }
 
-/* In bands that stay in the cache while the layers come. Returns the flops: one for each number added to another. */
+/* The sum of rows first .. end - 1 and columns left .. right - 1. Returns its additions. */
+static double sum_part(const hs__layered *sum, const hs__matrix *c, int64_t first, int64_t end, int64_t left, int64_t right)
+{
+    const hs_product *p = sum->product;
+    if (left >= right) return 0.0;
+    const hs__matrix part = hs__part(c, first, left, end - first, right - left);
+    double added = -(double)(end - first) * (double)(right - left); /* the first layer of an element is only copied */
+    hs__scale(p->dtype, &part, p->beta);
+    for (int32_t i = 0; i < sum->count; i++) added += add_layer(p->dtype, c, &sum->layer[i], first, end, left, right);
+    return fmax(added, 0.0);
+}
+
+/* In bands that stay in the cache while the layers come; of a triangle what all rows have together, then what each has besides. Returns the
+ * flops: one for each number added to another. */
 static double sum_rows(const hs__layered *sum, int64_t first, int64_t end)
 {
     const hs_product *p = sum->product;
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
-    const hs__matrix band = hs__part(&c, first, 0, end - first, p->n);
-    double added = -(double)(end - first) * (double)p->n; /* the first layer of an element is only copied */
-    hs__scale(p->dtype, &band, p->beta);
-    for (int32_t i = 0; i < sum->count; i++) added += add_layer(p->dtype, &c, &sum->layer[i], first, end);
-    return fmax(added, 0.0) * (double)(1 << (p->dtype >> 1));
+    const hs__triangle triangle = hs__triangle_of(p, 0, 0);
+    const int upper = triangle.which == HS_TRIANGLE_UPPER, lower = triangle.which == HS_TRIANGLE_LOWER;
+    double added = sum_part(sum, &c, first, end, upper ? end : 0, lower ? first : p->n);
+    for (int64_t i = first; triangle.which && i < end; i++) added += sum_part(sum, &c, i, i + 1, upper ? i : first, upper ? end : i + 1);
+    hs__triangle_finish(p->dtype, &triangle, &c, first, end - first, 0, p->n);
+    return added * (double)(1 << (p->dtype >> 1));
 }
 
 /* Who has taken a box has joined before; who joins later finds none, and comes at once. In this order: an arrival between the two

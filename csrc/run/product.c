@@ -93,6 +93,8 @@ static int valid_product(const hs_product *p)
 {
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return 0;
     if (p->m && p->n && !p->c) return 0;
+    if (p->triangle < HS_TRIANGLE_NONE || p->triangle > HS_TRIANGLE_MIRRORED || (p->triangle && p->m != p->n)) return 0;
+    if (p->triangle && p->conjugate && p->dtype >> 1 && (p->alpha[1] != 0.0 || p->beta[1] != 0.0)) return 0;
     return !p->m || !p->n || !p->k || (p->a && p->b);
 }
 
@@ -122,7 +124,10 @@ static void scale_box(const hs_product *p, const hs_box *box)
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     c = hs__part(&c, box->row, box->col, box->height, box->width);
-    if (!box->depth) hs__scale(p->dtype, &c, p->beta);
+    if (box->depth) return;
+    const hs__triangle triangle = hs__triangle_of(p, box->row, box->col);
+    hs__triangle_scale(p->dtype, &triangle, &c, 0, 0, p->beta);
+    hs__triangle_finish(p->dtype, &triangle, &c, 0, box->height, 0, box->width);
 }
 
 static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
@@ -151,14 +156,38 @@ static hs_status open_gang(job *j, int32_t i)
     return HS_OK;
 }
 
+/* hs_gemm_boxes; of a triangle half a layer is to be summed, and the other half mirrored. */
+static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
+{
+    enum { SHORTEST = 256, LEAST = 2, MOST = 8, SHARE = 20 };
+    /* Layers take a twentieth of the operands, and their sum less than meeting at each panel; but each worker has two at least, so
+     * that one can take over another's. */
+    const int64_t m = x->m, n = x->n, k = x->k;
+    const double layer = (double)m * (double)n / (x->triangle ? 4.0 / 3.0 : 1.0), room = (double)k * ((double)m + (double)n) / SHARE;
+    if (p < 2 || p * layer > room || k / SHORTEST < p) return 0;
+    const double fit = fmin(fmax(room / fmax(layer, 1.0), (double)LEAST * p), fmin((double)MOST * p, (double)(k / SHORTEST)));
+    const int32_t count = (int32_t)fit;
+    double total = 0.0, sum = 0.0;
+    for (int32_t w = 0; w < p; w++) total += speeds ? speeds[w] : 1.0;
+    for (int32_t w = 0, i = 0; w < p; w++) {
+        sum += speeds ? speeds[w] : 1.0;
+        for (; i < count && (w + 1 == p || (i + 0.5) * total < sum * count); i++) {
+            if (i >= capacity || !boxes) continue;
+            const int64_t from = k / count * i + k % count * i / count, to = k / count * (i + 1) + k % count * (i + 1) / count;
+            boxes[i] = (hs_box){.worker = w, .depth = from, .height = m, .width = n, .length = to - from};
+        }
+    }
+    return count;
+}
+
 static hs_status choose_layers(job *j, hs_boxes *boxes)
 {
     const hs_product *p = j->product;
-    const int32_t count = hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, boxes->speeds, NULL, 0);
+    const int32_t count = layered_boxes(p, j->run.workers, boxes->speeds, NULL, 0);
     if (count == 0) return HS_OK;
     hs_box *layers = hs__run_zeros(&j->run, (size_t)count, sizeof *layers);
     if (!layers) return HS_ERROR_MEMORY;
-    hs_gemm_boxes(p->m, p->n, p->k, j->run.workers, j->speeds, layers, count);
+    layered_boxes(p, j->run.workers, j->speeds, layers, count);
     boxes->box = layers, boxes->count = count, boxes->layered = 1;
     return HS_OK;
 }
@@ -214,24 +243,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxe
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
 {
-    enum { SHORTEST = 256, LEAST = 2, MOST = 8, SHARE = 20 };
-    /* Layers take a twentieth of the operands, and their sum less than meeting at each panel; but each worker has two at least, so
-     * that one can take over another's. */
-    const double layer = (double)m * (double)n, room = (double)k * ((double)m + (double)n) / SHARE;
-    if (p < 2 || p * layer > room || k / SHORTEST < p) return 0;
-    const double fit = fmin(fmax(room / fmax(layer, 1.0), (double)LEAST * p), fmin((double)MOST * p, (double)(k / SHORTEST)));
-    const int32_t count = (int32_t)fit;
-    double total = 0.0, sum = 0.0;
-    for (int32_t w = 0; w < p; w++) total += speeds ? speeds[w] : 1.0;
-    for (int32_t w = 0, i = 0; w < p; w++) {
-        sum += speeds ? speeds[w] : 1.0;
-        for (; i < count && (w + 1 == p || (i + 0.5) * total < sum * count); i++) {
-            if (i >= capacity || !boxes) continue;
-            const int64_t from = k / count * i + k % count * i / count, to = k / count * (i + 1) + k % count * (i + 1) / count;
-            boxes[i] = (hs_box){.worker = w, .depth = from, .height = m, .width = n, .length = to - from};
-        }
-    }
-    return count;
+    return layered_boxes(&(hs_product){.m = m, .n = n, .k = k}, p, speeds, boxes, capacity);
 }
 
 /* The whole product, by one of the functions of run.h. */

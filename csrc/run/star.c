@@ -267,6 +267,7 @@ static hs_status check(const void *context)
     const hs_star *star = x->star;
     if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != j->p) return HS_ERROR_VALUE;
     if (x->block < 1 || x->block > INT32_MAX || (x->order != HS_STAR_LISTED && x->order != HS_STAR_DEMAND)) return HS_ERROR_VALUE;
+    if (p->triangle != HS_TRIANGLE_NONE || p->conjugate) return HS_ERROR_VALUE;
     if (p->m < 1 || p->n < 1 || p->k < 1 || blocks_of(p->m, x->block) != star->r || blocks_of(p->n, x->block) != star->s ||
         blocks_of(p->k, x->block) != star->t)
         return HS_ERROR_VALUE;

@@ -103,8 +103,22 @@ def address(array: NDArray[Any]) -> Any:
     return ffi.cast("void *", array.ctypes.data)
 
 
-def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, beta: complex) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether two matrices of one dtype are each other's transposes because they are the same memory."""
+    return a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
+
+
+def _product(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any],
+    alpha: complex,
+    beta: complex,
+    halves: bool = False,
+    hermitian: bool = False,
+) -> tuple[Any, tuple[Any, ...]]:
+    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. halves: one triangle is
+    worked out, and mirrored; hermitian: b is conjugated."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
@@ -112,6 +126,7 @@ def _product(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], alpha: complex, 
     fields = (
         CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
         (alpha.real, alpha.imag), (beta.real, beta.imag),
+        lib.HS_TRIANGLE_MIRRORED if halves else lib.HS_TRIANGLE_NONE, hermitian,
     )  # fmt: skip
     return ffi.new("hs_product *", fields), (pa, pb, pc)
 
@@ -125,9 +140,11 @@ def gemm(
     beta: complex,
     speeds: NDArray[np.float64] | None,
     poll: Poll | None,
+    hermitian: bool = False,
 ) -> None:
-    """C <- alpha A B + beta C, shared by all workers of the pool."""
-    product, alive = _product(a, b, c, alpha, beta)
+    """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that, and
+    its conjugate is meant."""
+    product, alive = _product(a, b, c, alpha, beta, beta == 0 and is_transpose(a, b), hermitian)
     shares = ffi.NULL if speeds is None else doubles(speeds)
     if poll is None:
         status = lib.hs_gemm(threads.handle, product, shares, ffi.NULL, ffi.NULL)

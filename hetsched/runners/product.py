@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,11 @@ from ..planners.partition import Partition
 from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers
 from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_of_partition
 from ..platform import UNIT
+from .operands import as_array, element_strides, operands
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from .._base.progress import Progress
     from ..trace import Trace
     from .operands import Array, Operands
@@ -79,6 +83,42 @@ def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: P
     for (a, b, c), told in x.products(progress):
         poll = engine.Poll(told) if watched else None
         engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
+
+
+def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | None, of: str) -> Array:
+    """What `hs.gram` returns."""
+    check.choice("of", of, ("rows", "columns"))
+    a = as_array("A", A)
+    if a.ndim < 2:
+        raise ValueError(f"A has shape {a.shape}; a matrix is needed, or a stack of them")
+    a = a.astype(a.dtype.newbyteorder("="), copy=False)
+    a = a if element_strides(a) else a.copy()
+    columns = of == "columns"
+    if out is None:
+        n = a.shape[-1 if columns else -2]
+        shape = (*a.shape[:-2], n, n)
+        if math.prod(shape) * a.itemsize > np.iinfo(np.intp).max:
+            raise ValueError(f"A of shape {a.shape} has a result larger than the address space")
+        target = np.empty(shape, a.dtype)
+    else:
+        target = out
+    # The columns of A are the rows of its transpose X, and conj(X) X^T is the transpose of X X^H.
+    turned = columns and isinstance(target, np.ndarray) and target.ndim >= 2
+    x = a.swapaxes(-1, -2) if columns else a
+    checked = operands(x, x.swapaxes(-1, -2), target.swapaxes(-1, -2) if turned else target, 1.0, 0.0, others=True)
+    m, _, k = checked.sizes
+    dtype = checked.c.dtype
+    if dtype not in DTYPES:
+        np.matmul(checked.a, checked.b.conj(), out=checked.c)
+    elif dtype.kind == "f" and (m * m * k <= SMALL or m < THIN) and a.flags.forc:
+        np.matmul(checked.a, checked.b, out=checked.c)  # syrk of its BLAS
+    else:
+        watched = m * m * k > _LONG and threading.current_thread() is threading.main_thread()
+        for (xa, xb, c), _told in checked.products(None):
+            engine.gemm(
+                threads, xa, xb, c, 1.0, 0.0, workers.shares[dtype], engine.Poll() if watched else None, dtype.kind == "c"
+            )
+    return target
 
 
 # ---- by a plan ----------------------------------------------------------------------------------------------------

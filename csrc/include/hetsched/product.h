@@ -16,8 +16,14 @@ typedef struct hs_box {
     int64_t height, width, length;
 } hs_box;
 
+/* The part of a square C that a product computes: all of it; the elements (i, j) with i >= j; those with i <= j; or the lower ones, and
+ * above the diagonal their mirror image. What does not belong to it is neither read nor written. */
+typedef enum hs_triangle { HS_TRIANGLE_NONE = 0, HS_TRIANGLE_LOWER = 1, HS_TRIANGLE_UPPER = 2, HS_TRIANGLE_MIRRORED = 3 } hs_triangle;
+
 /* C <- alpha A B + beta C, A m x k, B k x n, C m x n, each with a row and a column stride. With beta == 0 C is not read. C
- * must not overlap A or B. alpha and beta are (real, imaginary); the imaginary part is ignored for real types. */
+ * must not overlap A or B. alpha and beta are (real, imaginary); the imaginary part is ignored for real types.
+ * A triangle takes half the flops. With the transpose of A as B (the same memory, strides exchanged) it is what the BLAS calls syrk, and
+ * with conjugate herk. Mirrored, the result is exactly symmetric (Hermitian). */
 typedef struct hs_product {
     int32_t dtype; /* hs_dtype */
     int64_t m, n, k;
@@ -28,6 +34,9 @@ typedef struct hs_product {
     void *c;
     int64_t c_row_stride, c_col_stride;
     double alpha[2], beta[2];
+    int32_t triangle;  /* hs_triangle; else than HS_TRIANGLE_NONE m and n are equal */
+    int32_t conjugate; /* non-zero: conj(B) in the place of B. A triangle then is Hermitian: its diagonal gets imaginary parts of 0, and
+                        * alpha and beta are real. Ignored for real types */
 } hs_product;
 
 /* Fills *product for C <- A B, all three stored row by row without gaps. */
@@ -61,7 +70,7 @@ typedef struct hs_boxes {
     int32_t overlap;
 } hs_boxes;
 
-/* Runs the product. Paced by seconds per flop; the box of an event is its index, `count`
+/* Runs the product; of a triangle the part that is in the boxes, and its mirror image. Paced by seconds per flop; the box of an event is its index, `count`
  * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
  * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
  * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),

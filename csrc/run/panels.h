@@ -1,0 +1,76 @@
+/* A product of panels: a box of a product as the micro-kernels see it, and what one worker does of it. */
+#ifndef HS_RUN_PANELS_H
+#define HS_RUN_PANELS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "core/element.h"
+#include "kernel/kernel.h"
+#include "kernel/pack.h"
+#include "run/matrix.h"
+#include "run/triangle.h"
+
+/* A box as the micro-kernel sees it: C turned so that its fast stride is the kernel's, complex operands made real. */
+typedef struct hs__panel_product {
+    const hs__blocking *kernel;
+    hs__pack pack_a, pack_b;
+    int32_t buffers;          /* packed panels of B held at a time: 1 or 2 */
+    int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
+    hs__matrix a, b, c;
+    hs__triangle triangle;    /* of c */
+    double alpha[2], beta[2];
+    int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
+} hs__panel_product;
+
+/* Whether alpha, rounded to the type, is zero: then A and B are not read. */
+static inline int hs__no_product(const hs_product *p)
+{
+    const int double_precision = p->dtype & 1, complex = p->dtype >> 1;
+    const double re = p->alpha[0], im = complex ? p->alpha[1] : 0.0;
+    return double_precision ? re == 0.0 && im == 0.0 : (float)re == 0.0f && (float)im == 0.0f;
+}
+
+/* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);
+
+/* The whole product by one thread, with the two buffers below. A cancel is seen after each block of A. */
+void hs__panel_product_run(const hs__panel_product *x, void *panel, void *block, const int *cancel);
+
+/* Bytes of one packed panel of B, and of a member's buffer: a packed block of A and what else a tile needs. */
+size_t hs__panel_bytes(const hs__panel_product *x);
+size_t hs__block_bytes(const hs__panel_product *x);
+
+/* size cut into equal parts of at most limit, a multiple of unit. */
+int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit);
+
+/* Elements of the type across a micro-panel. */
+static inline int64_t hs__row_unit(const hs__panel_product *x) { return x->pack_a.form == HS__EXPANDED ? x->pack_a.tile / 2 : x->pack_a.tile; }
+static inline int64_t hs__col_unit(const hs__panel_product *x) { return x->pack_b.form == HS__EXPANDED ? x->pack_b.tile / 2 : x->pack_b.tile; }
+
+/* A tile of C within the columns of one panel of B. */
+typedef struct hs__tile {
+    int64_t row, rows, col, cols;
+    _Atomic int32_t done; /* panels that have been added to it */
+} hs__tile;
+
+typedef struct hs__panel {
+    int64_t col, cols, level, levels; /* columns of B; depth */
+    int32_t tile_first, tile_count;
+    int32_t chunk_count;
+    _Atomic int32_t claimed, packed, finished; /* chunks taken and packed, tiles done */
+} hs__panel;
+
+/* What a member's buffer for A holds: tiles side by side share it. row -1: nothing. */
+typedef struct hs__packed_block {
+    int64_t row, rows, level;
+} hs__packed_block;
+
+/* Columns col .. of a panel of B, to where they belong in the packed one; col is a multiple of the kernel's. */
+void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed);
+
+/* A tile of a panel, with the block of A packed if the buffer has another. Elements outside of a triangle are not touched; in the last level
+ * what is done is mirrored. */
+void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, hs__packed_block *have, char *block, const char *packed);
+
+#endif
