@@ -6,6 +6,7 @@
 #include "run/gang.h"
 #include "run/layers.h"
 #include "run/member.h"
+#include "run/thin.h"
 
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
@@ -237,6 +238,8 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
 /* The whole product, by one of the functions of run.h. */
 static hs_status multiply(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options, hs_status (*run)(hs__run *))
 {
+    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) && !hs__no_product(product) && hs__is_thin(product))
+        return hs__run_thin(pool, product, options, run);
     const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
     hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
     job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};

@@ -1,0 +1,14 @@
+/* Products with a side of a few elements, which go at the speed of memory: the large operand is read as it lies there, once. */
+#ifndef HS_RUN_THIN_H
+#define HS_RUN_THIN_H
+
+#include "run/run.h"
+
+/* Whether a product of hs_gemm is one: it has at most HS__THIN rows or columns, and its large operand's rows or columns lie side by side. */
+int hs__is_thin(const hs_product *product);
+
+/* All workers take pieces of the large operand. What comes out does not depend on who took which, nor on how many there are. `run` is one
+ * of the functions of run.h. With HS_ERROR_MEMORY C is as it was. */
+hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_status (*run)(hs__run *));
+
+#endif
