@@ -41,7 +41,8 @@ int hs__is_thin(const hs_product *p)
     if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN) return 0;
     hs__matrix a, b, c;
     turn(p, &a, &b, &c);
-    return a.col_stride == 1 || a.row_stride == 1;
+    if (is_by_rows(&a)) return c.cols <= (p->dtype >> 1 ? HS__THIN / 2 : HS__THIN); /* a complex number is multiplied by two vectors */
+    return a.row_stride == 1;
 }
 
 /* Reals of a packed column of B, by rows. */
@@ -122,11 +123,14 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     char *memory = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
+    self.box = 0;
     while (!hs__attend(&self)) {
         const int64_t piece = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
         if (piece >= j->run.total) break;
+        const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
         do_piece(j, piece, memory);
         hs__count_task(&j->run);
+        if (hs__records(&j->run)) hs__record(&self, HS_COMPUTE, start, hs__since_start(&j->run));
     }
     hs__member_end(&self);
 }
@@ -186,9 +190,9 @@ static hs_status check(const void *context)
 
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
 
-hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_status (*run)(hs__run *))
+hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace, hs_status (*run)(hs__run *))
 {
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .loops = hs__thin_for(product->dtype)};
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .loops = hs__thin_for(product->dtype)};
     turn(product, &j.a, &j.b, &j.c);
     j.by_rows = is_by_rows(&j.a);
     cut(&j);

@@ -1,7 +1,7 @@
 """csrc/run/stack.c: stacks of products, systems and factors.
 
-Arrays are those of one supported dtype, aligned, with strides of whole elements; operands are broadcast to the stack of the output,
-whose items must not overlap. Products excepted, an output may be an operand itself."""
+Arrays are those of one supported dtype, aligned, with strides of whole elements; operands are broadcast to the stack of the
+output, whose items must not overlap. Products excepted, an output may be an operand itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def products(
 
 
 def solve(threads: Threads, a: Array, b: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
-    """out <- a^-1 b for a (..., n, n), b and out (..., n, k): of each item the first column without a pivot, where out is NaN, or -1."""
+    """out <- a^-1 b for a (..., n, n), b and out (..., n, k): of each item the first column without a pivot, or -1.
+
+    An item without a solution is NaN."""
     return _run(threads, lib.HS_STACK_SOLVE, (a, b, out), poll, speeds)
 
 
@@ -45,13 +47,13 @@ def lu(
 
 
 def cholesky(threads: Threads, a: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
-    """Lower triangles of out <- L with L L^H = a, of which the lower triangles are read: the order of the first leading minor that
-    is not positive definite, where the triangle is NaN, or 0."""
+    """Lower triangles of out <- L with L L^H = a, of which the lower triangles are read: of each item the order of the first
+    leading minor that is not positive definite, where the triangle is NaN, or 0."""
     return _run(threads, lib.HS_STACK_CHOLESKY, (a, None, out), poll, speeds)
 
 
 def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
-    """The dimensions of a stack and the strides of its arrays, those in one where every array goes through them at equal steps."""
+    """The dimensions of a stack and the strides of its arrays, those made one that all arrays go through evenly."""
     sizes: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for size, *here in zip(shape, *strides, strict=True):
