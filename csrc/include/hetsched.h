@@ -1,7 +1,7 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
  * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth: certificate. The runners: pool, run,
- * product, stencil, lu, tall, measure; boxes lead from the ones to the others. examples/c has three programs.
+ * product, stencil, factor, stack, tall, measure; boxes lead from the ones to the others. examples/c has three programs.
  *
  * Contracts that hold everywhere
  *
@@ -49,6 +49,7 @@
 #include "hetsched/boxes.h"
 #include "hetsched/stencil.h"
 #include "hetsched/factor.h"
+#include "hetsched/stack.h"
 #include "hetsched/tall.h"
 #include "hetsched/measure.h"
 

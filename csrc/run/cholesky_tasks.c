@@ -108,24 +108,16 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 }
 
 /* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block. */
-static void pack_u(const hs__column_type *t, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *square, char *packed)
+static void pack_u(const hs__column_type *t, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *packed)
 {
+    hs__pack how = t->slice.u;
+    how.conjugate = 1;
     const int64_t across = t->slice.across, e = (int64_t)t->element, step = t->parts * t->slice.u.tile * (int64_t)t->real;
     for (int64_t l = 0; l < width; l += across) {
         const char *from = hs__slice_at(t, panel, l) + row * across * e;
         const int64_t depth = hs__min(across, width - l);
-        if (t->parts == 2) {
-            memcpy(square, from, (size_t)(count * across * e));
-            for (int64_t i = 0; i < count * across; i++) set_part(t, square, (int32_t)(2 * i + 1), -part(t, square, (int)(2 * i + 1)));
-            from = square;
-        }
-        hs__pack_panels(&t->slice.u, count, depth, from, across, 1, packed + l * step);
+        hs__pack_panels(&how, count, depth, from, across, 1, packed + l * step);
     }
-}
-
-static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
-{
-    return hs__lower_bytes(t, m, width, cols) + (size_t)(t->slice.across * t->slice.across) * t->element + 64;
 }
 
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
@@ -135,11 +127,10 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
     const hs__columns *to = &x->columns[block];
     const int64_t across = t->slice.across, bytes = hs__u_bytes(t, &t->slice, p->width), row = hs__block_first(&x->blocks, block);
     const int64_t top = hs__top_strips(&t->slice, p->width), strips = hs__strip_count(&t->slice, p->rows, p->width);
-    char *square = work + hs__ceil_div(to->cols, across) * bytes;
     if (atomic_load_explicit(&x->failed, memory_order_relaxed) < INT64_MAX) return;
     for (int64_t j = 0; j < to->cols; j += across) {
         if (hs__attend(self)) return;
-        pack_u(t, &x->columns[k], p->width, row + j, hs__min(across, to->cols - j), square, work + j / across * bytes);
+        pack_u(t, &x->columns[k], p->width, row + j, hs__min(across, to->cols - j), work + j / across * bytes);
     }
     const int64_t at_once = hs__strips_at_once(t, p->width), below = row - p->first - p->width;
     for (int64_t s = top + below / t->slice.rows; s < strips; s += at_once) {
@@ -162,5 +153,5 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
                       work, self);
 }
 
-const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = work_bytes, .load = load,
+const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = load,
                                    .factor = factor, .update = update, .store = store};

@@ -13,8 +13,8 @@ static hs__strip_form form(const hs__blocking *kernel, int32_t real_type, int32_
     const int32_t l_tile = turned ? kernel->tile_cols : kernel->tile_rows, u_tile = turned ? kernel->tile_rows : kernel->tile_cols;
     const hs__form fast = parts > 1 ? HS__EXPANDED : HS__REAL, slow = parts > 1 ? HS__SPLIT : HS__REAL;
     return (hs__strip_form){.turned = turned,
-                            .l = {real_type, by_rows ? slow : fast, l_tile, by_rows},
-                            .u = {real_type, by_rows ? fast : slow, u_tile, 0},
+                            .l = {real_type, by_rows ? slow : fast, l_tile, by_rows, 0},
+                            .u = {real_type, by_rows ? fast : slow, u_tile, 0, 0},
                             .rows = by_rows ? l_tile : l_tile / parts,
                             .across = by_rows ? u_tile / parts : u_tile};
 }
@@ -120,7 +120,7 @@ void hs__to_rows(const hs__column_type *t, int64_t cols, int64_t depth, const ch
 {
     const int32_t across = t->slice.across;
     if (t->element <= 8) { /* as reals of the same size */
-        const hs__pack how = {t->element == 8, HS__REAL, across, 0};
+        const hs__pack how = {t->element == 8, HS__REAL, across, 0, 0};
         hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
         return;
     }

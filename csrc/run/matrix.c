@@ -88,3 +88,32 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2])
         }
     }
 }
+
+#define COMBINE(REAL)                                                                                                                 \
+    static void combine_##REAL(const hs__matrix *from, int complex, const double alpha[2], const double beta[2], const hs__matrix *to) \
+    {                                                                                                                                 \
+        const REAL re = (REAL)alpha[0], im = (REAL)alpha[1], beta_re = (REAL)beta[0], beta_im = (REAL)beta[1];                        \
+        const int reads = beta_re != 0 || (complex && beta_im != 0);                                                                  \
+        for (int64_t i = 0; i < to->rows; i++)                                                                                        \
+            for (int64_t j = 0; j < to->cols; j++) {                                                                                  \
+                const REAL *x = (const REAL *)(const void *)hs__at(from, i, j);                                                       \
+                REAL *z = (REAL *)(void *)hs__at(to, i, j);                                                                           \
+                if (!complex) {                                                                                                       \
+                    z[0] = reads ? re * x[0] + beta_re * z[0] : re * x[0];                                                            \
+                    continue;                                                                                                         \
+                }                                                                                                                     \
+                REAL u = im != 0 ? re * x[0] - im * x[1] : re * x[0], v = im != 0 ? re * x[1] + im * x[0] : re * x[1];                \
+                if (reads) {                                                                                                          \
+                    u += beta_im != 0 ? beta_re * z[0] - beta_im * z[1] : beta_re * z[0];                                             \
+                    v += beta_im != 0 ? beta_re * z[1] + beta_im * z[0] : beta_re * z[1];                                             \
+                }                                                                                                                     \
+                z[0] = u, z[1] = v;                                                                                                   \
+            }                                                                                                                         \
+    }
+COMBINE(float)
+COMBINE(double)
+
+void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2], const hs__matrix *to)
+{
+    (dtype & 1 ? combine_double : combine_float)(from, dtype >> 1, alpha, beta, to);
+}

@@ -40,4 +40,8 @@ void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step
 /* x <- beta x; with beta 0, once rounded to the type, the old content does not matter. */
 void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2]);
 
+/* to <- alpha from + beta to, of one size; with beta 0, rounded, the old content does not matter. Where a factor is real nothing is
+ * multiplied by its imaginary zero. */
+void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2], const hs__matrix *to);
+
 #endif

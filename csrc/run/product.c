@@ -6,6 +6,7 @@
 #include "run/gang.h"
 #include "run/layers.h"
 #include "run/member.h"
+#include "run/thin.h"
 
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
 
@@ -234,11 +235,21 @@ static hs_status open(void *context)
 
 static const hs__kind kind = {.check = check, .open = open, .work = work};
 
+/* Whether all workers share the whole of a thin product, as they do in hs_gemm. */
+static int is_thin(const job *j)
+{
+    const hs_boxes *boxes = j->boxes;
+    const hs_product *p = j->product;
+    if (check(j) || !boxes->cooperative || boxes->layered || boxes->count != 1) return 0;
+    const hs_box *box = boxes->box;
+    return box->height == p->m && box->width == p->n && box->length == p->k && !hs__no_product(p) && hs__is_thin(p);
+}
+
 hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace)
 {
     if (!pool || !product || !boxes) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
-    return hs__run_do(&j.run);
+    return is_thin(&j) ? hs__run_thin(pool, product, options, trace, hs__run_do) : hs__run_do(&j.run);
 }
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
@@ -249,6 +260,8 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
 /* The whole product, by one of the functions of run.h. */
 static hs_status multiply(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options, hs_status (*run)(hs__run *))
 {
+    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) && !hs__no_product(product) && hs__is_thin(product))
+        return hs__run_thin(pool, product, options, NULL, run);
     const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
     hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
     job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};

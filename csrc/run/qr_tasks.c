@@ -55,35 +55,24 @@ static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel
     return r;
 }
 
-static void conjugate(const hs__column_type *t, char *x, int64_t count)
-{
-    if (t->parts == 1) return;
-    if (t->real == 8)
-        for (int64_t i = 0; i < count; i++) ((double *)(void *)x)[2 * i + 1] *= -1.0;
-    else
-        for (int64_t i = 0; i < count; i++) ((float *)(void *)x)[2 * i + 1] *= -1.0f;
-}
-
 /* Packs V, of which what is not below the diagonal is left out, and T. Both are changed. Non-zero after a cancel. */
 static int pack(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r, int adjoint, hs__member *self)
 {
     const hs__strip_form *f = &t->slice;
     const int64_t e = (int64_t)t->element, rows = p->rows, width = p->width, size = hs__l_bytes(t, f, width);
     const packed to = packed_of(t, p);
-    hs__pack plain = f->l;
-    plain.negative = 0;
+    hs__pack plain = f->l, conjugate = f->l;
+    plain.negative = conjugate.negative = 0, conjugate.conjugate = 1;
     for (int64_t j = 0; j < width; j++) memset(r->v + j * rows * e, 0, (size_t)(j * e)), hs__set_one(t, r->v + (j * rows + j) * e);
     for (int64_t s = 0, count = hs__strip_count(f, rows, width); s < count; s++) {
         if (hs__attend(self)) return 1;
         hs__pack_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width, r->v + hs__row_of_strip(f, width, s) * e, 1, rows, (char *)to.v + s * size);
     }
-    conjugate(t, r->v, rows * width);
-    if (adjoint) conjugate(t, r->t, width * width);
     for (int64_t s = 0, i = 0; i < width; s++, i += f->rows) {
         if (hs__attend(self)) return 1;
         const int64_t h = hs__min(f->rows, width - i);
-        hs__pack_panels(&plain, h, rows, r->v + i * rows * e, rows, 1, (char *)to.adjoint + s * adjoint_strip(t, rows));
-        hs__pack_panels(&plain, h, width, r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1, adjoint ? 1 : width, (char *)to.t + s * t_strip(t, width));
+        hs__pack_panels(&conjugate, h, rows, r->v + i * rows * e, rows, 1, (char *)to.adjoint + s * adjoint_strip(t, rows));
+        hs__pack_panels(adjoint ? &conjugate : &plain, h, width, r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1, adjoint ? 1 : width, (char *)to.t + s * t_strip(t, width));
     }
     return 0;
 }

@@ -77,7 +77,7 @@ static void copy(const job *j, hs__matrix to, hs__matrix from, hs__member *self)
         hs__copy(self, to, from);
         return;
     }
-    const hs__pack how = {e == 8, HS__REAL, (int32_t)to.rows, 0};
+    const hs__pack how = {e == 8, HS__REAL, (int32_t)to.rows, 0, 0};
     hs__pack_panels(&how, to.rows, to.cols, from.data, from.row_stride, 1, to.data);
 }
 

@@ -402,6 +402,12 @@ class RunResult(NamedTuple):
     busy: list[float]
 
 
+def finish(status: int, poll: Poll | None) -> None:
+    """Raise what a run's status means, or what its poll has caught."""
+    if status:
+        raise_error(status, poll)
+
+
 def raise_error(status: int, poll: Poll | None) -> NoReturn:
     if status == lib.HS_ERROR_CANCELLED:
         raise (poll and poll.error) or KeyboardInterrupt()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -131,11 +132,12 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
 
     Notes
     -----
-    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds, with a side of
-    less than 6, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another
-    dtype (integers, booleans, objects, ...), a subclass of ndarray or other options than `out` go straight to NumPy. Results
-    agree with NumPy's up to rounding; of products with infinities or NaN NumPy's warnings may be missing. Libraries that begin
-    with numpy.asarray (SciPy, scikit-learn) work as before, on plain
+    float32, float64, complex64 and complex128, mixed or not; stacks and vectors too. Products of at most 100**3 multiply-adds (of
+    a stack all together), those with a side of less than 6 whose large operand has neither rows nor columns that lie side by
+    side, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another dtype
+    (integers, booleans, objects, ...), a subclass of ndarray or other options than `out` go straight to NumPy. Results agree with
+    NumPy's up to rounding; of products with infinities or NaN NumPy's warnings may be missing. Libraries that begin with
+    numpy.asarray (SciPy, scikit-learn) work as before, on plain
     arrays.
 
     Examples
@@ -185,22 +187,25 @@ def _takes(*arrays: Any) -> bool:
 
 def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
     """numpy.matmul of what pays; None for what NumPy is to do, which includes everything that is wrong."""
-    if not _takes(a, b) or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+    if not _takes(a, b) or not a.ndim or not b.ndim or a.ndim + b.ndim < 3:
         return None
-    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    if m * n * k <= product_run.SMALL or min(m, n) < product_run.THIN:
+    x, y = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
+    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
+    if k != y.shape[-2]:
         return None
     dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
-    if a.ndim > 2 or b.ndim > 2:
+    stack: tuple[int, ...] = ()
+    if x.ndim > 2 or y.ndim > 2:
         try:
-            stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+            stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         except ValueError:
             return None
-    else:
-        stack = ()
+    if math.prod(stack) * m * n * k <= product_run.SMALL or (not stack and product_run.is_slow(x, y)):
+        return None
     if out is None:
         return shared.matmul(a, b)  # type: ignore[no-any-return]
-    if type(out) is not np.ndarray or out.shape != (*stack, m, n) or out.dtype != dtype or not out.flags.writeable:
+    shape = stack + (m,) * (a.ndim > 1) + (n,) * (b.ndim > 1)
+    if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         return None
     if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
         out[...] = shared.matmul(a, b)
@@ -213,7 +218,7 @@ def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y, z = _plain(a), _plain(b), _plain(out)
-    if not _takes(x, y) or x.ndim != 2 or y.ndim != 2:
+    if not _takes(x, y) or not {x.ndim, y.ndim} <= {1, 2}:
         return None
     if out is not None and not (type(z) is np.ndarray and z.flags.c_contiguous):
         return None

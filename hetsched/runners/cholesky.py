@@ -9,6 +9,7 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
+from .._engine import stack as stack_engine
 from .arguments import columns, in_place, require_finite, right_sides, square, squares, which
 from .factor import Problem, perform
 from .triangular import solved, substitute
@@ -67,7 +68,7 @@ def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: 
         return np.asarray(factor.cholesky(threads, a, c, engine.Poll(), clear=clear) if c.size else 0, np.int64)
     if not c.size:
         return np.zeros(c.shape[:-2], np.int64)
-    return factor.stack_cholesky(threads, c if a is None else a, c, engine.Poll())
+    return stack_engine.cholesky(threads, c if a is None else a, c, engine.Poll())
 
 
 def solution(

@@ -10,6 +10,7 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
+from .._engine.tall import tall_qr
 from . import qr
 from .arguments import columns, in_place, matrices, require_finite, right_sides, stacked
 from .triangular import substitute
@@ -162,12 +163,12 @@ def _projected(
     (m, n), k = a.shape, b.shape[1]
     if m >= qr.TALL * n:
         r, c = columns((n, n), a.dtype, zero=True), columns((n, k), a.dtype)
-        residues = np.zeros(k, a.real.dtype)
+        residues = np.zeros(k)
         if k:
-            factor.tall_qr(threads, a, None, r, b, c, residues, engine.Poll())
+            tall_qr(threads, a, None, r, b, c, residues, engine.Poll())
         else:
-            factor.tall_qr(threads, a, None, r, None, None, None, engine.Poll())
-        return r, c, residues
+            tall_qr(threads, a, None, r, None, None, None, engine.Poll())
+        return r, c, residues.astype(a.real.dtype)
     x, tau = qr.reflectors(threads, a, a if overwrite[0] else None)
     c = b if overwrite[1] else np.array(b, order="F")
     qr.apply(threads, x, tau, c, adjoint=True)

@@ -11,6 +11,7 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
+from .._engine import stack as stack_engine
 from ..errors import LinAlgWarning
 from .arguments import columns, in_place, matrix, require_finite, right_sides, squares, stacked
 from .factor import NOTHING, Problem, Wish, perform
@@ -75,7 +76,7 @@ def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], 
     lu, piv = np.empty(a.shape, a.dtype), np.empty(a.shape[:-2] + (min(a.shape[-2:]),), np.int32)
     if not a.size:
         return lu, piv, np.full(a.shape[:-2], -1)
-    return lu, piv, factor.stack_lu(threads, a, lu, piv, engine.Poll())
+    return lu, piv, stack_engine.lu(threads, a, lu, piv, engine.Poll())
 
 
 def run_stack(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> tuple[Array, NDArray[np.int32]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._base import check
 from .._engine import run as engine
+from .._engine import stack
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
 from ..planners.cuboids import Cuboids
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
 SMALL = 100**3
-#: So do those with a side below this: they are bound by memory, and packing would double the traffic.
+#: So do those with a side below this whose large operand has no rows or columns that lie side by side: they are bound by memory,
+#: and packing would double the traffic.
 THIN = 6
+#: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
+LARGE = 1000**3
 #: Longer ones look for Ctrl-C.
 _LONG = 10**8
 
@@ -65,7 +69,7 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
 def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None) -> Array:
     (m, k), n = a.shape, b.shape[1]
     work = m * n * k
-    if work <= SMALL or m < THIN or n < THIN:
+    if work <= SMALL or is_slow(a, b):
         product: Array = np.matmul(a, b, out=out)
         return product
     c: Array = np.empty((m, n), a.dtype) if out is None else out
@@ -74,12 +78,31 @@ def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, ou
     return c
 
 
+def is_slow(a: Array, b: Array) -> bool:
+    """Whether the engine would multiply two matrices, or each pair of two stacks, later than NumPy for their strides."""
+    m, n = a.shape[-2], b.shape[-1]
+    if m >= THIN and n >= THIN:
+        return False
+    down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]  # as the engine turns the large one
+    by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
+    return min(m, n) > 4 and a.dtype.kind == "c" if by_rows else down != a.itemsize
+
+
 def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
     m, n, k = x.sizes
-    if m * n * k <= SMALL or min(m, n) < THIN:
+    count, work = math.prod(x.c.shape[:-2]), m * n * k
+    main = threading.current_thread() is threading.main_thread()
+    if count * work <= SMALL:
         x.by_numpy()
         return
-    watched = progress is not None or (m * n * k > _LONG and threading.current_thread() is threading.main_thread())
+    if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= 4 * len(workers))):
+        poll = engine.Poll(progress) if progress is not None or (count * work > _LONG and main) else None
+        stack.products(threads, x.a, x.b, x.c, x.alpha, x.beta, poll, workers.shares[x.c.dtype])
+        return
+    if is_slow(x.a, x.b):
+        x.by_numpy()
+        return
+    watched = progress is not None or (work > _LONG and main)
     for (a, b, c), told in x.products(progress):
         poll = engine.Poll(told) if watched else None
         engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)

@@ -12,6 +12,7 @@ from .._base.progress import Progress
 from .._engine import fast
 from ..machine.measure import when_measured
 from . import product as product_run
+from .operands import Array
 from .pool import Pool
 
 _shared: Pool | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
+from .._engine import stack as stack_engine
 from . import cholesky, lu, triangular
 from .arguments import columns, in_place, require_finite, right_sides, squares, stacked, which
 from .determinants import determinant, sign_and_log
@@ -78,7 +79,7 @@ def solve_stack(threads: engine.Threads, a: Array, right: Array) -> tuple[Array,
     x, singular = np.empty(sides.shape, dtype), np.full(stack, -1)
     if a.shape[-1] and 0 not in stack:
         whole = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:]))
-        singular = factor.stack_solve(threads, whole, sides, x, engine.Poll())
+        singular = stack_engine.solve(threads, whole, sides, x, engine.Poll())
     return (x[..., 0] if right.ndim == 1 else x), singular
 
 
@@ -130,7 +131,7 @@ def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> t
     out = np.empty(a.shape, a.dtype)
     if not a.size:
         return out, np.full(a.shape[:-2], -1)
-    return out, factor.stack_inverse(threads, a, out, engine.Poll())
+    return out, stack_engine.inverse(threads, a, out, engine.Poll())
 
 
 def lu_of(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int32]]:

@@ -1,0 +1,49 @@
+#include "kernel/thin.h"
+
+#include "core/element.h"
+#include "kernel/kernel.h"
+
+#define UNROLLED _Pragma("GCC unroll 16") /* before sums are laid out: as in kernel_c.c */
+
+#define TEMPLATE "kernel/thin_template.h"
+
+#define SET(x) plain_##x
+#define TARGET
+#define BYTES 16
+#define ROWS 8
+#include "kernel/each_type.h"
+
+#if defined(__x86_64__)
+#define SET(x) avx2_##x
+#define TARGET __attribute__((target("avx2,fma")))
+#define BYTES 32
+#define ROWS 8
+#include "kernel/each_type.h"
+
+#define SET(x) avx512_##x
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+#define BYTES 64
+#define ROWS 16
+#include "kernel/each_type.h"
+#endif
+
+#define TYPES(SET)                                                                                                                      \
+    {                                                                                                                                   \
+        {SET##_float_rows, SET##_float_columns}, {SET##_double_rows, SET##_double_columns},                                             \
+            {SET##_complex_float_rows, SET##_complex_float_columns}, {SET##_complex_double_rows, SET##_complex_double_columns}          \
+    }
+
+static const hs__thin plain[] = TYPES(plain);
+#if defined(__x86_64__)
+static const hs__thin avx2[] = TYPES(avx2), avx512[] = TYPES(avx512);
+#endif
+
+hs__thin hs__thin_for(int32_t dtype)
+{
+#if defined(__x86_64__)
+    const hs__cpu cpu = hs__cpu_detect();
+    if (cpu.avx512) return avx512[dtype];
+    if (cpu.avx2_fma) return avx2[dtype];
+#endif
+    return plain[dtype];
+}

@@ -1,0 +1,25 @@
+/* One item of a stack by one worker: what LAPACK would do with a small matrix, stored row by row in memory of the worker's. */
+#ifndef HS_RUN_ITEM_H
+#define HS_RUN_ITEM_H
+
+#include "kernel/small.h"
+#include "run/matrix.h"
+
+/* Of all items of a stack.
+ *   row      elements of a row of the matrix that is factored, padded to whole vectors, with its right-hand sides from column `right` on
+ *   b_row, c_row      the same of copies of a product's B and C, where these cannot be used as they are
+ *   b_bytes, c_bytes  of those; of a system c_bytes are its pivots */
+typedef struct hs__items {
+    const hs_stack *stack;
+    hs__small loops;
+    int64_t row, right, b_row, c_row;
+    size_t b_bytes, c_bytes, bytes;
+} hs__items;
+
+/* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be counted. */
+int hs__items_init(hs__items *items, const hs_stack *stack);
+
+/* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. Ends early after a cancel. */
+void hs__item_do(const hs__items *items, const hs_product *item, int32_t *pivots, int64_t *info, char *memory, hs__member *self);
+
+#endif

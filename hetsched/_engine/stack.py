@@ -1,0 +1,107 @@
+"""csrc/run/stack.c: stacks of products, systems and factors.
+
+Arrays are those of one supported dtype, aligned, with strides of whole elements; operands are broadcast to the stack of the
+output, whose items must not overlap. Products excepted, an output may be an operand itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dtypes import CODES
+from .ffi import doubles, ffi, int32s, int64s, lib, or_null
+from .run import Poll, Threads, finish
+
+Array = NDArray[Any]
+Indices = NDArray[np.int64]
+Shares = NDArray[np.float64]
+
+
+def products(
+    threads: Threads, a: Array, b: Array, c: Array, alpha: complex, beta: complex, poll: Poll | None, speeds: Shares | None = None
+) -> None:
+    """c <- alpha a b + beta c for a (..., m, k), b (..., k, n) and c (..., m, n)."""
+    _run(threads, lib.HS_STACK_MULTIPLY, (a, b, c), poll, speeds, alpha=alpha, beta=beta)
+
+
+def solve(threads: Threads, a: Array, b: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
+    """out <- a^-1 b for a (..., n, n), b and out (..., n, k): of each item the first column without a pivot, or -1.
+
+    An item without a solution is NaN."""
+    return _run(threads, lib.HS_STACK_SOLVE, (a, b, out), poll, speeds)
+
+
+def inverse(threads: Threads, a: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
+    """out <- a^-1; else as solve."""
+    return _run(threads, lib.HS_STACK_INVERT, (a, None, out), poll, speeds)
+
+
+def lu(
+    threads: Threads, a: Array, out: Array, pivots: NDArray[np.int32], poll: Poll | None, speeds: Shares | None = None
+) -> Indices:
+    """out <- the factors L (without its ones) and U of each item, pivots (..., n), contiguous, as of scipy.linalg.lu_factor; the
+    first zero of U's diagonal or -1."""
+    return _run(threads, lib.HS_STACK_LU, (a, None, out), poll, speeds, pivots=pivots)
+
+
+def cholesky(threads: Threads, a: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
+    """Lower triangles of out <- L with L L^H = a, of which the lower triangles are read: of each item the order of the first
+    leading minor that is not positive definite, where the triangle is NaN, or 0."""
+    return _run(threads, lib.HS_STACK_CHOLESKY, (a, None, out), poll, speeds)
+
+
+def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
+    """The dimensions of a stack and the strides of its arrays, those made one that all arrays go through evenly."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for size, *here in zip(shape, *strides, strict=True):
+        if size == 1:
+            continue
+        if sizes and all(step[-1] == size * stride for step, stride in zip(steps, here, strict=True)):
+            sizes[-1] *= size
+            for step, stride in zip(steps, here, strict=True):
+                step[-1] = stride
+        else:
+            sizes.append(size)
+            for step, stride in zip(steps, here, strict=True):
+                step.append(stride)
+    return sizes, steps
+
+
+def _run(
+    threads: Threads,
+    operation: int,
+    operands: tuple[Array, Array | None, Array],
+    poll: Poll | None,
+    speeds: Shares | None,
+    *,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    pivots: NDArray[np.int32] | None = None,
+) -> Indices:
+    a, b, c = operands
+    stack, e = c.shape[:-2], c.itemsize
+    arrays = [np.broadcast_to(x, (*stack, *x.shape[-2:])) if x is not c else c for x in (a, b, c) if x is not None]
+    sizes, steps = merged(stack, [tuple(stride // e for stride in x.strides[:-2]) for x in arrays])
+    addresses = [ffi.cast("void *", x.ctypes.data) for x in arrays]
+    matrices = [(at, x.strides[-2] // e, x.strides[-1] // e) for at, x in zip(addresses, arrays, strict=True)]
+    views = [ffi.new("int64_t[]", step) for step in steps]
+    if b is None:
+        matrices.insert(1, (ffi.NULL, 0, 0))
+        views.insert(1, ffi.NULL)
+    product = (
+        CODES[c.dtype.num], c.shape[-2], c.shape[-1], a.shape[-1], *matrices[0], *matrices[1], *matrices[2],
+        (alpha.real, alpha.imag), (beta.real, beta.imag),
+    )  # fmt: skip
+    size = ffi.new("int64_t[]", sizes)
+    info = np.empty(stack, np.int64)
+    found = ffi.NULL if operation == lib.HS_STACK_MULTIPLY else int64s(info.reshape(-1))
+    rows = or_null(pivots, lambda x: int32s(x.reshape(-1)))
+    problem = ffi.new("hs_stack *", (operation, len(sizes), size, *views, product, rows, found))
+    handle = ffi.NULL if poll is None else ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, ffi.NULL if poll is None else lib.hs_python_poll, handle))
+    status = lib.hs_run_stack(threads.handle, problem, or_null(speeds, doubles), options, ffi.NULL)
+    finish(status, poll)
+    return info
