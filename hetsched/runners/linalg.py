@@ -189,8 +189,10 @@ def slogdet(a: ArrayLike) -> Any:
 # ---- Cholesky and triangles ---------------------------------------------------------------------------------------
 
 
-def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Cholesky factor of a symmetric or Hermitian positive definite matrix, on all cores: A = U^H U or L L^H.
+def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """Cholesky factor of a symmetric or Hermitian positive definite matrix, on all cores: A = L L^H or U^H U.
+
+    As of scipy.linalg.cholesky, but the lower factor is the default, as of numpy.linalg.cholesky.
 
     Parameters
     ----------
@@ -216,7 +218,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     Examples
     --------
     >>> import hetsched as hs
-    >>> hs.cholesky([[4.0, 2.0], [2.0, 10.0]], lower=True).tolist()
+    >>> hs.cholesky([[4.0, 2.0], [2.0, 10.0]]).tolist()
     [[2.0, 0.0], [1.0, 3.0]]
     """
     return cholesky_run.factors(shared_pool()._live(), a, lower, overwrite_a, check_finite, clean=True)
@@ -313,11 +315,11 @@ def qr(
     a: ArrayLike,
     overwrite_a: bool = False,
     *,
-    mode: str = "full",
+    mode: str = "economic",
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, ...]:
-    """QR factorisation on all cores, as scipy.linalg.qr returns it.
+    """QR factorisation on all cores, as scipy.linalg.qr returns it; the default is the economic one, as of numpy.linalg.qr.
 
     Parameters
     ----------
@@ -344,7 +346,7 @@ def qr(
     Examples
     --------
     >>> import numpy as np, hetsched as hs
-    >>> Q, R = hs.qr([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], mode="economic")
+    >>> Q, R = hs.qr([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]])
     >>> Q.shape, np.round(abs(R), 12).tolist()
     ((3, 2), [[5.0, 2.2], [0.0, 2.039607805437]])
     """
