@@ -2,8 +2,8 @@
 numbers of threads; and against hetsched's own product of two matrices of these sizes.
 
 The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. A figure
-is the median over all rounds; the ratios are hetsched's rate over that of the fastest peer and over that of its own product. SciPy
-and BLIS write one triangle only.
+is the median over all rounds; the ratios are hetsched's rate over that of the fastest peer and over that of its own product.
+SciPy and BLIS write one triangle only.
 """
 
 from __future__ import annotations

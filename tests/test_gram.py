@@ -170,6 +170,7 @@ def test_added_to_any_matrix(no_shortcut, pool):
     np.testing.assert_allclose(pool.matmul(A, A.T, C.copy(), beta=2.0), A @ A.T + 2 * C, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
 def test_emulated_pools_follow_their_plan():
     A = np.random.default_rng(7).standard_normal((60, 40))
     with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True, time_scale=20) as pool:
@@ -180,7 +181,7 @@ def test_emulated_pools_follow_their_plan():
 
 
 def best_cuts(n, block, cycle_times):
-    """The least time of any division of the triangle's columns into intervals, in the order of the workers, at multiples of block."""
+    """The least time of any division of the triangle's columns into intervals, in the workers' order, at multiples of block."""
     ends = [*range(0, n, block), n]
     best = {0: 0.0}
     for time in cycle_times:
@@ -198,23 +199,28 @@ def test_plans_of_a_triangle():
     for _ in range(60):
         n, block, k = int(rng.integers(1, 30)), int(rng.integers(1, 5)), int(rng.integers(1, 5))
         times = rng.uniform(1, 9, rng.integers(1, 5))
-        with hs.Pool(hs.Platform.star(times), emulate=True) as pool:
+        platform = hs.Platform.star(times)
+        with hs.Pool(platform, emulate=True) as pool:
             plan = pool.plan(n, n, k, method="triangle", block=block)
         unit = 2 * k / 1e9
         assert plan.makespan == pytest.approx(best_cuts(n, block, times) * unit, rel=1e-9)
         assert plan.lower_bound == pytest.approx(n * (n + 1) / 2 * unit / (1 / times).sum(), rel=1e-9)
         assert plan.flops.sum() == pytest.approx(n * (n + 1) * k)
         cells = np.zeros((n, n), int)
-        for worker, row, col, depth, height, width, length in plan.boxes.tolist():
+        for _, row, col, depth, height, width, length in plan.boxes.tolist():
             cells[row : row + height, col : col + width] += 1
             assert (depth, length) == (0, k)
             assert col % block == 0
         assert np.all(np.tril(cells) == np.tri(n, dtype=int))
         again = hs.Plan.from_dict(plan.to_dict())
         assert np.array_equal(again.boxes, plan.boxes)
-        assert again.on(plan.platform).makespan == pytest.approx(plan.makespan)
+        other = again.on(platform)
+        assert other.triangle
+        assert other.makespan == pytest.approx(plan.makespan)
+        assert max(step.end for step in other.steps()) == pytest.approx(plan.makespan)
 
 
+@pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
 def test_products_by_a_plan_of_a_triangle(no_shortcut, pool):
     """Emulated and real, alone and in stacks, of all dtypes."""
     rng = np.random.default_rng(12)
@@ -228,7 +234,8 @@ def test_products_by_a_plan_of_a_triangle(no_shortcut, pool):
                 _, trace = runner.matmul(A[0], A[0].T, trace=True)
                 assert np.isfinite(trace.makespan)
             plan = emulated.plan(50, 50, 30, dtype=dtype, method="triangle")
-            assert_gram(emulated.run(plan, A[1], A[1].T), A[1], "rows", conjugate=False)
+            for same in (plan, plan.on(emulated.platform)):
+                assert_gram(emulated.run(same, A[1], A[1].T), A[1], "rows", conjugate=False)
         A = rng.standard_normal((20, 10))
         _, halves = emulated.matmul(A, A.T, trace=True)
         _, whole = emulated.matmul(A, A.T.copy(), trace=True)

@@ -58,6 +58,9 @@ class ProductPlan(Plan):
         worker, row, col, depth, height, width, length of each box, in the order in which its worker does them.
     shared : bool
         The boxes are where the workers start; those that are early take tiles over from the others.
+    triangle : bool
+        The product is of a matrix by its own transpose: of each box only what lies on and below the diagonal of C is computed,
+        and mirrored.
     makespan : float
         In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
     flops : (p,) float64 array
@@ -78,6 +81,7 @@ class ProductPlan(Plan):
     shape: tuple[int, int, int]
     boxes: NDArray[np.int64]
     shared: bool
+    triangle: bool
     makespan: float
     flops: NDArray[np.float64]
     sent: NDArray[np.float64]
@@ -102,7 +106,7 @@ class ProductPlan(Plan):
 
     def _box_flops(self) -> NDArray[np.float64]:
         """(b,) of each box."""
-        volumes = _updates(self.boxes, self.method)
+        volumes = _updates(self.boxes, self.triangle)
         flops: NDArray[np.float64] = volumes * (self.flops.sum() / max(volumes.sum(), 1.0))
         return flops
 
@@ -218,7 +222,7 @@ def in_triangle(task: Task) -> ProductPlan:
     worker = np.flatnonzero(np.diff(cuts))
     col, end = cuts[worker], cuts[worker + 1]
     boxes = np.stack((worker, col, col, np.zeros_like(col), n - col, end - col, np.full_like(col, k)), axis=1)
-    return _with_times("triangle", "", boxes, task.itemsize * k * (n - col).astype(np.float64), task, None)
+    return _with_times("triangle", "", boxes, task.itemsize * k * (n - col).astype(np.float64), task, None, triangle=True)
 
 
 def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
@@ -242,10 +246,10 @@ def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
     return cuts(high)
 
 
-def _updates(boxes: NDArray[np.int64], method: str) -> NDArray[np.float64]:
-    """(b,) multiply-adds of each box: of a "triangle" those at the diagonal and below."""
+def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
+    """(b,) multiply-adds of each box: of the zones of a triangle those at the diagonal and below."""
     height, width, length = boxes[:, 4:].T.astype(np.float64)
-    above = width * (width - 1.0) / 2.0 if method == "triangle" else 0.0
+    above = width * (width - 1.0) / 2.0 if triangle else 0.0
     found: NDArray[np.float64] = (height * width - above) * length
     return found
 
@@ -287,11 +291,17 @@ def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPl
 
 
 def _with_times(
-    method: str, scope: str, boxes: NDArray[np.int64], sent: NDArray[np.float64], task: Task, layers: LayerSum | None
+    method: str,
+    scope: str,
+    boxes: NDArray[np.int64],
+    sent: NDArray[np.float64],
+    task: Task,
+    layers: LayerSum | None,
+    triangle: bool = False,
 ) -> ProductPlan:
     """The plan of boxes (b, 7) that wait for sent[b] bytes each, and of the sum of layers whose times are not known yet."""
     platform = task.platform
-    flops = task.flops_per_update * _updates(boxes, method)
+    flops = task.flops_per_update * _updates(boxes, triangle)
     timed = _timed(platform, boxes, sent, flops, task.communication, layers)
     return ProductPlan(
         method=method,
@@ -300,6 +310,7 @@ def _with_times(
         shape=task.shape,
         boxes=check.frozen(boxes),
         shared=task.shared,
+        triangle=triangle,
         flops=check.frozen(np.bincount(boxes[:, 0], flops, len(platform)).astype(np.float64)),
         sent=check.frozen(sent),
         communication=task.communication,

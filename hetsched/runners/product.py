@@ -197,7 +197,7 @@ def checked(
 
 def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
     """What a plan of a triangle is for."""
-    if plan.method == TRIANGLE and not by_own_transpose(x):
+    if plan.triangle and not by_own_transpose(x):
         raise ValueError("B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a triangle")
 
 
@@ -225,7 +225,7 @@ def run(
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-        halves=plan.method == TRIANGLE,
+        halves=plan.triangle,
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
         poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip
