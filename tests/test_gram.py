@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from validators import validate
 
 import hetsched as hs
 import hetsched.runners.product
@@ -202,6 +203,7 @@ def test_plans_of_a_triangle():
         platform = hs.Platform.star(times)
         with hs.Pool(platform, emulate=True) as pool:
             plan = pool.plan(n, n, k, method="triangle", block=block)
+        validate(plan)
         unit = 2 * k / 1e9
         assert plan.makespan == pytest.approx(best_cuts(n, block, times) * unit, rel=1e-9)
         assert plan.lower_bound == pytest.approx(n * (n + 1) / 2 * unit / (1 / times).sum(), rel=1e-9)
