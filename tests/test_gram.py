@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from validators import validate
 
 import hetsched as hs
 import hetsched.runners.product
@@ -55,16 +56,19 @@ def laid_out(rng, shape, dtype, layout):
 
 def assert_gram(C, A, of, conjugate=True):
     """Within the bound of sums of k products, and exactly what its mirror image is."""
-    wide = A.astype(np.clongdouble if A.dtype.kind == "c" else np.longdouble)
+    large = C.size > 20_000  # NumPy would take seconds in extended precision
+    wide = A.astype(
+        (np.complex128 if large else np.clongdouble) if A.dtype.kind == "c" else np.float64 if large else np.longdouble
+    )
     left = wide if of == "rows" else wide.swapaxes(-1, -2)
     right = left.swapaxes(-1, -2)
     if conjugate:
         left, right = (left, right.conj()) if of == "rows" else (left.conj(), right)
-    exact, bound = left @ right, np.abs(left).astype(float) @ np.abs(right).astype(float)
+    exact, bound = left @ right.copy(), np.abs(left).astype(float) @ np.abs(right).astype(float)
     k = left.shape[-1]
     assert C.shape == exact.shape
     assert C.dtype == A.dtype
-    assert np.all(np.abs(C - exact) <= (4 * np.sqrt(k) + 8) * np.finfo(C.dtype).eps * bound)
+    assert np.all(np.abs(C - exact) <= (1 + large) * (4 * np.sqrt(k) + 8) * np.finfo(C.dtype).eps * bound)
     image = C.swapaxes(-1, -2)
     assert np.array_equal(C, image.conj() if conjugate else image)
 
@@ -167,12 +171,90 @@ def test_added_to_any_matrix(no_shortcut, pool):
     np.testing.assert_allclose(pool.matmul(A, A.T, C.copy(), beta=2.0), A @ A.T + 2 * C, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
 def test_emulated_pools_follow_their_plan():
     A = np.random.default_rng(7).standard_normal((60, 40))
-    with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True) as pool:
+    with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True, time_scale=20) as pool:
         C, trace = pool.matmul(A, A.T, trace=True)
     np.testing.assert_allclose(C, A @ A.T, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(C, C.T)
     assert trace.predicted <= trace.makespan
+
+
+def best_cuts(n, block, cycle_times):
+    """The least time of any division of the triangle's columns into intervals, in the workers' order, at multiples of block."""
+    ends = [*range(0, n, block), n]
+    best = {0: 0.0}
+    for time in cycle_times:
+        found = {}
+        for start, value in best.items():
+            for end in ends[ends.index(start) :]:
+                work = sum(n - col for col in range(start, end)) * time
+                found[end] = min(found.get(end, np.inf), max(value, work))
+        best = found
+    return best[n]
+
+
+def test_plans_of_a_triangle():
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        n, block, k = int(rng.integers(1, 30)), int(rng.integers(1, 5)), int(rng.integers(1, 5))
+        times = rng.uniform(1, 9, rng.integers(1, 5))
+        platform = hs.Platform.star(times)
+        with hs.Pool(platform, emulate=True) as pool:
+            plan = pool.plan(n, n, k, method="triangle", block=block)
+        validate(plan)
+        unit = 2 * k / 1e9
+        assert plan.makespan == pytest.approx(best_cuts(n, block, times) * unit, rel=1e-9)
+        assert plan.lower_bound == pytest.approx(n * (n + 1) / 2 * unit / (1 / times).sum(), rel=1e-9)
+        assert plan.flops.sum() == pytest.approx(n * (n + 1) * k)
+        cells = np.zeros((n, n), int)
+        for _, row, col, depth, height, width, length in plan.boxes.tolist():
+            cells[row : row + height, col : col + width] += 1
+            assert (depth, length) == (0, k)
+            assert col % block == 0
+        assert np.all(np.tril(cells) == np.tri(n, dtype=int))
+        again = hs.Plan.from_dict(plan.to_dict())
+        assert np.array_equal(again.boxes, plan.boxes)
+        other = again.on(platform)
+        assert other.triangle
+        assert other.makespan == pytest.approx(plan.makespan)
+        assert max(step.end for step in other.steps()) == pytest.approx(plan.makespan)
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
+def test_products_by_a_plan_of_a_triangle(no_shortcut, pool):
+    """Emulated and real, alone and in stacks, of all dtypes."""
+    rng = np.random.default_rng(12)
+    with hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True, time_scale=20) as emulated:
+        assert emulated.matmul(np.ones((0, 3)), np.ones((0, 3)).T).shape == (0, 0)
+        for dtype in DTYPES:
+            A = laid_out(rng, (2, 50, 30), dtype, "strided")
+            for runner in (emulated, pool):
+                C = runner.matmul(A, A.swapaxes(-1, -2), method="triangle")
+                assert_gram(C, A, "rows", conjugate=False)
+                _, trace = runner.matmul(A[0], A[0].T, trace=True)
+                assert np.isfinite(trace.makespan)
+            plan = emulated.plan(50, 50, 30, dtype=dtype, method="triangle")
+            for same in (plan, plan.on(emulated.platform)):
+                assert_gram(emulated.run(same, A[1], A[1].T), A[1], "rows", conjugate=False)
+        A = rng.standard_normal((20, 10))
+        _, halves = emulated.matmul(A, A.T, trace=True)
+        _, whole = emulated.matmul(A, A.T.copy(), trace=True)
+        assert halves.predicted < 0.7 * whole.predicted
+        plan = emulated.plan(20, 20, 10, method="triangle")
+        C = np.full((20, 20), 7.0)
+        bad = [
+            ("method 'triangle' is for", lambda: emulated.plan(20, 21, 10, method="triangle")),
+            ("method 'triangle' is for", lambda: emulated.matmul(A, A.T, C, method="triangle", communication="sequential")),
+            ("B must be the transpose", lambda: emulated.run(plan, A, A.T.copy(), C)),
+            ("B must be the transpose", lambda: emulated.matmul(A, A.T.copy(), C, method="triangle")),
+            ("B must be the transpose", lambda: emulated.matmul(A, A.T, C, beta=1.0, method="triangle")),
+        ]
+        for message, call in bad:
+            with pytest.raises(ValueError, match=f"^{message}"):
+                call()
+        assert np.all(C == 7.0)
 
 
 @pytest.mark.parametrize("code", "?bBhilqeg")

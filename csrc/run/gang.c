@@ -60,16 +60,16 @@ static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t col
  * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Of a triangle only units that meet it
  * count, and tiles are as wide as it is there. Writes to tile unless it is NULL; first[w] .. first[w + 1] are member w's. Returns the
  * number of tiles. */
-static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last, int32_t members, const double *speeds, hs__tile *tile,
-                          int32_t *first)
+static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last, int32_t members, const double *speeds,
+                          hs__tile *tile, int32_t *first)
 {
     const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), row_units = hs__ceil_div(x->c.rows, mu), col_units = hs__ceil_div(cols, nu);
-    const double all = (double)row_units * (double)col_units, units = x->triangle.which ? advanced(x, panel_col, cols, (place){.row = first_row(x, panel_col)}, INFINITY).units : all;
+    place at = {.row = first_row(x, panel_col)}; /* of the next unit not dealt */
+    const double units = x->triangle.which ? advanced(x, panel_col, cols, at, INFINITY).units : (double)row_units * (double)col_units;
     double total = 0.0, sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
 
     int32_t count = 0;
-    place at = {.row = first_row(x, panel_col)}; /* of the next unit not dealt */
     for (int32_t w = 0; w < members; w++) {
         first[w] = count;
         sum += speeds ? speeds[w] : 1.0;

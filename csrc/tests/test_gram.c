@@ -84,11 +84,11 @@ static void all_kinds(hs_pool *pool, int64_t n, int64_t k, int layouts, int gene
             }
 }
 
-static void triangles(hs_pool *pool)
+static void triangles(hs_pool *pool, int step)
 {
-    const int64_t sizes[][2] = {{0, 3}, {1, 1}, {1, 40}, {2, 0}, {2, 5}, {7, 3}, {8, 8}, {9, 2}, {24, 5}, {25, 330}, {48, 1}, {49, 7}, {130, 20}};
+    const int64_t sizes[][2] = {{0, 3}, {1, 1}, {1, 40}, {2, 0}, {2, 5}, {7, 3}, {8, 8}, {9, 2}, {24, 5}, {25, 330}, {48, 1}, {49, 7}, {130, 11}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (int layouts = 0; layouts < 64; layouts += 7) all_kinds(pool, sizes[s][0], sizes[s][1], layouts, layouts % 2, NULL);
+        for (int layouts = 0; layouts < 64; layouts += step) all_kinds(pool, sizes[s][0], sizes[s][1], layouts, layouts % 2, NULL);
 }
 
 /* Several panels of columns and of depth, several blocks of rows. */
@@ -96,9 +96,9 @@ static void larger(hs_pool *pool)
 {
     for (int triangle = 1; triangle < 4; triangle++)
         for (int layouts = 0; layouts < 8; layouts += 5) {
-            one_case(pool, &(problem){HS_FLOAT64, triangle, 0, layouts, 1100, 9, 1, 0, 0, NULL});
-            one_case(pool, &(problem){HS_FLOAT32, triangle, 0, layouts, 300, 700, 1, 1, 0, NULL});
-            one_case(pool, &(problem){HS_COMPLEX128, triangle, 1, layouts, 300, 330, 1, 0, 0, NULL});
+            one_case(pool, &(problem){HS_FLOAT64, triangle, 0, layouts, 1100, 3, 1, 0, 0, NULL});
+            one_case(pool, &(problem){HS_FLOAT32, triangle, 0, layouts, 130, 700, 1, 1, 0, NULL});
+            one_case(pool, &(problem){HS_COMPLEX128, triangle, 1, layouts, 130, 330, 1, 0, 0, NULL});
         }
 }
 
@@ -113,7 +113,7 @@ static void own_boxes(hs_pool *pool)
         {.worker = 1, .row = 30, .col = 30, .height = 34, .width = 34, .length = 60},
     };
     const double pace[] = {0, 0, 0};
-    for (int layouts = 0; layouts < 64; layouts += 9) {
+    for (int layouts = 0; layouts < 64; layouts += 21) {
         all_kinds(pool, 64, 60, layouts, 0, &(test_run){.boxes.box = boxes, .boxes.count = 5});
         all_kinds(pool, 64, 60, layouts, 1, &(test_run){.boxes.box = boxes, .boxes.count = 5, .options.pace = pace});
     }
@@ -122,13 +122,13 @@ static void own_boxes(hs_pool *pool)
 static void shared_boxes(hs_pool *pool)
 {
     const hs_box boxes[] = {
-        {.height = 90, .width = 70, .length = 300},
-        {.depth = 300, .height = 90, .width = 70, .length = 300},
-        {.col = 70, .height = 90, .width = 20, .length = 600},
+        {.height = 40, .width = 30, .length = 300},
+        {.depth = 300, .height = 40, .width = 30, .length = 300},
+        {.col = 30, .height = 40, .width = 10, .length = 600},
     };
     const double speeds[] = {1.0, 3.0, 0.5};
-    for (int layouts = 0; layouts < 64; layouts += 21)
-        all_kinds(pool, 90, 600, layouts, 0, &(test_run){.boxes.box = boxes, .boxes.count = 3, .boxes.cooperative = 1, .boxes.speeds = layouts ? speeds : NULL});
+    for (int layouts = 0; layouts < 64; layouts += 42)
+        all_kinds(pool, 40, 600, layouts, 0, &(test_run){.boxes.box = boxes, .boxes.count = 3, .boxes.cooperative = 1, .boxes.speeds = layouts ? speeds : NULL});
 }
 
 static void layers(hs_pool *pool)
@@ -141,11 +141,11 @@ static void layers(hs_pool *pool)
         {.worker = 2, .row = 20, .col = 0, .height = 17, .width = 37, .length = 100},
     };
     const int64_t rows[] = {0, 5, 5, 37};
-    for (int layouts = 0; layouts < 64; layouts += 3) {
+    for (int layouts = 0; layouts < 64; layouts += 9) {
         const test_run run = {.boxes.box = own, .boxes.count = 4, .boxes.layered = 1, .boxes.sum_rows = layouts % 2 ? rows : NULL};
         all_kinds(pool, 37, 200, layouts, layouts % 4 == 0, &run);
     }
-    for (int layouts = 0; layouts < 64; layouts += 21) all_kinds(pool, 19, K, layouts, 0, NULL); /* those of hs_gemm */
+    for (int layouts = 0; layouts < 64; layouts += 42) all_kinds(pool, 19, K, layouts, 0, NULL); /* those of hs_gemm */
 }
 
 /* C is not touched where alpha and the depth leave nothing to do but to scale. */
@@ -243,8 +243,8 @@ int main(void)
     hs_kernel_init();
     hs_pool *pool, *one;
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) || !CHECK(hs_pool_create(1, NULL, &one) == HS_OK)) return check_result();
-    triangles(pool);
-    triangles(one);
+    triangles(pool, 13);
+    triangles(one, 27);
     larger(pool);
     own_boxes(pool);
     shared_boxes(pool);

@@ -117,8 +117,8 @@ def _product(
     halves: bool = False,
     hermitian: bool = False,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. halves: one triangle is
-    worked out, and mirrored; hermitian: b is conjugated."""
+    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. halves: one triangle
+    is worked out, and mirrored; hermitian: b is conjugated."""
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
@@ -142,8 +142,8 @@ def gemm(
     poll: Poll | None,
     hermitian: bool = False,
 ) -> None:
-    """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that, and
-    its conjugate is meant."""
+    """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that,
+    and its conjugate is meant."""
     product, alive = _product(a, b, c, alpha, beta, beta == 0 and is_transpose(a, b), hermitian)
     shares = ffi.NULL if speeds is None else doubles(speeds)
     if poll is None:
@@ -183,11 +183,12 @@ def run_product(
     sum_rows: NDArray[np.int64] | None,
     sum_receive: NDArray[np.float64] | None,
     overlap: bool,
+    halves: bool,
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_product with everything recorded."""
-    product, alive = _product(a, b, c, alpha, beta)
+    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored."""
+    product, alive = _product(a, b, c, alpha, beta, halves)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -57,6 +58,9 @@ class ProductPlan(Plan):
         worker, row, col, depth, height, width, length of each box, in the order in which its worker does them.
     shared : bool
         The boxes are where the workers start; those that are early take tiles over from the others.
+    triangle : bool
+        The product is of a matrix by its own transpose: of each box only what lies on and below the diagonal of C is computed,
+        and mirrored.
     makespan : float
         In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
     flops : (p,) float64 array
@@ -77,6 +81,7 @@ class ProductPlan(Plan):
     shape: tuple[int, int, int]
     boxes: NDArray[np.int64]
     shared: bool
+    triangle: bool
     makespan: float
     flops: NDArray[np.float64]
     sent: NDArray[np.float64]
@@ -101,7 +106,7 @@ class ProductPlan(Plan):
 
     def _box_flops(self) -> NDArray[np.float64]:
         """(b,) of each box."""
-        volumes = np.prod(self.boxes[:, 4:].astype(np.float64), axis=1)
+        volumes = _updates(self.boxes, self.triangle)
         flops: NDArray[np.float64] = volumes * (self.flops.sum() / max(volumes.sum(), 1.0))
         return flops
 
@@ -209,6 +214,46 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
 
+def in_triangle(task: Task) -> ProductPlan:
+    """The plan of A Aᵀ by halves: block columns of the lower triangle of C, as even by speed as they can be in the order of the
+    workers. A zone needs the rows of A from its first column on, and no others."""
+    n, _, k = task.shape
+    cuts = np.array(_triangle_cuts(n, task.block, task.platform.speeds.tolist()), np.int64)
+    worker = np.flatnonzero(np.diff(cuts))
+    col, end = cuts[worker], cuts[worker + 1]
+    boxes = np.stack((worker, col, col, np.zeros_like(col), n - col, end - col, np.full_like(col, k)), axis=1)
+    return _with_times("triangle", "", boxes, task.itemsize * k * (n - col).astype(np.float64), task, None, triangle=True)
+
+
+def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
+    """p + 1 columns of a triangle of n (the first has n elements) where the workers' parts begin and end, with the least time of
+    all such cuts at multiples of block, up to rounding: bisection of the time, in which everybody takes what he can."""
+
+    def cuts(time: float) -> list[int]:
+        found = [0]
+        for speed in speeds:
+            left, budget = n - found[-1], time * speed  # w columns of the rest have w left - w (w - 1) / 2 elements
+            whole = 2 * left + 1
+            root = whole * whole - 8.0 * budget
+            width = left if root <= 1.0 else int((whole - math.sqrt(root)) / 2.0 * (1.0 + 1e-15)) // block * block
+            found.append(found[-1] + min(width, left))
+        return found
+
+    low, high = n * (n + 1) / 2.0 / sum(speeds), n * (n + 1) / max(speeds)
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if cuts(middle)[-1] == n else (middle, high)
+    return cuts(high)
+
+
+def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
+    """(b,) multiply-adds of each box: of the zones of a triangle those at the diagonal and below."""
+    height, width, length = boxes[:, 4:].T.astype(np.float64)
+    above = width * (width - 1.0) / 2.0 if triangle else 0.0
+    found: NDArray[np.float64] = (height * width - above) * length
+    return found
+
+
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
     """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in elements, in the order
     of the port; together they are the iteration space, or more of it than there is."""
@@ -246,11 +291,17 @@ def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPl
 
 
 def _with_times(
-    method: str, scope: str, boxes: NDArray[np.int64], sent: NDArray[np.float64], task: Task, layers: LayerSum | None
+    method: str,
+    scope: str,
+    boxes: NDArray[np.int64],
+    sent: NDArray[np.float64],
+    task: Task,
+    layers: LayerSum | None,
+    triangle: bool = False,
 ) -> ProductPlan:
     """The plan of boxes (b, 7) that wait for sent[b] bytes each, and of the sum of layers whose times are not known yet."""
     platform = task.platform
-    flops = task.flops_per_update * np.prod(boxes[:, 4:].astype(np.float64), axis=1)
+    flops = task.flops_per_update * _updates(boxes, triangle)
     timed = _timed(platform, boxes, sent, flops, task.communication, layers)
     return ProductPlan(
         method=method,
@@ -259,6 +310,7 @@ def _with_times(
         shape=task.shape,
         boxes=check.frozen(boxes),
         shared=task.shared,
+        triangle=triangle,
         flops=check.frozen(np.bincount(boxes[:, 0], flops, len(platform)).astype(np.float64)),
         sent=check.frozen(sent),
         communication=task.communication,

@@ -194,7 +194,8 @@ class Pool:
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
             the link costs as weights. "layers": each worker gets columns of A and rows of B, and the m x n layers that come of it
             are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
-            smallest predicted makespan.
+            smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric: block columns of its lower triangle,
+            with half the work, and its mirror image; `matmul` takes it where it sees that, unless another method is asked for.
         block : int
             Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
         communication : str
@@ -284,7 +285,9 @@ class Pool:
             record = None
             if direct:
                 m, n, k = x.sizes
-                plan = self.plan(m, n, k, dtype=x.c.dtype, method=method, block=block, communication=communication)
+                own = product_run.by_own_transpose(x)
+                plan = product_run.plan_for(workers, m, n, k, x.c.dtype, method, block, communication, own_transpose=own)
+                product_run.require_own_transpose(plan, x)
                 for (a, b, c), told in x.products(tell):
                     record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), told)
             elif x.c.dtype in DTYPES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from ..plan import simulate
 from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.partition import Partition
-from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers
-from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_of_partition
+from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers, in_triangle
+from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_of_partition, require_finite
 from ..platform import UNIT
 from .operands import as_array, element_strides, operands
 
@@ -36,6 +37,8 @@ SMALL = 100**3
 THIN = 6
 #: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
 LARGE = 1000**3
+#: The method of plans for half a product, of a matrix by its own transpose; not among those for any product.
+TRIANGLE = "triangle"
 #: Longer ones look for Ctrl-C.
 _LONG = 10**8
 
@@ -147,13 +150,44 @@ def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | N
 # ---- by a plan ----------------------------------------------------------------------------------------------------
 
 
+def by_own_transpose(x: Operands) -> bool:
+    """Whether each product is of a matrix by its own transpose, the same memory, and C only its result."""
+    a = x.a.swapaxes(-1, -2)
+    return x.beta == 0 and a.shape == x.b.shape and a.strides == x.b.strides and a.ctypes.data == x.b.ctypes.data
+
+
 def plan_for(
-    workers: Workers, m: int, n: int, k: int, dtype: np.dtype[Any], method: str, block: int, communication: str
+    workers: Workers,
+    m: int,
+    n: int,
+    k: int,
+    dtype: np.dtype[Any],
+    method: str,
+    block: int,
+    communication: str,
+    *,
+    own_transpose: bool = False,
 ) -> ProductPlan:
-    """What `Pool.plan` returns."""
-    check.choice("method", method, METHODS)
+    """What `Pool.plan` returns; own_transpose: B is that of A, so that "auto" may be "triangle"."""
+    check.choice("method", method, (*METHODS, TRIANGLE))
     check.choice("communication", communication, COMMUNICATION)
     platform = workers.platform_for(dtype)
+    stepwise = COMMUNICATION[communication][0]
+    if method == TRIANGLE and (m != n or stepwise):
+        raise ValueError(
+            f"method {method!r} is for a matrix by its own transpose, and not in steps; got m = {m}, n = {n}, {communication!r}"
+        )
+    if method == TRIANGLE or (method == "auto" and own_transpose and not stepwise):
+        shared = not workers.emulated and method == "auto" and communication == "once"
+        block = check.integer("block", block, low=1)
+        task = Task((m, n, k), platform, block, communication, dtype.itemsize, flops_per_update(dtype), shared)
+        with np.errstate(over="ignore", invalid="ignore"):
+            halves = replace(in_triangle(task), asked=method)
+        require_finite(halves)
+        if method == TRIANGLE or not workers.emulated:
+            return halves
+        whole = plan_for(workers, m, n, k, dtype, method, block, communication)
+        return min(halves, whole, key=lambda plan: plan.makespan)
     shared = not workers.emulated and method == "auto" and communication == "once"
     flops = flops_per_update(dtype)
     if shared:
@@ -179,8 +213,15 @@ def checked(
         raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
     if plan.shape != x.sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
+    require_own_transpose(plan, x)
     workers.require_as_many(plan.names)
     return plan
+
+
+def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
+    """What a plan of a triangle is for."""
+    if plan.triangle and not by_own_transpose(x):
+        raise ValueError("B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a triangle")
 
 
 def run(
@@ -207,6 +248,7 @@ def run(
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
+        halves=plan.triangle,
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
         poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip

@@ -170,19 +170,22 @@ def _product(plan: hs.ProductPlan) -> None:
     times, costs = plan.cycle_times.tolist(), plan.link_costs.tolist()
     boxes = ints("boxes", plan.boxes, (len(plan.boxes), 7))
     assert all(0 <= box[0] < p for box in boxes), "a worker that does not exist"
-    if m and n and k and len(boxes) ** 2 <= 100 * TILES:
-        tiled([box[1:] for box in boxes], plan.shape, 0)
-    volumes = [math.prod(box[4:]) for box in boxes]
-    assert sum(volumes) == m * n * k, f"the boxes have {sum(volumes)} iterations of {m * n * k}"
+    if plan.triangle:
+        volumes, total = _below(boxes, plan.shape), n * (n + 1) // 2 * k
+    else:
+        if m and n and k and len(boxes) ** 2 <= 100 * TILES:
+            tiled([box[1:] for box in boxes], plan.shape, 0)
+        volumes, total = [math.prod(box[4:]) for box in boxes], m * n * k
+    assert sum(volumes) == total, f"the boxes have {sum(volumes)} iterations of {total}"
     flops = [0] * p
     for box, volume in zip(boxes, volumes, strict=True):
         flops[box[0]] += volume
-    rate = next((f for f in (2.0, 8.0) if sum(plan.flops.tolist()) == f * m * n * k), None)
-    assert rate is not None, f"{plan.flops.sum()} flops for {m * n * k} updates"
+    rate = next((f for f in (2.0, 8.0) if sum(plan.flops.tolist()) == f * total), None)
+    assert rate is not None, f"{plan.flops.sum()} flops for {total} updates"
     same("flops", plan.flops, [rate * x for x in flops], EXACT)
     stepwise, parallel, overlap = MODES[plan.communication]
     speed = sum(1 / Fraction(t) for t in times)
-    ideal = float(Fraction(rate) * m * n * k / speed / 10**9)
+    ideal = float(Fraction(rate) * total / speed / 10**9)
     same("lower_bound", plan.lower_bound, min(ideal, plan.makespan), EXACT * 10)
     port, ready = 0.0, [0.0] * p
     sent, receive = plan.sent.tolist(), plan.receive.tolist()
@@ -207,12 +210,27 @@ def _product(plan: hs.ProductPlan) -> None:
     replayed(plan, end=None, shared=plan.shared, scale=plan.makespan)
 
 
+def _below(boxes: list[list[int]], shape: tuple[int, int, int]) -> list[int]:
+    """The iterations of each box, which must be columns of the lower triangle side by side, from the diagonal down."""
+    n, _, k = shape
+    assert shape[0] == shape[1], "a triangle of a matrix that is not square"
+    next_col, volumes = 0, []
+    for _, row, col, depth, height, width, length in boxes:
+        assert (row, col, depth, height, length) == (next_col, next_col, 0, n - next_col, k), "a box out of place"
+        assert 0 < width <= n - col, "a box outside of C"
+        next_col += width
+        volumes.append((height * width - width * (width - 1) // 2) * k)
+    assert next_col == n, "columns in no box"
+    return volumes
+
+
 def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> None:
     """Each worker gets the rows of A and the columns of B that its zone spans, all of them with its first box."""
     size = None
     for worker in {box[0] for box in boxes}:
         own = [i for i, box in enumerate(boxes) if box[0] == worker]
-        spans = sum(span((boxes[i][a], boxes[i][a + 3]) for i in own) for a in (1, 2))
+        sides = (1,) if plan.triangle else (1, 2)  # the columns are among the rows
+        spans = sum(span((boxes[i][a], boxes[i][a + 3]) for i in own) for a in sides)
         data = sent[own[0]]
         assert not any(sent[i] for i in own[1:]), f"worker {worker} gets something twice"
         if spans * plan.shape[2]:

@@ -74,15 +74,16 @@ typedef struct hs_boxes {
  * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
  * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
  * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
- * layered an addition per element of a layer more. */
+ * layered an addition per element of a layer more; of a triangle half of all that. */
 HS_API hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace);
 
 /* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
  * C is small and the inner dimension long. */
 HS_API hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
 
-/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not.
- * Layers pay where there is little to share but the inner dimension: workers then meet once instead of at every panel. */
+/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not. A
+ * product of which only a triangle is asked for is layered a little earlier. Layers pay where there is little to share but the inner
+ * dimension: workers then meet once instead of at every panel. */
 HS_API int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */

@@ -1,0 +1,102 @@
+"""A Aᵀ by hetsched against numpy (A @ A.T), scipy.linalg.blas and BLIS's syrk, in one run, each at its best kernel and with equal
+numbers of threads; and against hetsched's own product of two matrices of these sizes.
+
+The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. A figure
+is the median over all rounds; the ratios are hetsched's rate over that of the fastest peer and over that of its own product.
+SciPy and BLIS write one triangle only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import platform
+from collections.abc import Callable
+from functools import partial
+
+from bench_matmul import Blis, medians, ours  # which chooses the peers' kernels, before NumPy
+
+# isort: split
+import numpy as np
+import scipy
+from scipy.linalg import blas
+
+import hetsched as hs
+from hetsched._engine import kernels
+from hetsched.machine.topology import topology
+
+SHAPES = [(n, n) for n in (512, 1000, 2000, 4000)] + [(4000, 300), (300, 4000)]  # n, k: A is n x k
+Peer = Callable[[np.ndarray, np.ndarray], object]
+
+
+class BlisSyrk(Blis):
+    """Its syrk, by way of CBLAS."""
+
+    def gram(self, a: np.ndarray, c: np.ndarray) -> None:
+        double = c.dtype == np.float64
+        real, syrk = (ctypes.c_double, self.library.cblas_dsyrk) if double else (ctypes.c_float, self.library.cblas_ssyrk)
+        n, k = a.shape
+        syrk(101, 122, 111, n, k, real(1), ctypes.c_void_p(a.ctypes.data), k, real(0), ctypes.c_void_p(c.ctypes.data), n)
+
+
+def peers(threads: int, dtype: type) -> dict[str, Peer]:
+    """Name -> c = a a^T."""
+    syrk = blas.dsyrk if dtype is np.float64 else blas.ssyrk
+    found: dict[str, Peer] = {
+        "numpy": lambda a, c: np.matmul(a, a.T, out=c),
+        "scipy": lambda a, c: syrk(1.0, a.T, c=c.T, trans=1, overwrite_c=1),
+    }
+    with contextlib.suppress(OSError, TypeError, IndexError):
+        found["blis"] = BlisSyrk(threads).gram
+    return found
+
+
+def table(threads: int, dtype: type, scale: float) -> None:
+    """One block of the report."""
+    rng = np.random.default_rng(0)
+    others = peers(threads, dtype)
+    print(f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: milliseconds (median)")
+    print(
+        f"{'n x k':>12} {'hetsched':>9} "
+        + " ".join(f"{name:>9}" for name in others)
+        + "   product  to the best peer  to the product"
+    )
+    with ours(threads) as multiply:
+        for n, k in SHAPES:
+            a, b = rng.standard_normal((n, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+            c = np.zeros((n, n), dtype)
+            rounds = max(3, int(scale * (9 if n * n * k < 2e9 else 5)))
+            repeats = max(1, min(100, int(0.1 / (n * n * k / 5e10))))
+            calls: dict[str, Callable[[], object]] = {"hetsched": partial(multiply, a, a.T, c)}
+            calls |= {name: partial(f, a, c) for name, f in others.items()}
+            calls["product"] = partial(multiply, a, b, c)
+            seconds = medians(calls, rounds, repeats)
+            own, product = seconds["hetsched"], seconds["product"]
+            best = min(seconds[name] for name in others)
+            times = " ".join(f"{1e3 * t:9.3f}" for t in seconds.values())
+            print(f"{f'{n} x {k}':>12} {times}  {best / own:16.3f}  {product / own:14.3f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="rounds, relative to the usual number")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
+    given = parser.parse_args()
+    kernel = kernels.kernel()
+    found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    host = topology()
+    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
+    print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; ", end="")
+    print(f"NumPy {np.__version__} with {found['name']} {found['version']}, SciPy {scipy.__version__}")
+    from threadpoolctl import threadpool_limits
+
+    for threads in given.threads:
+        with threadpool_limits(threads, user_api="blas"):
+            for dtype in given.dtypes:
+                table(threads, np.dtype(dtype).type, given.scale)
+
+
+if __name__ == "__main__":
+    main()
