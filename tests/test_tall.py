@@ -42,7 +42,7 @@ def factor(threads, a, order="F", k=0, b=None):
 
 
 def assert_factors(a, q, r):
-    """LAPACK's ratios (TESTING/LIN/dqrt01) under 30, of numbers that do not overflow; of long matrices n sqrt(m) stands for its m."""
+    """LAPACK's ratios (TESTING/LIN/dqrt01) under 30, of numbers that do not overflow; n sqrt(m) is m in long ones."""
     m, n = a.shape
     unit = np.finfo(a.dtype).eps * max(min(m, n * m**0.5), 1)
     wide = np.result_type(a.dtype, np.float64)
