@@ -18,7 +18,7 @@ typedef struct {
     char *x, *q, *t;         /* columns ld apart; x of children only: their R and Qᴴ B, then V and R; q its Q */
     double *squares;         /* [k] of what B leaves here */
     double due;              /* when the last of its tasks has ended on the clock of the emulated platform */
-    _Atomic int64_t arrived, formed; /* children whose R is there; 1: q is there */
+    _Atomic int64_t arrived, formed; /* children whose R is there, and of the root one more: its own; 1: q is there */
 } node;
 
 typedef struct {
@@ -173,7 +173,11 @@ static int go_down(job *j, hs__member *self, node *x)
     const hs__qr_part part = part_of(j, x, 0);
     hs__matrix v = columns(j, x->x, x->rows, n, x->ld);
     if (!x->children) v = place_of(j, x);
-    if (x->parent >= 0) {
+    if (x->parent < 0) {
+        hs__await_count(self, j->run.signals, &x->arrived, x->children + 1);
+        if (hs__stopped(self)) return 1;
+        self->deadline = fmax(self->deadline, x->due);
+    } else {
         const node *parent = &j->node[x->parent];
         hs__await_count(self, j->run.signals, &parent->formed, 1);
         if (hs__stopped(self)) return 1;
@@ -216,7 +220,7 @@ static void work(void *context, int32_t worker, int is_caller)
         hs__count_task(&j->run);
         x->due = self.deadline;
         if (down) tell(j, &x->formed);
-        else if (x->parent >= 0) tell(j, &j->node[x->parent].arrived);
+        else tell(j, x->parent < 0 ? &x->arrived : &j->node[x->parent].arrived);
     }
     hs__member_end(&self);
 }

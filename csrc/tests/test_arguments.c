@@ -370,6 +370,15 @@ static hs_status lu_solve(void)
     const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
     return hs_lu_solve(AT(0, pool), AT(1, &x), 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
+static hs_status tall_qr(void)
+{
+    const hs_tall x = {.dtype = HS_FLOAT64, .m = 6, .n = P, .k = 1, .a = AT(2, table), .a_row_stride = P, .a_col_stride = 1, .r = AT(3, reals), .r_row_stride = P,
+                       .r_col_stride = 1, .b = AT(4, table), .b_row_stride = 1, .b_col_stride = 1, .c = AT(5, others), .c_row_stride = 1, .c_col_stride = 1,
+                       .q = AT(6, third), .q_row_stride = P, .q_col_stride = 1, .residuals = AT(7, &one)};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_tall_qr(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
+}
 static hs_status measure_kernel(void)
 {
     hs_measurement x = {.dtype = HS_FLOAT64, .size = 4, .worker = -1, .capacity = 9, .least = 1, .times = AT(2, reals), .count = AT(3, ints), .batch = AT(4, more),
@@ -473,6 +482,7 @@ static const struct {
     {"hs_run_slices", run_slices, 6, 2, 0},
     {"hs_run_factor", run_lu, 4, 3, 0},
     {"hs_lu_solve", lu_solve, 5, 1, 0},
+    {"hs_tall_qr", tall_qr, 6, 4, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };
 
