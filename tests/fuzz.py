@@ -53,7 +53,7 @@ LEFT_OUT = {
          "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
          "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "LuPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition", "Plan",
          "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarPlan", "StencilPlan",
-         "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array"),
+         "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array", "LeastSquares"),
         "a result, which users are given; its methods and attributes are fuzzed",
     ),
     **dict.fromkeys(("EmulationWarning", "InfeasibleError", "TaskError"), "an exception or a warning"),
@@ -67,7 +67,15 @@ WEIGHTS = {
 #: Computed by NumPy where it can: its errors and its warnings about data are then the right ones.
 AS_NUMPY = {
     "asarray",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
     "det",
+    "inv",
+    "lstsq",
+    "qr",
+    "slogdet",
+    "solve_triangular",
     "lu_factor",
     "lu_solve",
     "matmul",
@@ -84,6 +92,7 @@ KNOWN = (
     r"cannot be simulated",
     r"os\.PathLike object",  # Python's words
     r"array must not contain infs or NaNs",  # NumPy's and SciPy's words
+    r"-th leading minor of the array is not positive|^singular matrix: resolution failed at diagonal|SVD did not converge",
     r"^file\.\w+: ",  # what is wrong with a file
     r"^a platform needs a list|in a platform$|^unknown format|^worker \d+: ",  # and with what was read from it
     r"^link costs: the link from node",  # of a mesh, right and down

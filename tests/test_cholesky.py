@@ -179,7 +179,9 @@ class TestArguments:
             with pytest.raises(error, match=words):
                 hs.cho_solve(pair, b)
 
-    @pytest.mark.parametrize(("given", "found"), [(np.int8, "f8"), (np.bool_, "f8"), (np.float16, "f4"), (">f4", "f4"), ("u8", "f8")])
+    @pytest.mark.parametrize(
+        ("given", "found"), [(np.int8, "f8"), (np.bool_, "f8"), (np.float16, "f4"), (">f4", "f4"), ("u8", "f8")]
+    )
     def test_dtypes(self, given, found):
         a = np.eye(3).astype(given)
         assert hs.cholesky(a).dtype == found

@@ -9,7 +9,18 @@ from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layo
 
 import hetsched as hs
 
-KINDS = ["gen", "general", "pos", "positive definite", "sym", "symmetric", "her", "hermitian", "upper triangular", "lower triangular"]
+KINDS = [
+    "gen",
+    "general",
+    "pos",
+    "positive definite",
+    "sym",
+    "symmetric",
+    "her",
+    "hermitian",
+    "upper triangular",
+    "lower triangular",
+]
 STACKS = st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ()), ((1, 0), (2, 1))])
 
 
