@@ -1,4 +1,5 @@
-"""scipy.linalg's lu_factor, lu_solve, solve, det, inv, cholesky, cho_factor, qr, solve_triangular and lstsq are hetsched's; but for stacks, options and dtypes that these have not."""
+"""Functions of scipy.linalg are hetsched's: LU, Cholesky, QR, systems, inverses, determinants, least squares; but for stacks, options
+and dtypes that these have not."""
 
 import functools
 
