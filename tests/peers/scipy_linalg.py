@@ -1,5 +1,5 @@
-"""Functions of scipy.linalg are hetsched's: LU, Cholesky, QR, systems, inverses, determinants, least squares; but for stacks, options
-and dtypes that these have not."""
+"""Functions of scipy.linalg are hetsched's: LU, Cholesky, QR, systems, inverses, determinants, least squares; but for stacks,
+options and dtypes that these have not."""
 
 import functools
 
