@@ -51,9 +51,10 @@ LEFT_OUT = {
     **dict.fromkeys(
         ("Assignment", "AtOnce", "Cache", "Certificate", "Cpu",
          "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
-         "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "FactorPlan", "MaxTasks", "MeshPlan", "MinTime", "Partition", "Plan",
+         "FactorPlan", "FilesProduct", "LayersPlan", "LuGrid", "LuPattern", "MaxTasks", "MeshPlan", "MinTime", "Partition",
+         "Plan",
          "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarPlan", "StencilPlan",
-         "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array"),
+         "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array", "LeastSquares"),
         "a result, which users are given; its methods and attributes are fuzzed",
     ),
     **dict.fromkeys(("EmulationWarning", "InfeasibleError", "TaskError"), "an exception or a warning"),
@@ -67,8 +68,16 @@ WEIGHTS = {
 #: Computed by NumPy where it can: its errors and its warnings about data are then the right ones.
 AS_NUMPY = {
     "asarray",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
     "det",
     "gram",
+    "inv",
+    "lstsq",
+    "qr",
+    "slogdet",
+    "solve_triangular",
     "lu_factor",
     "lu_solve",
     "matmul",
@@ -85,6 +94,7 @@ KNOWN = (
     r"cannot be simulated",
     r"os\.PathLike object",  # Python's words
     r"array must not contain infs or NaNs",  # NumPy's and SciPy's words
+    r"-th leading minor of the array is not positive|^singular matrix: resolution failed at diagonal|SVD did not converge",
     r"^file\.\w+: ",  # what is wrong with a file
     r"^a platform needs a list|in a platform$|^unknown format|^worker \d+: ",  # and with what was read from it
     r"^link costs: the link from node",  # of a mesh, right and down

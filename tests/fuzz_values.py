@@ -41,6 +41,8 @@ _LIMITS = {
 }
 _HINTS = _LIMITS | {
     "lu_and_piv": ["hs.lu_factor(np.eye(<n>) + 1.0)", "(np.eye(<n>), range(<n>))"],
+    "c_and_lower": ["hs.cho_factor(np.eye(<n>) + 1.0)", "(np.eye(<n>), True)"],
+    "cond": ["None", "1e-10", "0.5"],
     "Pool.sweep.kernel": ["hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])", "lambda a, i, j, h, w: None"],
     "MeasuredPlatform.profile.kernel": ["'gemm'"],
     "MeasuredPlatform.chunk_profiles.kernel": ["'gemm'"],

@@ -38,7 +38,7 @@ def _taken(*arrays: Any) -> bool:
 def _pays(shape: tuple[int, ...]) -> bool:
     """Of stacks of matrices (m, n), by their multiply-adds."""
     m, n = shape[-2:]
-    return math.prod(shape[:-2]) * m * n * min(m, n) >= FEW_ROWS**3
+    return 0 not in shape and math.prod(shape[:-2]) * m * n * min(m, n) >= FEW_ROWS**3
 
 
 def _finite(x: Array) -> bool:

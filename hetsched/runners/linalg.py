@@ -130,7 +130,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     ----------
     a : (..., n, n) array_like
     overwrite_a : bool
-        Put the inverse into a where that is possible.
+        Put the inverse into a, if it is a matrix by columns (Fortran order).
     check_finite : bool
 
     Raises

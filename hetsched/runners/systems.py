@@ -114,7 +114,7 @@ def inverse(threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
         require_finite(a)
-    out, singular = run_inverse(threads, a, in_place(given, a, overwrite_a))
+    out, singular = run_inverse(threads, a, in_place(given, a, overwrite_a) and a.flags.f_contiguous)
     require_regular("a", singular)
     return out
 

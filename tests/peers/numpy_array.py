@@ -6,10 +6,10 @@ import numpy as np
 from known import deselect
 
 import hetsched as hs
-import hetsched.runners.array
+import hetsched.runners.array_linalg
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array._FEW_ROWS = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array_linalg.FEW_ROWS = 0
 pytest_collection_modifyitems = deselect("numpy_array")
 
 

@@ -1,11 +1,14 @@
-"""scipy.linalg's lu_factor, lu_solve, solve and det are hetsched's; but for stacks, options and dtypes that these have not."""
+"""Functions of scipy.linalg are hetsched's: LU, Cholesky, QR, systems, inverses, determinants, least squares; but for stacks,
+options and dtypes that these have not."""
 
 import functools
 
 import numpy as np
 import scipy.linalg
 import scipy.linalg._basic
+import scipy.linalg._decomp_cholesky
 import scipy.linalg._decomp_lu
+import scipy.linalg._decomp_qr
 from known import deselect
 
 import hetsched as hs
@@ -38,3 +41,15 @@ instead(
 )  # fmt: skip
 instead(scipy.linalg._basic, "solve", lambda a, b, **options: not options and taken(a, b))
 instead(scipy.linalg._basic, "det", lambda a, **options: not options and taken(a))
+for _name in ("cholesky", "cho_factor"):
+    instead(scipy.linalg._decomp_cholesky, _name, lambda a, lower=False, overwrite_a=False, check_finite=True: taken(a))
+instead(scipy.linalg._basic, "inv", lambda a, overwrite_a=False, check_finite=True, **options: not options and taken(a))
+instead(
+    scipy.linalg._decomp_qr, "qr",
+    lambda a, overwrite_a=False, lwork=None, **options: lwork is None and not options.get("pivoting") and taken(a),
+)  # fmt: skip
+instead(
+    scipy.linalg._basic, "solve_triangular",
+    lambda a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True: taken(a, b),
+)  # fmt: skip
+instead(scipy.linalg._basic, "lstsq", lambda a, b, cond=None, **options: "lapack_driver" not in options and taken(a, b))

@@ -8,10 +8,10 @@ import sklearn.utils.validation
 from known import deselect
 
 import hetsched as hs
-import hetsched.runners.array
+import hetsched.runners.array_linalg
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array._FEW_ROWS = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array_linalg.FEW_ROWS = 0
 pytest_collection_modifyitems = deselect("sklearn_array")
 
 _own = sklearn.utils.validation.check_array
