@@ -80,6 +80,8 @@ cfuzz: $(BIN)/cmake
 bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_matmul.py
 	$(BIN)/python benchmarks/bench_small.py
+	$(BIN)/python benchmarks/bench_stacks.py
+	$(BIN)/python benchmarks/bench_thin.py
 	$(BIN)/python benchmarks/bench_lu.py
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py

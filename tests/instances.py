@@ -155,6 +155,16 @@ def _plan_lu(rng: np.random.Generator) -> Given:
     return (m, n), options
 
 
+def _plan_factor(rng: np.random.Generator) -> Given:
+    (m, n), options = _plan_lu(rng)
+    kind = str(rng.choice(["lu", "cholesky", "qr"]))
+    if kind == "cholesky" and m != n:  # the owners are of the blocks of min(m, n) columns
+        m = n = min(m, n)
+        if not isinstance(options["owner"], str):
+            options["owner"] = options["owner"][: -(-m // options["block"])]
+    return (m, n), {**options, "kind": kind}
+
+
 def _wavefront(rng: np.random.Generator) -> Given:
     axis = int(rng.integers(2))
     mask = ["W", "N"] + (["NW"] if rng.random() < 0.3 else []) + ([["NE", "SW"][axis]] if rng.random() < 0.3 else [])
@@ -353,6 +363,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "lu_pattern": _lu_pattern,
     "lu_grid": _lu_grid,
     "plan_lu": _plan_lu,
+    "plan_factor": _plan_factor,
     "wavefront": _wavefront,
     "partition": _partition,
     "cuboids": _cuboids,

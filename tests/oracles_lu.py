@@ -48,7 +48,30 @@ def edges(m, n, block):
     return [*range(0, rank, block), *range(rank, n, block), n]
 
 
-def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead=True):
+def integral(f, a, b):
+    """Of a polynomial of degree three at most, exactly: Simpson's rule."""
+    return (b - a) / 6 * (f(a) + 4 * f((a + b) / 2) + f(b))
+
+
+def multiply_adds(kind, k, j, cuts, m):
+    """Of panel k (j == k) or its update of block j: over the columns s of the block and t of the panel, the elements that one column
+    changes in another. A Cholesky factorisation changes those from the diagonal on; a reflector takes a product with the column and one
+    with v, and the block reflector's T besides, a triangle."""
+    rows, width, cols = Fraction(m - cuts[k]), Fraction(cuts[k + 1] - cuts[k]), Fraction(cuts[j + 1] - cuts[j])
+    below = Fraction(m - cuts[j])
+    if kind == "cholesky" and k == j:
+        return integral(lambda s: s * (rows - s), Fraction(0), width)
+    if kind == "cholesky":
+        return width * integral(lambda s: below - s, Fraction(0), cols)
+    if k == j:
+        columns = integral(lambda t: (rows - t) * (width - t), Fraction(0), width)
+        products = integral(lambda t: t * (rows - t), Fraction(0), width) + integral(lambda t: t * t / 2, Fraction(0), width)
+        return 2 * columns + products if kind == "qr" else columns
+    column = integral(lambda t: rows - t, Fraction(0), width)
+    return cols * (2 * column + width**2 / 2 if kind == "qr" else column)
+
+
+def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead=True, kind="lu"):
     """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in fractions: whoever can go on
     does the next task of its list. links[i][j] is per element."""
     cuts, rank = edges(m, n, block), min(m, n)
@@ -89,7 +112,8 @@ def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead
                 ready[k, w] = when
                 continue
             start = max(when, sends[source], receives[w])
-            end = start + (m - cuts[k]) * (cuts[k + 1] - cuts[k]) * links[source][w]
+            width = cuts[k + 1] - cuts[k]
+            end = start + (m - cuts[k] + (width if kind == "qr" else 0)) * width * links[source][w]
             sends[source] = receives[w] = ready[k, w] = end
             messages[k, w] = start, end
 
@@ -98,8 +122,7 @@ def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead
         for w, tasks in todo.items():
             while tasks and (tasks[0][0] == tasks[0][1] or (tasks[0][0], w) in ready):
                 k, j = tasks.pop(0)
-                rows, width, cols = Fraction(m - cuts[k]), Fraction(cuts[k + 1] - cuts[k]), Fraction(cuts[j + 1] - cuts[j])
-                work = width**2 * (rows - width / 3) / 2 if k == j else width * (rows - width / 2) * cols
+                work = multiply_adds(kind, k, j, cuts, m)
                 start = now[w] if k == j else max(now[w], ready[k, w])
                 now[w] = start + work * (panel_times if k == j and panel_times else times)[w]
                 result[w, k, j] = start, now[w]

@@ -277,8 +277,8 @@ TARGET static int64_t NAME(cholesky)(int64_t h, void *x_, int64_t x_row)
     for (int64_t k = 0; k < h; k++) {
         REAL *row = x + k * x_row, *own = row + k * PARTS;
         if (!(own[0] > 0)) return k;
-        const REAL root = sizeof(REAL) == 8 ? (REAL)sqrt((double)own[0]) : (REAL)sqrtf((float)own[0]);
-        for (int64_t j = k * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes)) NAME(store)(row + j, NAME(load)(row + j) / root);
+        const REAL root = sizeof(REAL) == 8 ? (REAL)sqrt((double)own[0]) : (REAL)sqrtf((float)own[0]), inverse = 1 / root; /* never beyond the range */
+        for (int64_t j = k * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes)) NAME(store)(row + j, NAME(load)(row + j) * inverse);
         own[0] = root, own[PARTS - 1] = PARTS == 2 ? 0 : root;
         for (int64_t i = k + 1; i < h; i++) {
             const REAL re = row[i * PARTS], im = row[i * PARTS + PARTS - 1];

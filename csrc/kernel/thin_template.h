@@ -76,7 +76,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(add_columns)(
 {
     int64_t i = 0;
     for (; i + NAME(lanes) <= reals; i += NAME(lanes)) {
-        NAME(vector) x[PARTS][4];
+        NAME(vector) x[PARTS][8];
         UNROLLED for (int l = 0; l < cols; l++) {
             x[0][l] = NAME(load)(a + l * a_col + i);
 #if PARTS == 2
@@ -109,6 +109,7 @@ TARGET static void NAME(columns)(int64_t m, int64_t n, int64_t k, const void *a_
     const REAL *a = a_, *b = b_;
     int64_t l = 0;
     a_col *= PARTS, m *= PARTS;
+    for (; n == 1 && l + 8 <= k; l += 8) NAME(add_columns)(8, m, 1, a + l * a_col, a_col, b + l * PARTS, c);
     for (; l + 4 <= k; l += 4) NAME(add_columns)(4, m, n, a + l * a_col, a_col, b + l * n * PARTS, c);
     for (; l < k; l++) NAME(add_columns)(1, m, n, a + l * a_col, a_col, b + l * n * PARTS, c);
 }

@@ -25,7 +25,7 @@ enum { DEPTH = 256, BLOCK = 512 << 10, LEAF = 16, WATCHED = 64 };
 
 enum { ASIDE = DEPTH * HS__SMALL_ASIDE };
 
-static int64_t rows_at_once(const worksheet *w) { return BLOCK / DEPTH / w->element; }
+static int64_t rows_at_once(ptrdiff_t element) { return BLOCK / DEPTH / element; }
 
 /* ---- products ----------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ typedef struct {
 static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b, int64_t b_row, char *c, int64_t c_row,
                   int32_t flags)
 {
-    const int64_t rows = rows_at_once(w);
+    const int64_t rows = rows_at_once(w->element);
     for (int64_t l = 0; l < k; l += DEPTH)
         for (int64_t i = 0; i < m; i += rows) {
             if ((m > WATCHED || n > WATCHED) && hs__attend(w->self)) return 0;
@@ -52,7 +52,7 @@ static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a
 /* C <- A B, B and C by rows, C as wide as a vector at least. */
 static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b, int64_t b_row, char *c, int64_t c_row)
 {
-    const int64_t rows = rows_at_once(w);
+    const int64_t rows = rows_at_once(w->element);
     if (k <= DEPTH && m <= rows) {
         w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside);
         return;
@@ -91,6 +91,13 @@ static int is_direct(const hs_product *p)
 
 static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
 
+/* One that is plain. */
+static void do_plain(const hs__items *x, const hs_product *p, char *memory)
+{
+    if (x->turned) x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside_of(x, memory));
+    else x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside_of(x, memory));
+}
+
 static void do_product(const hs__items *x, const hs_product *p, char *memory, hs__member *self)
 {
     hs__matrix a, b, c;
@@ -99,7 +106,7 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
         hs__scale(p->dtype, &c, p->beta);
         return;
     }
-    if (is_turned(p)) {
+    if (x->turned) {
         const hs__matrix kept = a;
         a = hs__transposed(b), b = hs__transposed(kept), c = hs__transposed(c);
     }
@@ -232,13 +239,26 @@ static void copy_upper(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
+/* The upper triangle of h rows. */
+static void copy_corner(ptrdiff_t e, int64_t h, char *to, int64_t to_row, int64_t to_col, const char *from, int64_t from_row)
+{
+    for (int64_t i = 0; i < h; i++)
+        for (int64_t j = i; j < h; j++) {
+            char *x = to + (i * to_row + j * to_col) * e;
+            const char *y = from + (i * from_row + j) * e;
+            if (e == 4) memcpy(x, y, 4);
+            else if (e == 8) memcpy(x, y, 8);
+            else memcpy(x, y, 16);
+        }
+}
+
 /* Its exact form, for what is the caller's. */
 static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { BAND = 16 };
     for (int64_t i = 0; i < to.rows; i += BAND) {
         const int64_t h = hs__min(BAND, to.rows - i), next = i + h;
-        for (int64_t r = i; r < next; r++) hs__copy(NULL, hs__part(&to, r, r, 1, next - r), hs__part(&from, r, r, 1, next - r));
+        copy_corner(to.element, h, hs__at(&to, i, i), to.row_stride, to.col_stride, hs__at(&from, i, i), from.row_stride);
         hs__copy(self, hs__part(&to, i, next, h, to.cols - next), hs__part(&from, i, next, h, from.cols - next));
     }
 }
@@ -274,7 +294,7 @@ static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
 
 static int init_product(hs__items *x, const hs_product *p)
 {
-    const int turned = is_turned(p);
+    const int turned = x->turned = is_turned(p);
     const int64_t rows = turned ? p->n : p->m, cols = turned ? p->m : p->n, b_col = turned ? p->a_row_stride : p->b_col_stride;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
     x->loops = hs__small_within(p->dtype, cols);
@@ -282,6 +302,7 @@ static int init_product(hs__items *x, const hs_product *p)
     if (b_col != 1 && cols > 1 && !size_of(&x->b_bytes, p->k, x->b_row, e)) return 0;
     if (!is_direct(p) && !size_of(&x->c_bytes, rows, x->c_row, e)) return 0;
     x->bytes = x->b_bytes + x->c_bytes + ASIDE;
+    x->plain = !x->b_bytes && !x->c_bytes && p->k > 0 && p->k <= DEPTH && rows <= rows_at_once(e);
     return 1;
 }
 
@@ -302,6 +323,10 @@ int hs__items_init(hs__items *x, const hs_stack *stack)
 
 void hs__item_do(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info, char *memory, hs__member *self)
 {
+    if (x->plain) {
+        do_plain(x, p, memory);
+        return;
+    }
     const worksheet w = {&x->loops, self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype), aside_of(x, memory)};
     if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
     else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;

@@ -8,12 +8,15 @@
 /* Of all items of a stack.
  *   row      elements of a row of the matrix that is factored, padded to whole vectors, with its right-hand sides from column `right` on
  *   b_row, c_row      the same of copies of a product's B and C, where these cannot be used as they are
- *   b_bytes, c_bytes  of those; of a system c_bytes are its pivots */
+ *   b_bytes, c_bytes  of those; of a system c_bytes are its pivots
+ *   turned   a product is computed as C^T = B^T A^T
+ *   plain    it needs no copies, and is done at once */
 typedef struct hs__items {
     const hs_stack *stack;
     hs__small loops;
     int64_t row, right, b_row, c_row;
     size_t b_bytes, c_bytes, bytes;
+    int turned, plain;
 } hs__items;
 
 /* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be counted. */

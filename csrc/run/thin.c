@@ -147,7 +147,7 @@ static hs_status report(void *context, hs_status status)
 /* By the sizes alone: the results are the same with any number of workers. */
 static void cut(job *j)
 {
-    enum { PIECE = 512 << 10, NEAR = 16 << 10, LONGEST = 8192, ENOUGH = 32, SHORTEST = 256, STEP = 64 }; /* bytes, bytes, elements, pieces, elements */
+    enum { PIECE = 512 << 10, NEAR = 32 << 10, LONGEST = 8192, ENOUGH = 32, SHORTEST = 128, STEP = 64 }; /* bytes, bytes, elements, pieces, elements */
     const int64_t m = j->a.rows, k = j->a.cols, e = j->c.element;
     int64_t depth = hs__min(k, LONGEST);
     if (j->by_rows) {

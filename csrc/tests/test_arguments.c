@@ -379,6 +379,16 @@ static hs_status tall_qr(void)
     hs_trace trace = {0};
     return hs_tall_qr(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
 }
+static hs_status run_stack(void)
+{
+    static hs_event events[9];
+    const hs_product item = PRODUCT;
+    static const int64_t one_item[] = {1};
+    const hs_stack x = {.operation = HS_STACK_MULTIPLY, .rank = 1, .size = AT(5, one_item), .a_steps = AT(6, one_item), .b_steps = AT(7, one_item),
+                        .c_steps = AT(8, one_item), .item = item};
+    hs_trace trace = {.events = AT(9, events), .event_capacity = hole == 9 ? 0 : 9};
+    return hs_run_stack(AT(0, pool), AT(1, &x), AT(9, times), AT(10, &(hs_options){0}), AT(11, &trace));
+}
 static hs_status measure_kernel(void)
 {
     hs_measurement x = {.dtype = HS_FLOAT64, .size = 4, .worker = -1, .capacity = 9, .least = 1, .times = AT(2, reals), .count = AT(3, ints), .batch = AT(4, more),
@@ -483,6 +493,7 @@ static const struct {
     {"hs_run_factor", run_lu, 4, 3, 0},
     {"hs_lu_solve", lu_solve, 5, 1, 0},
     {"hs_tall_qr", tall_qr, 6, 4, 0},
+    {"hs_run_stack", run_stack, 9, 3, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };
 

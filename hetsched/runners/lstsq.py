@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import check
-from .._engine import factor
 from .._engine import run as engine
 from .._engine.tall import tall_qr
 from . import qr

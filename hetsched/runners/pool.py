@@ -75,9 +75,9 @@ class Pool:
     Notes
     -----
     `matmul`, `run`, `sweep`, `stencil`, `lu_factor`, `cholesky` and `qr` have in common: with trace=True they return a pair, the
-    result and a Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in the end; True
-    is a bar on the terminal. ValueError and TypeError come before anything is changed; the message names the argument. Ctrl-C is
-    seen within 0.2 s: what was to hold the result is then undefined, unless the method says more.
+    result and a Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in
+    the end; True is a bar on the terminal. ValueError and TypeError come before anything is changed; the message names the
+    argument. Ctrl-C is seen within 0.2 s: what was to hold the result is then undefined, unless the method says more.
 
     Examples
     --------
@@ -518,8 +518,8 @@ class Pool:
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
     ) -> FactorPlan:
-        """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix; see `plan_factor`, the function, which takes any
-        platform.
+        """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix; see the function `plan_factor`, which takes
+        any platform.
 
         The links of the pool's platform count where it is emulated: real workers share their memory.
         """
@@ -666,8 +666,8 @@ class Pool:
         overwrite_a, mode, check_finite :
             As of `hs.qr`.
         owner, block, trace, progress :
-            As of `lu_factor`; a plan is one of `plan_factor` of kind "qr". Q is made of the reflectors afterwards, at full speed, and
-            is not part of the trace.
+            As of `lu_factor`; a plan is one of `plan_factor` of kind "qr". Q is made of the reflectors afterwards, at full speed,
+            and is not part of the trace.
 
         Returns
         -------

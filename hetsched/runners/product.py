@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
 SMALL = 100**3
 #: So do those with a side below this whose large operand has no rows or columns that lie side by side: they are bound by memory,
-#: and packing would double the traffic.
+#: and packing would double the traffic. And those with a side of 5 to 8 whose large operand is complex and lies by rows.
 THIN = 6
 #: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
 LARGE = 1000**3
@@ -84,11 +84,13 @@ def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, ou
 def is_slow(a: Array, b: Array) -> bool:
     """Whether the engine would multiply two matrices, or each pair of two stacks, later than NumPy for their strides."""
     m, n = a.shape[-2], b.shape[-1]
-    if m >= THIN and n >= THIN:
+    if THIN == 0 or min(m, n) > 8:
         return False
     down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]  # as the engine turns the large one
     by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
-    return min(m, n) > 4 and a.dtype.kind == "c" if by_rows else down != a.itemsize
+    if by_rows:
+        return min(m, n) > 4 and a.dtype.kind == "c"
+    return down != a.itemsize and min(m, n) < THIN
 
 
 def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:

@@ -140,6 +140,12 @@ CALLS: dict[str, Call] = {
         useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0, "link_costs": 0.0},
         honours=_size_is(("m", "n")),
     ),
+    "plan_factor": Call(
+        hs.plan_factor, ("cycle_times", "panel_times", "link_costs"), ("speeds",), selector="owner",
+        workers=("cycle_times", "speeds", "panel_times", "link_costs"), others=("pattern", "cyclic", "contiguous"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0, "link_costs": 0.0},
+        honours=_size_is(("m", "n")),
+    ),
     "wavefront": Call(
         hs.wavefront, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds"), others=("panels", "cyclic"),
         useless={"cycle_times": math.inf, "speeds": 0.0}, honours=_size_is(("rows", "cols")),

@@ -140,7 +140,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         return
     order = rng.permutation(p)
     changes = {name: permuted(as_matrix(name, given[name]), order) for name in rules.workers if given[name] is not None}
-    if call == "plan_lu" and not isinstance(given["owner"], str):
+    if call in ("plan_lu", "plan_factor") and not isinstance(given["owner"], str):
         if isinstance(given["owner"], hs.LuPattern):
             return
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
@@ -184,7 +184,7 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         return
     if call in ("partition", "cuboids") and any(isinstance(x, hs.Platform) for x in given.values()):
         return  # a worker of a platform has a speed, and so a zone: the smallest one has a side in common with another
-    if call == "plan_lu" and (not isinstance(given["owner"], str) or given["block"] is None):
+    if call in ("plan_lu", "plan_factor") and (not isinstance(given["owner"], str) or given["block"] is None):
         return  # the block depends on the number of workers
     numbers = [x for name in rules.workers for x in numbers_in(given[name]) if not math.isinf(x)]
     if not numbers or (isinstance(given.get("cycle_times"), hs.Platform) and given.get("links") is not None):
@@ -251,7 +251,7 @@ def _methods(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         except (hs.InfeasibleError, ValueError):  # not for this input
             continue
         validate(other)
-        if call == "plan_lu" and (other.block != plan.block):
+        if call in ("plan_lu", "plan_factor") and (other.block != plan.block):
             continue
         agree(plan, other, f"methods {asked!r} and {name!r}", rules.tolerance)
         found[name] = other

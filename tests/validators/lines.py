@@ -141,7 +141,7 @@ def _divides(T: float, updates: float, panels: float, times: Sequence[float], pa
 
 
 @judges(hs.FactorPlan)
-def _lu_plan(plan: hs.FactorPlan) -> None:
+def _factor_plan(plan: hs.FactorPlan) -> None:
     times, panel_times = plan.cycle_times.tolist(), plan.panel_times.tolist()
     (m, n), p, owner = plan.shape, len(times), ints("owner", plan.owner)
     blocks = len(owner)
@@ -170,7 +170,7 @@ def _lu_plan(plan: hs.FactorPlan) -> None:
     rates = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in times]
     slow = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in panel_times]
     links = None if plan.links is None else [[Fraction(c) * data / unit for c in row] for row in plan.links.tolist()]
-    tasks, messages = oracles_lu.schedule(m, n, plan.block, owner, rates, slow, links, plan.look_ahead)
+    tasks, messages = oracles_lu.schedule(m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind)
     assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks, there are {len(tasks)}"
     for worker, panel, block, start, end, _ in plan.tasks.tolist():
         assert (worker, panel, block) in tasks, f"worker {worker} does panel {panel}, block {block}"
