@@ -54,9 +54,9 @@ def integral(f, a, b):
 
 
 def multiply_adds(kind, k, j, cuts, m):
-    """Of panel k (j == k) or its update of block j: over the columns s of the block and t of the panel, the elements that one column
-    changes in another. A Cholesky factorisation changes those from the diagonal on; a reflector takes a product with the column and one
-    with v, and the block reflector's T besides, a triangle."""
+    """Of panel k (j == k) or its update of block j: over the columns s of the block and t of the panel, the elements that one
+    column changes in another. A Cholesky factorisation changes those from the diagonal on; a reflector takes a product with the
+    column and one with v, and the block reflector's T besides, a triangle."""
     rows, width, cols = Fraction(m - cuts[k]), Fraction(cuts[k + 1] - cuts[k]), Fraction(cuts[j + 1] - cuts[j])
     below = Fraction(m - cuts[j])
     if kind == "cholesky" and k == j:

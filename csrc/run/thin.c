@@ -38,7 +38,7 @@ static int is_by_rows(const hs__matrix *a) { return a->col_stride == 1 && (a->ro
 
 int hs__is_thin(const hs_product *p)
 {
-    if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN) return 0;
+    if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN || p->triangle || p->conjugate) return 0;
     hs__matrix a, b, c;
     turn(p, &a, &b, &c);
     if (is_by_rows(&a)) return c.cols <= (p->dtype >> 1 ? HS__THIN / 2 : HS__THIN); /* a complex number is multiplied by two vectors */

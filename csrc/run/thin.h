@@ -4,7 +4,7 @@
 
 #include "run/run.h"
 
-/* Whether a product of hs_gemm is one: it has at most HS__THIN rows or columns, half as many where complex
+/* Whether a product of hs_gemm is one: the whole of it is wanted, it has at most HS__THIN rows or columns, half as many where complex
  * numbers lie by rows, and the rows or columns of its large operand lie side by side. */
 int hs__is_thin(const hs_product *product);
 
