@@ -45,12 +45,13 @@
 #define FUNCTIONS(NAME, ACROSS) {NAME##_multiply, NAME##_substitute, NAME##_factor, NAME##_cholesky, ACROSS}
 #define TYPES(SET, BYTES)                                                                                       \
     {                                                                                                           \
-        FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8), FUNCTIONS(SET##_complex_float, BYTES / 8), \
-            FUNCTIONS(SET##_complex_double, BYTES / 16)                                                         \
+        FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8),                                  \
+            FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)              \
     }
 
 /* From the narrowest on. */
-static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1), FUNCTIONS(one_complex_float, 1), FUNCTIONS(one_complex_double, 1)};
+static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1), FUNCTIONS(one_complex_float, 1),
+                                FUNCTIONS(one_complex_double, 1)};
 static const hs__small wider[][4] = {
     TYPES(plain, 16),
 #if defined(__x86_64__)

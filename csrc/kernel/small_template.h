@@ -55,7 +55,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
     if (aside && m > FEW && (((uintptr_t)b | (uintptr_t)(b + b_row) | (uintptr_t)(b + last)) % BYTES)) {
         for (int64_t l = 0; l < k; l++)
             UNROLLED for (int v = 0; v < vectors; v++)
-                NAME(store)(aside + (l * vectors + v) * NAME(lanes), NAME(load)(b + l * b_row + (v + 1 < vectors ? v * NAME(lanes) : last)));
+                NAME(store)(aside + (l * vectors + v) * NAME(lanes),
+                            NAME(load)(b + l * b_row + (v + 1 < vectors ? v * NAME(lanes) : last)));
         b = aside, b_row = vectors * NAME(lanes), b_last = (vectors - 1) * NAME(lanes);
     }
 #define TILE(ROWS_) NAME(tile)(ROWS_, vectors, b_last, last, k, a + i * a_row, a_row, a_col, b, b_row, c + i * c_row, c_row, flags)
@@ -73,8 +74,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
 }
 
 /* The hs__small_multiply. */
-TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_, int64_t b_row,
-                                  void *c_, int64_t c_row, int32_t flags, void *aside)
+TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_,
+                                  int64_t b_row, void *c_, int64_t c_row, int32_t flags, void *aside)
 {
     const REAL *a = a_, *b = b_;
     REAL *c = c_;
@@ -115,7 +116,10 @@ TARGET static inline __attribute__((always_inline)) void NAME(substitute_some)(
         REAL *row = x + i * x_row;
         const REAL *factor = t + i * t_row;
         NAME(vector) sum[PARTS][4];
-        UNROLLED for (int v = 0; v < vectors; v++) sum[0][v] = NAME(load)(row + v * NAME(lanes)), sum[PARTS - 1][v] = PARTS == 2 ? (NAME(vector)){0} : sum[0][v];
+        UNROLLED for (int v = 0; v < vectors; v++) {
+            sum[PARTS - 1][v] = (NAME(vector)){0};
+            sum[0][v] = NAME(load)(row + v * NAME(lanes));
+        }
         for (int64_t l = 0; l < i; l++, factor += t_col)
             UNROLLED for (int v = 0; v < vectors; v++) {
                 const NAME(vector) above = NAME(load)(x + l * x_row + v * NAME(lanes));
@@ -146,7 +150,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(substitute_some)(
 }
 
 /* The hs__small_substitute. */
-TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_t t_row, int64_t t_col, void *x_, int64_t x_row, int32_t flags)
+TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_t t_row, int64_t t_col, void *x_, int64_t x_row,
+                                    int32_t flags)
 {
     const REAL *t = t_;
     REAL *x = x_;
@@ -277,8 +282,10 @@ TARGET static int64_t NAME(cholesky)(int64_t h, void *x_, int64_t x_row)
     for (int64_t k = 0; k < h; k++) {
         REAL *row = x + k * x_row, *own = row + k * PARTS;
         if (!(own[0] > 0)) return k;
-        const REAL root = sizeof(REAL) == 8 ? (REAL)sqrt((double)own[0]) : (REAL)sqrtf((float)own[0]), inverse = 1 / root; /* never beyond the range */
-        for (int64_t j = k * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes)) NAME(store)(row + j, NAME(load)(row + j) * inverse);
+        const REAL root = sizeof(REAL) == 8 ? (REAL)sqrt((double)own[0]) : (REAL)sqrtf((float)own[0]);
+        const REAL inverse = 1 / root; /* never beyond the range */
+        for (int64_t j = k * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes))
+            NAME(store)(row + j, NAME(load)(row + j) * inverse);
         own[0] = root, own[PARTS - 1] = PARTS == 2 ? 0 : root;
         for (int64_t i = k + 1; i < h; i++) {
             const REAL re = row[i * PARTS], im = row[i * PARTS + PARTS - 1];

@@ -44,7 +44,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(dots)(
 
 /* All rows for so many columns of B, `rows` of A at a time. */
 TARGET static inline __attribute__((always_inline)) void NAME(some_columns)(
-    const int rows, const int cols, int64_t m, int64_t n, int64_t reals, const REAL *a, int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
+    const int rows, const int cols, int64_t m, int64_t n, int64_t reals, const REAL *a, int64_t a_row, const REAL *b, int64_t b_step,
+    REAL *c)
 {
     int64_t i = 0;
     for (; i + rows <= m; i += rows) NAME(dots)(rows, cols, n, reals, a + i * a_row, a_row, b, b_step, c + i * n * PARTS);

@@ -94,8 +94,11 @@ static void *aside_of(const hs__items *x, char *memory) { return memory + x->byt
 /* One that is plain. */
 static void do_plain(const hs__items *x, const hs_product *p, char *memory)
 {
-    if (x->turned) x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside_of(x, memory));
-    else x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside_of(x, memory));
+    void *aside = aside_of(x, memory);
+    if (x->turned)
+        x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside);
+    else
+        x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside);
 }
 
 static void do_product(const hs__items *x, const hs_product *p, char *memory, hs__member *self)
@@ -224,7 +227,9 @@ static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *ord
     if (!substitute(w, middle - first, stop - middle, l, at(w, first, middle), w->row, HS__CONJUGATE)) return 0;
     for (int64_t i = middle; i < end; i += BAND) { /* whole vectors from about the diagonal on */
         const strided a = {at(w, first, i), 1, w->row};
-        if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row, at(w, i, i), w->row, HS__SUBTRACT | HS__CONJUGATE)) return 0;
+        if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row, at(w, i, i), w->row,
+                    HS__SUBTRACT | HS__CONJUGATE))
+            return 0;
     }
     return cholesky(w, middle, end, order);
 }

@@ -19,7 +19,8 @@ typedef struct hs__items {
     int turned, plain;
 } hs__items;
 
-/* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be counted. */
+/* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be
+ * counted. */
 int hs__items_init(hs__items *items, const hs_stack *stack);
 
 /* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. Ends early after a cancel. */

@@ -93,7 +93,8 @@ static double flops_of(const hs_stack *stack)
 static int valid_steps(const hs_stack *stack)
 {
     const int multiplied = stack->operation <= HS_STACK_SOLVE;
-    if (stack->rank < 0 || (stack->rank && (!stack->size || !stack->a_steps || !stack->c_steps || (multiplied && !stack->b_steps)))) return 0;
+    if (stack->rank < 0) return 0;
+    if (stack->rank && (!stack->size || !stack->a_steps || !stack->c_steps || (multiplied && !stack->b_steps))) return 0;
     for (int32_t d = 0; d < stack->rank; d++)
         if (stack->size[d] < 0) return 0;
     return count_of(stack) >= 0;
@@ -126,7 +127,8 @@ static hs_status open(void *context)
     job *j = context;
     const int64_t count = count_of(j->stack);
     const int32_t workers = j->run.workers;
-    if (!hs__items_init(&j->items, j->stack) || !(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
+    if (!hs__items_init(&j->items, j->stack)) return HS_ERROR_MEMORY;
+    if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
     j->together = (int64_t)fmax(1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));

@@ -69,7 +69,8 @@ PACK(double)
 static void pack(const job *j, int64_t first, int64_t count, char *to)
 {
     const int complex = j->product->dtype >> 1;
-    if (!j->by_rows) hs__copy(NULL, (hs__matrix){to, j->b.element, count, j->b.cols, j->b.cols, 1}, hs__part(&j->b, first, 0, count, j->b.cols));
+    const hs__matrix rows = {to, j->b.element, count, j->b.cols, j->b.cols, 1};
+    if (!j->by_rows) hs__copy(NULL, rows, hs__part(&j->b, first, 0, count, j->b.cols));
     else if (j->product->dtype & 1) pack_double(&j->b, complex, first, count, (double *)(void *)to);
     else pack_float(&j->b, complex, first, count, (float *)(void *)to);
 }
@@ -147,7 +148,8 @@ static hs_status report(void *context, hs_status status)
 /* By the sizes alone: the results are the same with any number of workers. */
 static void cut(job *j)
 {
-    enum { PIECE = 512 << 10, NEAR = 32 << 10, LONGEST = 8192, ENOUGH = 32, SHORTEST = 128, STEP = 64 }; /* bytes, bytes, elements, pieces, elements */
+    enum { PIECE = 512 << 10, NEAR = 32 << 10 }; /* bytes of A by rows; of a part of C by columns */
+    enum { LONGEST = 8192, SHORTEST = 128, STEP = 64, ENOUGH = 32 }; /* elements; pieces */
     const int64_t m = j->a.rows, k = j->a.cols, e = j->c.element;
     int64_t depth = hs__min(k, LONGEST);
     if (j->by_rows) {
