@@ -37,10 +37,10 @@ typedef struct {
 /* From the first element and the norm of the others, both far from the ends of the range; they are not all zero. */
 TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double norm)
 {
-    const double re = NAME(re)(alpha), im = NAME(im)(alpha), beta = -copysign(PARTS == 1 ? hypot(re, norm) : hypot(hypot(re, im), norm), re);
+    const double re = NAME(re)(alpha), im = NAME(im)(alpha), size = PARTS == 1 ? re : hypot(re, im), beta = -copysign(hypot(size, norm), re);
     const double below = re - beta, square = below * below + im * im;
-    return (NAME(reflector)){NAME(made_of)((beta - re) / beta, -im / beta), NAME(made_of)(PARTS == 1 ? 1 / below : below / square, -im / square),
-                             (REAL)beta};
+    return (NAME(reflector)){.tau = NAME(made_of)((beta - re) / beta, -im / beta),
+                             .scale = NAME(made_of)(PARTS == 1 ? 1 / below : below / square, -im / square), .beta = (REAL)beta};
 }
 
 /* x <- x 2^power in two steps, so that none of them leaves the range. */
@@ -74,7 +74,8 @@ TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) 
     return found;
 }
 
-/* Whether the inner products of a column with itself, then with `rest` others, are so far from the ends of the range that nothing was lost. */
+/* Whether the inner products of a column with itself, then with `rest` others, are so far from the ends of the range that nothing was
+ * lost. */
 TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const NAME(element) *products)
 {
     static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-300, far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+300;
@@ -103,7 +104,7 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const 
             STORE(at, c);                                                                                                              \
             if (k == 0) next = c;                                                                                                      \
             sum[k * PARTS] += next * c;                                                                                                \
-            if (PARTS == 2) sum[k * PARTS + PARTS - 1] += next * NAME(exchange)(c, 1);                                                             \
+            if (PARTS == 2) sum[k * PARTS + PARTS - 1] += next * NAME(exchange)(c, 1);                                                     \
         }                                                                                                                              \
     } while (0)
 
@@ -112,7 +113,8 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const 
 #define LOAD_SOME(at) NAME(load_end)(at, some, reals >= NAME(lanes))
 
 /* Column x of the rows below becomes v = scale x, the `rest` columns behind lose v w; products: of the next one with all of these. */
-INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w, NAME(element) *products)
+INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w,
+                          NAME(element) *products)
 {
     const int64_t step = ld * PARTS, reals = rows * PARTS;
     enum { SUMS = HS__QR_LEAF * PARTS < NAME(lanes) ? NAME(lanes) : HS__QR_LEAF * PARTS };
@@ -134,7 +136,8 @@ INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAM
     for (int k = 0; k < rest; k++) products[k] = found[k];
 }
 
-TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w, NAME(element) *products)
+TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w,
+                              NAME(element) *products)
 {
     switch (rest) {
     case 0: NAME(step_of)(0, rows, x, ld, scale, w, products); break;

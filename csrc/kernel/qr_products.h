@@ -24,7 +24,8 @@ enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 
     } while (0)
 
 /* A tile of the hs__qr_dots. Of what is missing at the edges the last column is taken again, and its products are not kept. */
-INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, int n, const REAL *c, int64_t c_ld, NAME(element) *w, int64_t w_ld, int enough)
+INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, int n, const REAL *c, int64_t c_ld, NAME(element) *w, int64_t w_ld,
+                            int enough)
 {
     enum { TILE = NAME(across) * NAME(down) };
     const REAL *left[NAME(across)], *right[NAME(down)];
@@ -43,7 +44,8 @@ INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, in
 }
 
 /* The hs__qr_dots: a few columns of v stay in the L1 cache while those of c pass. */
-TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n, const void *c_, int64_t c_ld, void *w_, int64_t w_ld)
+TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n, const void *c_, int64_t c_ld, void *w_,
+                              int64_t w_ld)
 {
     enum { MOST = 20480 / (NAME(across) * PARTS * (int)sizeof(REAL)) };
     const REAL *v = v_, *c = c_;
@@ -54,13 +56,15 @@ TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v
         for (int64_t i = 0; i < m; i += NAME(across))
             for (int64_t j = 0; j < n; j += NAME(down))
                 NAME(dots_tile)(count, (int)(m - i < NAME(across) ? m - i : NAME(across)), v + (i * v_ld + l) * PARTS, v_ld,
-                                (int)(n - j < NAME(down) ? n - j : NAME(down)), c + (j * c_ld + l) * PARTS, c_ld, w + i + j * w_ld, w_ld, rows * PARTS >= NAME(lanes));
+                                (int)(n - j < NAME(down) ? n - j : NAME(down)), c + (j * c_ld + l) * PARTS, c_ld,
+                                w + i + j * w_ld, w_ld, rows * PARTS >= NAME(lanes));
     }
 }
 
 /* A tile of the hs__qr_update: `high` vectors of rows, or the `some` > 0 last reals. Of complex elements the products with the real and
  * the imaginary parts of w are summed apart. */
-INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed, int n, REAL *c, int64_t c_ld)
+INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed, int n,
+                              REAL *c, int64_t c_ld)
 {
     NAME(vector) sum[NAME(wide)][PARTS][NAME(high)] = {{{{0}}}};
     for (int64_t k = 0; k < depth; k++) {
@@ -85,7 +89,8 @@ INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t 
 }
 
 /* One tile of rows, all columns: it stays in the L1 cache. */
-INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed, int64_t n, REAL *c, int64_t c_ld)
+INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t depth, const REAL *v, int64_t v_ld, const REAL *packed,
+                              int64_t n, REAL *c, int64_t c_ld)
 {
     for (int64_t j = 0; j < n; j += NAME(wide))
         NAME(update_tile)(high, some, enough, depth, v, v_ld, packed + j * depth * PARTS, (int)(n - j < NAME(wide) ? n - j : NAME(wide)),
@@ -93,8 +98,8 @@ INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t 
 }
 
 /* The hs__qr_update. */
-TARGET static void NAME(update)(int64_t rows, int64_t depth, const void *v_, int64_t v_ld, int64_t n, const void *w_, int64_t w_ld, void *c_,
-                                int64_t c_ld, int sign, void *packed_)
+TARGET static void NAME(update)(int64_t rows, int64_t depth, const void *v_, int64_t v_ld, int64_t n, const void *w_, int64_t w_ld,
+                                void *c_, int64_t c_ld, int sign, void *packed_)
 {
     enum { TILE = NAME(high) * NAME(lanes) };
     const REAL *w = w_;

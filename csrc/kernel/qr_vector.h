@@ -10,7 +10,8 @@
 enum { HS__QR_LEAF = 8, HS__QR_DEPTH = 128 };
 
 /* w <- w + vᴴ c; v is rows x m, c is rows x n. */
-typedef void hs__qr_dots(int64_t rows, int64_t m, const void *v, int64_t v_ld, int64_t n, const void *c, int64_t c_ld, void *w, int64_t w_ld);
+typedef void hs__qr_dots(int64_t rows, int64_t m, const void *v, int64_t v_ld, int64_t n, const void *c, int64_t c_ld, void *w,
+                         int64_t w_ld);
 
 /* c <- c + sign v w; v is rows x depth, w is depth x n. packed: hs__qr_packed elements. */
 typedef void hs__qr_update(int64_t rows, int64_t depth, const void *v, int64_t v_ld, int64_t n, const void *w, int64_t w_ld, void *c,

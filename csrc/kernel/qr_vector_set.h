@@ -1,5 +1,5 @@
-/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES the size
- * of a vector. All of them end with the file. */
+/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES
+ * the size of a vector. All of them end with the file. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

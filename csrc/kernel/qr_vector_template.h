@@ -25,7 +25,7 @@ INLINE NAME(vector) NAME(load_some)(const REAL *from, int64_t count)
 /* The lanes behind the first `skipped`. */
 INLINE NAME(integers) NAME(behind)(int64_t skipped)
 {
-    NAME(integers) lane;
+    NAME(integers) lane = {0};
     for (int l = 0; l < (int)NAME(lanes); l++) lane[l] = l;
     return lane >= (INTEGER)skipped;
 }
@@ -57,7 +57,7 @@ INLINE NAME(vector) NAME(exchange)(NAME(vector) x, const int bits)
     for (int l = 0; l < (int)NAME(lanes); l++) y[l] = x[l ^ bits];
     return y;
 #else
-    NAME(integers) from;
+    NAME(integers) from = {0};
     for (int l = 0; l < (int)NAME(lanes); l++) from[l] = l ^ bits;
     return __builtin_shuffle(x, from);
 #endif
@@ -71,7 +71,7 @@ INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
     for (int l = 0; l < (int)NAME(lanes); l++) z[l] = l & bit ? y[l] + y[l ^ bit] : x[l] + x[l ^ bit];
     return z;
 #else
-    NAME(integers) own, other;
+    NAME(integers) own = {0}, other = {0};
     for (int l = 0; l < (int)NAME(lanes); l++) own[l] = l & bit ? l + NAME(lanes) : l, other[l] = own[l] ^ bit;
     return __builtin_shuffle(x, y, own) + __builtin_shuffle(x, y, other);
 #endif
@@ -97,7 +97,7 @@ INLINE void NAME(sums)(const int count, NAME(vector) *x, REAL *to)
 /* -1 and 1 in turn: x <- i x is this times the exchanged parts. */
 INLINE NAME(vector) NAME(signs)(void)
 {
-    NAME(vector) sign;
+    NAME(vector) sign = {0};
     for (int l = 0; l < (int)NAME(lanes); l++) sign[l] = l % 2 ? 1 : -1;
     return sign;
 }

@@ -63,7 +63,8 @@ static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char
 }
 
 /* c -= L w. */
-static void subtract_lower(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *w, char *c, int64_t c_ld, char *packed)
+static void subtract_lower(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *w, char *c,
+                           int64_t c_ld, char *packed)
 {
     for (int64_t i = 0; i < width; i += BAND) {
         const int64_t rows = hs__min(BAND, width - i);
@@ -72,8 +73,8 @@ static void subtract_lower(const hs__qr_type *type, int64_t width, const char *l
 }
 
 /* to += T w, adjoint: Tᴴ w, for an upper triangle. */
-static void add_upper(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld, int adjoint, int64_t cols, const char *w, char *to,
-                      char *packed)
+static void add_upper(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld, int adjoint, int64_t cols, const char *w,
+                      char *to, char *packed)
 {
     for (int64_t i = 0; i < width; i += BAND) {
         const int64_t rows = hs__min(BAND, width - i);
@@ -142,8 +143,8 @@ void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v
     for (int64_t i = n, rows; i < part->rows; i += rows) {
         const int64_t zeros = part->stair ? i / part->stair : 0;
         rows = hs__min(part->stair ? ROWS : part->rows, part->rows - i);
-        type->vector.update(rows, n - zeros, in(type, v, ld, i, zeros), ld, n, in(type, p.turned, n, zeros, 0), n, in(type, q, q_ld, i, 0), q_ld,
-                            -1, p.packed);
+        type->vector.update(rows, n - zeros, in(type, v, ld, i, zeros), ld, n, in(type, p.turned, n, zeros, 0), n, in(type, q, q_ld, i, 0),
+                            q_ld, -1, p.packed);
     }
 }
 
@@ -209,7 +210,8 @@ int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x
 {
     const int64_t count = part->reflectors, width = t ? count : PANEL;
     const parts p = parts_of(type, hs__max(part->cols, PANEL), hs__max(hs__max(part->cols, PANEL), TOGETHER), work);
-    factoring f = {.type = type, .part = part, .x = x, .tau = tau, .t = t ? t : p.t, .work = work, .ld = ld, .t_ld = t ? t_ld : PANEL, .self = self};
+    factoring f = {.type = type, .part = part, .x = x, .tau = tau, .t = t ? t : p.t, .work = work, .ld = ld, .t_ld = t ? t_ld : PANEL,
+                   .self = self};
     for (int64_t first = 0; first < count; first += width) {
         const int64_t own = hs__min(width, count - first), end = first + own;
         f.origin = first;

@@ -49,7 +49,8 @@ static size_t scratch_bytes(const job *j, scratch *parts, char *memory)
 {
     const int64_t n = j->tall->n;
     const size_t e = j->type.element, x = padded(j->most * (n + j->tall->k), e);
-    const size_t v = j->q.data && !in_lines(&j->q) && !is_packed(&j->q) ? padded(j->most * n, e) : 0, seed = j->q.data ? padded(n * n, e) : 0, tau = padded(n, e);
+    const int copied = j->q.data && !in_lines(&j->q) && !is_packed(&j->q);
+    const size_t v = copied ? padded(j->most * n, e) : 0, seed = j->q.data ? padded(n * n, e) : 0, tau = padded(n, e);
     if (parts) *parts = (scratch){memory, memory + x, memory + x + v, memory + x + v + seed, memory + x + v + seed + tau};
     return x + v + seed + tau + hs__qr_bytes(&j->type, n + j->tall->k);
 }
@@ -199,8 +200,8 @@ static int go_down(job *j, hs__member *self, node *x)
 
 static double flops_of(const job *j, const node *x, int down)
 {
-    const double n = (double)j->tall->n, share = x->children ? 1.0 / 3 : 1.0, width = n + 2 * (double)j->tall->k + (x->t && !down ? n / 2 : 0);
-    return share * (double)x->rows * n * width * hs_flops_per_update(j->tall->dtype);
+    const double n = (double)j->tall->n, share = x->children ? 1.0 / 3 : 1.0, others = down ? 0 : 2 * (double)j->tall->k + (x->t ? n / 2 : 0);
+    return share * (double)x->rows * n * (n + others) * hs_flops_per_update(j->tall->dtype);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
@@ -252,7 +253,8 @@ static int32_t lay_out_blocks(job *j, node *nodes)
     const int64_t m = j->tall->m, line = LINE / (int64_t)j->type.element, rows = block_rows(j->tall, j->type.element);
     const int64_t count = hs__max(1, m / rows), pairs = hs__max(0, m - count * rows) / (2 * line);
     for (int64_t i = 0; nodes && i < count; i++) {
-        const int64_t first = i * rows + pairs * i / count * 2 * line, end = i + 1 == count ? m : (i + 1) * rows + pairs * (i + 1) / count * 2 * line;
+        const int64_t first = i * rows + pairs * i / count * 2 * line, next = (i + 1) * rows + pairs * (i + 1) / count * 2 * line;
+        const int64_t end = i + 1 == count ? m : next;
         const int64_t lines = hs__ceil_div(end - first, line);
         nodes[i] = (node){.first = first, .rows = end - first, .ld = (lines | 1) * line};
         j->most = hs__max(j->most, nodes[i].ld);
