@@ -23,11 +23,11 @@ def random(shape, dtype=np.float64, seed=0):
 def laid_out(a, layout):
     """The same numbers in other memory."""
     if layout == "F":
-        return np.asfortranarray(a)
+        return np.array(a, order="F")
     if layout == "transposed":
-        return np.ascontiguousarray(a.T).T
+        return np.array(a.T, order="C").T
     if layout == "reversed":
-        return np.ascontiguousarray(a[::-1, ..., ::-1])[::-1, ..., ::-1] if a.ndim > 1 else a[::-1].copy()[::-1]
+        return a[::-1, ..., ::-1].copy()[::-1, ..., ::-1] if a.ndim > 1 else a[::-1].copy()[::-1]
     if layout == "sliced":
         wide = np.full((*(2 * n + 1 for n in a.shape),), np.nan, a.dtype)
         inner = wide[tuple(slice(1, None, 2) for _ in a.shape)]
