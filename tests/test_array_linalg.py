@@ -10,7 +10,7 @@ from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layo
 
 import hetsched as hs
 import hetsched.runners.array_linalg
-from hetsched._engine import factor
+from hetsched._engine import factor, stack, tall
 from hetsched.runners.array import Array
 
 OTHERS = [np.int64, np.bool_, np.uint8, np.float16, np.longdouble, object, ">f8"]
@@ -46,9 +46,12 @@ def taken(monkeypatch):
 
         monkeypatch.setattr(module, name, watched)
 
-    for name in ("cholesky", "qr", "tall_qr", "inverse", "stack_solve", "stack_inverse", "stack_cholesky", "stack_lu"):
+    for name in ("cholesky", "qr", "inverse"):
         watch(factor, name)
-    watch(hetsched.runners.lu.Factors, "run")
+    for name in ("solve", "inverse", "cholesky", "lu"):
+        watch(stack, name)
+    watch(tall, "tall_qr")
+    watch(hetsched.runners.factor.Problem, "run")
     return seen
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base import check
 from .._engine import run as engine
-from .._engine.tall import tall_qr
+from .._engine import tall
 from . import qr
 from .arguments import columns, in_place, matrices, require_finite, right_sides, stacked
 from .triangular import substitute
@@ -164,9 +164,9 @@ def _projected(
         r, c = columns((n, n), a.dtype, zero=True), columns((n, k), a.dtype)
         residues = np.zeros(k)
         if k:
-            tall_qr(threads, a, None, r, b, c, residues, engine.Poll())
+            tall.tall_qr(threads, a, None, r, b, c, residues, engine.Poll())
         else:
-            tall_qr(threads, a, None, r, None, None, None, engine.Poll())
+            tall.tall_qr(threads, a, None, r, None, None, None, engine.Poll())
         return r, c, residues.astype(a.real.dtype)
     x, tau = qr.reflectors(threads, a, a if overwrite[0] else None)
     c = b if overwrite[1] else np.array(b, order="F")

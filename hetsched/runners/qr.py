@@ -9,9 +9,8 @@ import numpy as np
 
 from .._base import check
 from .._base.need import need
-from .._engine import factor
+from .._engine import factor, tall
 from .._engine import run as engine
-from .._engine.tall import tall_qr
 from .arguments import columns, in_place, matrices, matrix, require_finite
 from .factor import Problem, perform
 
@@ -80,7 +79,7 @@ def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = N
     m, n = a.shape
     if mode == "economic" and n and m >= TALL * n:
         q, r = columns((m, n), a.dtype), columns((n, n), a.dtype, zero=True)
-        tall_qr(threads, a, q, r, None, None, None, engine.Poll())
+        tall.tall_qr(threads, a, q, r, None, None, None, engine.Poll())
         return q, r
     if mode == "r" and n and m >= TALL * n:
         r = columns((m, n), a.dtype, zero=True)
@@ -106,7 +105,7 @@ def triangle(threads: engine.Threads, a: Array) -> Array:
     if not n or m < TALL * n:
         return parts(threads, a, "raw")[2]
     r = columns((n, n), a.dtype, zero=True)
-    tall_qr(threads, a, None, r, None, None, None, engine.Poll())
+    tall.tall_qr(threads, a, None, r, None, None, None, engine.Poll())
     return r
 
 
