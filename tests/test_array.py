@@ -27,7 +27,7 @@ def taken(monkeypatch):
     monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
     monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
     monkeypatch.setattr(hetsched.runners.array_linalg, "FEW_ROWS", 0)
-    multiply, run = hs.Pool.matmul, hetsched.runners.lu.Factors.run
+    multiply, run = hs.Pool.matmul, hetsched.runners.factor.Problem.run
 
     def matmul(self, *args, **kwargs):
         result = multiply(self, *args, **kwargs)
@@ -39,7 +39,7 @@ def taken(monkeypatch):
         return run(self, *args)
 
     monkeypatch.setattr(hs.Pool, "matmul", matmul)
-    monkeypatch.setattr(hetsched.runners.lu.Factors, "run", factor)
+    monkeypatch.setattr(hetsched.runners.factor.Problem, "run", factor)
     return seen
 
 

@@ -370,6 +370,22 @@ static hs_status lu_solve(void)
     const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
     return hs_lu_solve(AT(0, pool), AT(1, &x), 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
+static hs_status solve_triangular(void)
+{
+    const hs_triangular x = {HS_FLOAT64, 4, 1, 0, 0, AT(2, reals), 1, 4, AT(3, others), 1, 4};
+    return hs_solve_triangular(AT(0, pool), AT(1, &x), NULL, AT(4, &flag));
+}
+static hs_status lu_inverse(void)
+{
+    for (int i = 0; i < 16; i++) reals[i] = i % 5 == 0, ints[i / 4] = i / 4;
+    const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
+    return hs_lu_inverse(AT(0, pool), AT(1, &x), AT(4, others), 1, 4, NULL, AT(5, &flag));
+}
+static hs_status qr_multiply(void)
+{
+    const hs_factor x = {.kind = HS_QR, .dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .tau = AT(3, third)};
+    return hs_qr_multiply(AT(0, pool), AT(1, &x), 0, 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
+}
 static hs_status tall_qr(void)
 {
     const hs_tall x = {.dtype = HS_FLOAT64, .m = 6, .n = P, .k = 1, .a = AT(2, table), .a_row_stride = P, .a_col_stride = 1, .r = AT(3, reals), .r_row_stride = P,
@@ -492,6 +508,9 @@ static const struct {
     {"hs_run_slices", run_slices, 6, 2, 0},
     {"hs_run_factor", run_lu, 4, 3, 0},
     {"hs_lu_solve", lu_solve, 5, 1, 0},
+    {"hs_solve_triangular", solve_triangular, 4, 1, 0},
+    {"hs_lu_inverse", lu_inverse, 5, 1, 0},
+    {"hs_qr_multiply", qr_multiply, 5, 1, 0},
     {"hs_tall_qr", tall_qr, 6, 4, 0},
     {"hs_run_stack", run_stack, 9, 3, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},

@@ -76,7 +76,7 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
     events = len(plan.tasks) + len(plan.messages) if plan is not None and wish.trace else 0
     failed, result = x.run(threads, None if plan is None else _order(workers, plan, x.x.dtype), wish.progress, events)
     if plan is not None:
-        workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
+        workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, 5)
     if plan is None or not wish.trace:
         return failed, None
     blocks = max(1, len(plan.owner))

@@ -184,16 +184,16 @@ class Workers:
             predicted_finish=[t * self.time_scale for t in finish],
         )
 
-    def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float) -> None:
+    def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float, stacklevel: int = 4) -> None:
         """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one.
-        The function that calls this is called by a method of Pool, on the user's line."""
+        The function that calls this is called by a method of Pool, on the user's line; or stacklevel says how far up that is."""
         if self.emulated and max(late) > max(0.01 * makespan, 0.005):
             i = int(np.argmax(late))
             who = f"worker {names[i]}" if i < len(names) else "the master's port"
             warnings.warn(
                 f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
                 EmulationWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -32,8 +33,30 @@ PEERS: dict[str, Callable[..., Any]] = {
     "gram": _gram,
 }  # fmt: skip
 
-#: A peer stands in for what hetsched does not have.
-OURS: dict[str, Callable[..., Any]] = {name: getattr(hs, name, peer) for name, peer in PEERS.items()}
+
+def plain(x: Any) -> Any:
+    """For a peer: a contiguous array, integers as float64, which is what becomes of them here."""
+    if isinstance(x, np.ndarray):
+        return np.array(x, np.float64 if x.dtype.kind in "bi" else None)
+    return x
+
+
+def kept(options: dict[str, Any]) -> dict[str, Any]:
+    """For a peer: without leave to overwrite, which ends SciPy 1.17's inv in a segmentation fault."""
+    return {name: value for name, value in options.items() if not name.startswith("overwrite")}
+
+
+def standing_in(peer: Callable[..., Any]) -> Callable[..., Any]:
+    """A peer in the place of what hetsched does not have."""
+
+    @functools.wraps(peer)
+    def function(*args: Any, **options: Any) -> Any:
+        return peer(*map(plain, args), **kept(options))
+
+    return function
+
+
+OURS: dict[str, Callable[..., Any]] = {name: getattr(hs, name, None) or standing_in(peer) for name, peer in PEERS.items()}
 
 
 def call(functions: dict[str, Callable[..., Any]], name: str, *args: Any, **options: Any) -> Any:

@@ -1,0 +1,357 @@
+/* Cholesky and QR: factors multiplied back against the matrix, on pools of all kinds; triangular systems, inverses and products with Q;
+ * refusals, cancels and no memory. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "check.h"
+#include "elements.h"
+#include "hetsched.h"
+#include "runs.h"
+#include "scarce.h"
+
+enum { MAX = 75, SPACE = 3 * MAX * (MAX + 3) };
+static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
+
+/* A matrix in memory of its own, with a gap or without, by rows or by columns, or backwards. */
+typedef struct {
+    char *memory;
+    int dtype;
+    ptrdiff_t start;
+    int64_t m, n, row_stride, col_stride;
+} strided;
+
+static strided make(int dtype, int64_t m, int64_t n)
+{
+    const int64_t gap = check_random(3) % 2;
+    strided x = {.dtype = dtype, .m = m, .n = n, .row_stride = 1, .col_stride = m + gap};
+    if (!CHECK(!posix_memalign((void **)&x.memory, 64, SPACE * 16))) exit(1);
+    memset(x.memory, 0x55, SPACE * 16);
+    if (check_random(3) == 0) x.row_stride = n + gap, x.col_stride = 1;
+    if (check_random(4) == 0) x.start = (m - 1) * x.row_stride, x.row_stride = -x.row_stride;
+    return x;
+}
+
+static void *data_of(const strided *x) { return x->memory + x->start * (ptrdiff_t)size_of[x->dtype]; }
+static double complex at(const strided *x, int64_t i, int64_t j) { return get(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride); }
+static void put(const strided *x, int64_t i, int64_t j, double complex value) { set(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride, value); }
+
+static double complex any(int dtype)
+{
+    const double re = (int)check_random(2001) - 1000, im = (int)check_random(2001) - 1000;
+    return (re + (dtype >> 1) * I * im) / 1000;
+}
+
+static void copy(const strided *to, const strided *from)
+{
+    for (int64_t i = 0; i < from->m; i++)
+        for (int64_t j = 0; j < from->n; j++) put(to, i, j, at(from, i, j));
+}
+
+/* How a factorisation is run: as the pool likes, by owners, or paced. */
+static test_run any_run(hs_factor *x, int32_t p, int32_t *owner, double *pace)
+{
+    test_run run = {.boxes.cooperative = (int32_t)check_random(2)};
+    int32_t blocks = 0;
+    x->block = check_random(3) ? 1 + check_random(MAX) : 0;
+    if (x->block) CHECK(hs_factor_blocks(x->m, x->n, x->block, &blocks) == HS_OK);
+    for (int32_t i = 0; i < blocks; i++) owner[i] = (int32_t)check_random((unsigned)p);
+    x->owner = blocks && check_random(2) ? owner : NULL;
+    for (int32_t w = 0; w < p; w++) pace[w] = 1e-10 * (1 + check_random(5));
+    if (!run.boxes.cooperative && check_random(2)) run.options.pace = pace;
+    return run;
+}
+
+static void cholesky(hs_pool *pool, int32_t p, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int dtype = round % 4, in_place = (int)check_random(2), clear = (int)check_random(2);
+        const int64_t n = 1 + check_random(MAX), bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
+        const strided a = make(dtype, n, n), x = make(dtype, n, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                put(&a, i, j, i > j ? any(dtype) : i == j ? (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I : NAN); /* what is not read */
+        if (in_place) copy(&x, &a);
+        hs_factor c = {.kind = HS_CHOLESKY, .dtype = dtype, .m = n, .n = n, .matrix = data_of(&x), .row_stride = x.row_stride, .col_stride = x.col_stride, .clear = clear};
+        if (!in_place) c.a = data_of(&a), c.a_row_stride = a.row_stride, c.a_col_stride = a.col_stride;
+        int32_t owner[MAX];
+        double pace[16];
+        test_run run = any_run(&c, p, owner, pace);
+        CHECK(run_lu(pool, &c, &run) == HS_OK);
+        CHECK(bad < 0 ? c.failed == -1 : c.failed >= 0 && c.failed <= bad);
+        double worst = 0;
+        for (int64_t i = 0; i < n && bad < 0; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                double complex sum = i == j ? -2 * (double)n : -at(&a, i, j);
+                for (int64_t k = 0; k <= j; k++) sum += at(&x, i, k) * conj(at(&x, j, k));
+                worst = fmax(worst, cabs(sum));
+            }
+        CHECK(worst <= 4 * eps[dtype] * (double)(n * n));
+        for (int64_t i = 0; i < n && bad < 0; i++) {
+            CHECK(creal(at(&x, i, i)) > 0 && cimag(at(&x, i, i)) == 0);
+            for (int64_t j = i + 1; j < n; j++) {
+                const double complex above = at(&x, i, j);
+                CHECK(clear ? above == 0 : in_place ? isnan(creal(above)) : creal(above) == creal(get("UUUUUUUUUUUUUUUU", dtype, 0)));
+            }
+        }
+        free(a.memory), free(x.memory);
+    }
+}
+
+/* max |X^H Y - D|, where D is a square of the identity or 0. */
+static double apart(const strided *x, const strided *y, int identity)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < x->n; i++)
+        for (int64_t j = 0; j < y->n; j++) {
+            double complex sum = identity && i == j ? -1 : 0;
+            for (int64_t k = 0; k < x->m; k++) sum += conj(at(x, k, i)) * at(y, k, j);
+            worst = fmax(worst, cabs(sum));
+        }
+    return worst;
+}
+
+static void qr(hs_pool *pool, int32_t p, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int dtype = round % 4, in_place = (int)check_random(2);
+        int64_t m = 1 + check_random(MAX), n = 1 + check_random(MAX);
+        if (round % 11 == 0) m += 2 * MAX;
+        const int64_t rank = m < n ? m : n;
+        const strided a = make(dtype, m, n), x = make(dtype, m, n), q = make(dtype, m, m <= MAX ? m : rank), c = make(dtype, m, 1 + check_random(9));
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) put(&a, i, j, round % 7 == 3 && j % 3 == 1 ? 0 : any(dtype));
+        if (in_place) copy(&x, &a);
+        double complex tau[MAX];
+        hs_factor f = {.kind = HS_QR, .dtype = dtype, .m = m, .n = n, .matrix = data_of(&x), .row_stride = x.row_stride, .col_stride = x.col_stride, .tau = tau};
+        if (!in_place) f.a = data_of(&a), f.a_row_stride = a.row_stride, f.a_col_stride = a.col_stride;
+        int32_t owner[3 * MAX];
+        double pace[16];
+        test_run run = any_run(&f, p, owner, pace);
+        CHECK(run_lu(pool, &f, &run) == HS_OK && f.failed == -1);
+        CHECK(hs_qr_multiply(pool, &f, 0, 1, q.n, data_of(&q), q.row_stride, q.col_stride, NULL, NULL) == HS_OK);
+        const double limit = 4 * eps[dtype] * (double)(m + n);
+        CHECK(apart(&q, &q, 1) <= limit);
+        double worst = 0;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double complex sum = -at(&a, i, j);
+                for (int64_t k = 0; k <= j && k < rank; k++) sum += at(&q, i, k) * at(&x, k, j);
+                worst = fmax(worst, cabs(sum));
+            }
+        CHECK(worst <= limit);
+        for (int64_t i = 0; i < rank; i++) CHECK(cimag(at(&x, i, i)) == 0);
+        /* Q^H C, and back. */
+        const strided before = make(dtype, m, c.n);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < c.n; j++) put(&c, i, j, any(dtype));
+        copy(&before, &c);
+        CHECK(hs_qr_multiply(pool, &f, 1, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL, NULL) == HS_OK);
+        for (int64_t i = 0; i < rank; i++)
+            for (int64_t j = 0; j < c.n; j++) {
+                double complex sum = -at(&c, i, j);
+                for (int64_t k = 0; k < m; k++) sum += conj(at(&q, k, i)) * at(&before, k, j);
+                CHECK(cabs(sum) <= limit);
+            }
+        CHECK(hs_qr_multiply(pool, &f, 0, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL, NULL) == HS_OK);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < c.n; j++) CHECK(cabs(at(&c, i, j) - at(&before, i, j)) <= limit);
+        free(a.memory), free(x.memory), free(q.memory), free(c.memory), free(before.memory);
+    }
+}
+
+/* A well conditioned triangle, with what is not to be read in the other one. */
+static void fill_triangle(const strided *t, int upper, int unit)
+{
+    for (int64_t i = 0; i < t->n; i++)
+        for (int64_t j = 0; j < t->n; j++)
+            put(t, i, j, i == j ? unit ? NAN : 2 + any(t->dtype) : (i < j) == upper ? any(t->dtype) / (double)t->n : NAN);
+}
+
+static double complex triangle_at(const strided *t, int upper, int unit, int64_t i, int64_t j)
+{
+    return i == j ? unit ? 1 : at(t, i, i) : (i < j) == upper ? at(t, i, j) : 0;
+}
+
+static void triangles(hs_pool *pool, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int dtype = round % 4, upper = (int)check_random(2), unit = (int)check_random(2);
+        const int64_t n = 1 + check_random(MAX), cols = 1 + check_random(round % 3 ? 20 : 2 * MAX);
+        const strided t = make(dtype, n, n), b = make(dtype, n, cols), x = make(dtype, n, cols);
+        fill_triangle(&t, upper, unit);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < cols; j++) put(&b, i, j, any(dtype));
+        copy(&x, &b);
+        const hs_triangular s = {dtype, n, cols, upper, unit, data_of(&t), t.row_stride, t.col_stride, data_of(&x), x.row_stride, x.col_stride};
+        CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
+        double worst = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < cols; j++) {
+                double complex sum = -at(&b, i, j);
+                for (int64_t k = 0; k < n; k++)
+                    if (k == i || (i < k) == upper) sum += triangle_at(&t, upper, unit, i, k) * at(&x, k, j);
+                worst = fmax(worst, cabs(sum));
+            }
+        CHECK(worst <= 8 * eps[dtype] * (double)n);
+        free(t.memory), free(b.memory), free(x.memory);
+    }
+}
+
+static void inverses(hs_pool *pool, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int dtype = round % 4;
+        const int64_t n = 1 + check_random(MAX);
+        const strided a = make(dtype, n, n), lu = make(dtype, n, n), x = make(dtype, n, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) put(&a, i, j, any(dtype) + (j == (i + 3) % n ? 2 * (double)n : 0));
+        int32_t pivots[MAX];
+        hs_factor f = {.dtype = dtype, .m = n, .n = n, .a = data_of(&a), .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
+                       .matrix = data_of(&lu), .row_stride = lu.row_stride, .col_stride = lu.col_stride, .cooperative = 1, .pivots = pivots};
+        CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK && f.failed == -1);
+        CHECK(hs_lu_inverse(pool, &f, data_of(&x), x.row_stride, x.col_stride, NULL, NULL) == HS_OK);
+        double worst = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double complex sum = i == j ? -1 : 0;
+                for (int64_t k = 0; k < n; k++) sum += at(&a, i, k) * at(&x, k, j);
+                worst = fmax(worst, cabs(sum));
+            }
+        CHECK(worst <= 16 * eps[dtype] * (double)n);
+        free(a.memory), free(lu.memory), free(x.memory);
+    }
+}
+
+static int stop_at_once(void *context, double fraction)
+{
+    (void)context, (void)fraction;
+    return 1;
+}
+
+static void refusals(hs_pool *pool)
+{
+    double x[9] = {4, 0, 0, 0, 4, 0, 0, 0, 4}, tau[3];
+    int32_t pivots[3] = {0, 1, 2};
+    hs_factor f;
+    for (int32_t kind = -1; kind <= 3; kind++) {
+        hs_factor_default(&f, kind, HS_FLOAT64, 3, 3, x);
+        f.pivots = pivots, f.tau = tau;
+        CHECK(hs_run_factor(pool, &f, NULL, NULL) == (kind < 0 || kind > 2 ? HS_ERROR_VALUE : HS_OK));
+    }
+    hs_factor_default(&f, HS_CHOLESKY, HS_FLOAT64, 3, 2, x);
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* not square */
+    hs_factor_default(&f, HS_QR, HS_FLOAT64, 3, 3, x);
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* no tau */
+    f.tau = tau, f.clear = 1;
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* nothing to clear */
+    f.clear = 0;
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK);
+    CHECK(hs_qr_multiply(pool, &f, 1, 1, 3, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_qr_multiply(pool, &f, 2, 0, 3, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_qr_multiply(pool, &f, 0, 0, -1, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_qr_multiply(pool, &f, 0, 0, 0, NULL, 1, 3, NULL, NULL) == HS_OK);
+    CHECK(hs_lu_inverse(pool, &f, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE); /* of QR */
+    hs_triangular s = {HS_FLOAT64, 3, 1, 0, 0, x, 1, 3, tau, 1, 3};
+    s.n = -1;
+    CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
+    s.n = 0;
+    CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
+    s.n = 3, s.dtype = 4;
+    CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
+    /* None of rows or columns; the identity from no reflectors. */
+    hs_factor_default(&f, HS_QR, HS_FLOAT64, 3, 0, x);
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK);
+    CHECK(hs_qr_multiply(pool, &f, 0, 1, 3, x, 1, 3, NULL, NULL) == HS_OK && x[0] == 1 && x[1] == 0 && x[4] == 1 && x[8] == 1);
+}
+
+static void cancelling(hs_pool *pool)
+{
+    enum { N = 400 };
+    double *a = calloc(N * N, sizeof *a), *b = calloc(N * N, sizeof *b), tau[N];
+    int32_t pivots[N];
+    if (!CHECK(a && b)) return;
+    for (int64_t i = 0; i < N; i++) a[i * (N + 1)] = 2, pivots[i] = (int32_t)i;
+    const hs_options stopped = {.poll = stop_at_once};
+    for (int32_t kind = 0; kind < 3; kind++) {
+        hs_factor f;
+        hs_factor_default(&f, kind, HS_FLOAT64, N, N, a), f.pivots = pivots, f.tau = tau;
+        const hs_status status = hs_run_factor(pool, &f, &stopped, NULL); /* it may be done before it is asked */
+        CHECK(status == HS_OK || status == HS_ERROR_CANCELLED);
+    }
+    free(a), free(b);
+}
+
+/* Where no memory is left nothing has been changed; systems are solved without. */
+static hs_status scarce_factors(hs_pool *pool, void *context)
+{
+    enum { N = 60, COLS = 7 };
+    const int32_t kind = *(const int32_t *)context;
+    static double x[N * N], before[N * N], c[N * COLS], tau[N];
+    int32_t pivots[N];
+    for (int64_t i = 0; i < N * N; i++) x[i] = i % (N + 1) ? 1.0 / (double)(1 + i % 7) : 3 * N;
+    memcpy(before, x, sizeof x);
+    hs_factor f;
+    hs_factor_default(&f, kind, HS_FLOAT64, N, N, x), f.pivots = pivots, f.tau = tau, f.cooperative = 1, f.clear = kind == HS_CHOLESKY;
+    hs_status status = hs_run_factor(pool, &f, NULL, NULL);
+    if (status) {
+        CHECK(!memcmp(x, before, sizeof x));
+        return status;
+    }
+    for (int64_t i = 0; i < N * COLS; i++) c[i] = (double)(i % 5);
+    if (kind == HS_QR) {
+        status = hs_qr_multiply(pool, &f, 1, 0, COLS, c, 1, N, NULL, NULL);
+        for (int64_t i = 0; i < N * COLS && status; i++) CHECK(c[i] == (double)(i % 5));
+        return status;
+    }
+    const hs_triangular s = {HS_FLOAT64, N, COLS, 0, 0, x, 1, N, c, 1, N};
+    CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
+    for (int64_t j = 0; j < COLS; j++)
+        for (int64_t i = 0; i < N; i++) {
+            double sum = -(double)((i + j * N) % 5);
+            for (int64_t k = 0; k <= i; k++) sum += x[i + k * N] * c[k + j * N];
+            CHECK(fabs(sum) < 1e-9);
+        }
+    return HS_OK;
+}
+
+static void scarce(void)
+{
+    for (int32_t kind = 0; kind < 3; kind++) CHECK_SCARCE(scarce_life(2, scarce_factors, &kind), 1);
+}
+
+#ifdef HS_TEST_SCARCE
+static int sets = 2; /* of instructions that panels see: 0 none of those they know, 1 AVX2, 2 all of this processor */
+hs__cpu __real_hs__cpu_detect(void);
+hs__cpu __wrap_hs__cpu_detect(void)
+{
+    const hs__cpu cpu = __real_hs__cpu_detect();
+    return (hs__cpu){.avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+}
+#endif
+
+static void all(hs_pool *pool, int32_t p, int rounds)
+{
+    cholesky(pool, p, rounds);
+    qr(pool, p, rounds);
+    triangles(pool, rounds);
+    inverses(pool, rounds);
+}
+
+int main(void)
+{
+    const int32_t cores[] = {0, 1};
+    for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
+        hs_pool *pool = NULL;
+        if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
+        all(pool, p, 24);
+#ifdef HS_TEST_SCARCE
+        for (sets = 0; sets < 2; sets++) all(pool, p, 12);
+#endif
+        if (p == 3) refusals(pool), cancelling(pool);
+        hs_pool_destroy(pool);
+    }
+    scarce();
+    return check_result();
+}
