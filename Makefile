@@ -84,7 +84,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_thin.py
 	$(BIN)/python benchmarks/bench_gram.py
 	$(BIN)/python benchmarks/bench_lu.py
-	$(BIN)/python benchmarks/bench_qr.py
+	$(BIN)/python benchmarks/bench_dense.py
 	$(BIN)/python benchmarks/bench_emulation.py
 	$(BIN)/python benchmarks/bench_profile.py
 	$(BIN)/python benchmarks/bench_wavefront.py

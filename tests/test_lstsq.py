@@ -29,7 +29,8 @@ def theirs(a, b, cond=None):
 
 
 def assert_as_scipy(a, b, found, cond=None, scale=1.0):
-    """scale: the condition that counts, which rounding is multiplied with; its square where there is a residue, which feels the condition itself."""
+    """scale: the condition that counts, which rounding is multiplied with; its square where there is a residue, which feels the
+    condition itself."""
     x, residues, rank, s = theirs(a, b, cond)
     assert found.rank == rank
     close(found.x, x, scale=4 * scale)

@@ -40,7 +40,7 @@ def solution(
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
     stacked(name, a, right)
-    if not unit:
+    if not unit and right.size:
         zeros = np.argwhere(a.diagonal(axis1=-2, axis2=-1) == 0)
         if len(zeros):
             *index, place = zeros[0].tolist()
