@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 PAUSE = 0.25
-DEFAULT = ["lu:100,250,500,1000,2000", "cholesky:1000,3000,6000", "qr:1000,3000,20000x200,200000x50", "lstsq:20000x200", "triangular:3000",
-           "inv:1000,3000"]  # fmt: skip
+DEFAULT = [
+    "lu:100,250,500,1000,2000", "cholesky:1000,3000,6000", "qr:1000,3000,20000x200,200000x50", "lstsq:20000x200",
+    "triangular:3000", "inv:1000,3000",
+]  # fmt: skip
 
 
 def operations(

@@ -49,6 +49,21 @@ static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs_
     return !x->costs || !(x->costs->panels || x->costs->links) || pace;
 }
 
+/* A small Cholesky factorisation, by the loops of stacks: those of tasks begin to pay later. */
+static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *given, const hs__matrix *wanted, const hs_options *options)
+{
+    int64_t order = 0;
+    hs_stack stack = {.operation = HS_STACK_CHOLESKY, .item = hs__product_of(x->dtype, given, given, wanted), .info = &order};
+    stack.item.b = NULL;
+    const hs_status status = hs_run_stack(pool, &stack, NULL, options, NULL);
+    for (int64_t j = 1; j < x->n && x->clear && !status; j++) {
+        const hs__matrix above = hs__part(wanted, 0, j, j, 1);
+        hs__scale(x->dtype, &above, (const double[2]){0.0, 0.0});
+    }
+    if (!status) x->failed = order - 1;
+    return status;
+}
+
 hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, hs_trace *trace)
 {
     hs__factor_blocks blocks;
@@ -57,6 +72,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};
     const hs__matrix given = {(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
+    if (x->kind == HS_CHOLESKY && is_small(x) && !trace) return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
     tasks.dynamic = x->cooperative != 0, tasks.alone = is_small(x), tasks.given_owner = x->owner, tasks.costs = x->costs;
     tasks.x = (hs__task_data){.blocks = blocks, .wanted = wanted, .given = x->a ? given : wanted, .pivots = x->pivots, .tau = x->tau};
     if (x->kind == HS_CHOLESKY) tasks.x.kept = x->clear ? HS__CLEARED : HS__LOWER;

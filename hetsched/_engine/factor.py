@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Matrix = NDArray[Any]
 
 
+NOTHING = RunResult([], [], [], [])  # of a run that is not recorded
+
+
 def block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
     """The block that hs_run_factor chooses."""
     return lib.hs_factor_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
@@ -34,6 +37,11 @@ class Order:
     late_panel: bool = False
 
 
+_ANY = Order()
+#: Factorisations of fewer multiply-adds end before anybody would ask.
+_SHORT = 10**7
+
+
 def _strided(array: Matrix) -> tuple[Any, int, int]:
     """Address and strides in elements; also of arrays that cannot be written to."""
     return (ffi.cast("void *", array.ctypes.data), *(stride // array.itemsize for stride in array.strides))
@@ -44,7 +52,7 @@ def _problem(
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
     alive = or_null(order.owner, int32s), or_null(pivots, int32s), ffi.NULL if tau is None else address(tau)
-    costs, views = factor_costs(order.panel_pace, order.links, order.late_panel)
+    costs, views = (ffi.NULL, ()) if order is _ANY else factor_costs(order.panel_pace, order.links, order.late_panel)
     source = (ffi.NULL, 0, 0) if a is None else _strided(a)
     fields = (
         FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], order.pace is None,
@@ -68,8 +76,15 @@ def run(
     event_capacity: int = 0,
 ) -> tuple[int, RunResult]:
     """hs_run_factor: what failed or -1, and what was recorded. a is None where x holds the matrix."""
-    order = order or Order()
-    problem, alive = _problem(kind, a, x, pivots, tau, order, clear)
+    problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear)
+    if order is None and event_capacity == 0:
+        handle = ffi.NULL if poll.progress is None and x.size * min(x.shape) < _SHORT else ffi.new_handle(poll)
+        options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL
+        _ended(lib.hs_run_factor(threads.handle, problem, options, ffi.NULL), poll)
+        if poll.error is not None:  # in the last tasks, after the last poll
+            raise poll.error
+        return problem.failed, NOTHING
+    order = order or _ANY
     recorder = Recorder(workers, order.pace, poll, event_capacity)
     result = recorder.result(lib.hs_run_factor(threads.handle, problem, recorder.options, recorder.trace))
     del alive
@@ -78,7 +93,7 @@ def run(
 
 def lu_solve(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], transposed: bool, b: Matrix, poll: Poll) -> None:
     """hs_lu_solve; b is a matrix and becomes the solution."""
-    problem, alive = _problem("lu", None, lu, pivots, None, Order(), False)
+    problem, alive = _problem("lu", None, lu, pivots, None, _ANY, False)
     handle = ffi.new_handle(poll)
     _ended(lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], *_strided(b), lib.hs_python_poll, handle), poll)
     del alive
@@ -86,7 +101,7 @@ def lu_solve(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], transposed
 
 def lu_inverse(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], out: Matrix, poll: Poll) -> None:
     """hs_lu_inverse."""
-    problem, alive = _problem("lu", None, lu, pivots, None, Order(), False)
+    problem, alive = _problem("lu", None, lu, pivots, None, _ANY, False)
     handle = ffi.new_handle(poll)
     _ended(lib.hs_lu_inverse(threads.handle, problem, *_strided(out), lib.hs_python_poll, handle), poll)
     del alive
@@ -101,7 +116,7 @@ def solve_triangular(threads: Threads, t: Matrix, b: Matrix, *, lower: bool, uni
 
 def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint: bool, identity: bool, poll: Poll) -> None:
     """hs_qr_multiply; c becomes the product."""
-    problem, alive = _problem("qr", None, x, None, tau, Order(), False)
+    problem, alive = _problem("qr", None, x, None, tau, _ANY, False)
     handle = ffi.new_handle(poll)
     given = adjoint, identity, c.shape[1], *_strided(c), lib.hs_python_poll, handle
     _ended(lib.hs_qr_multiply(threads.handle, problem, *given), poll)
