@@ -250,7 +250,8 @@ static int32_t begin(const hs__task_data *x, int32_t block)
 }
 
 static const hs__task_kind tasks = {.panel_bytes = panel_bytes, .make_bytes = make_bytes, .work_bytes = work_bytes, .load = hs__load_or_identity,
-                                    .factor = open_reflectors, .update = apply_reflectors, .store = hs__store_all, .begin = begin};
+                                    .factor = open_reflectors, .update = apply_reflectors, .store = hs__store_all, .begin = begin,
+                                    .widest = 64}; /* wide ones take long to make */
 
 hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, int32_t identity, int64_t cols, void *c, int64_t c_row_stride,
                          int64_t c_col_stride, hs_poll_function poll, void *context)

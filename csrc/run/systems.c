@@ -70,7 +70,7 @@ static int32_t begin(const hs__task_data *x, int32_t block)
 }
 
 static const hs__task_kind tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_or_identity, .factor = pack,
-                                    .update = update, .store = hs__store_all, .begin = begin};
+                                    .update = update, .store = hs__store_all, .begin = begin, .widest = 192};
 
 typedef struct {
     hs_pool *pool;

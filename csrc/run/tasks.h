@@ -44,6 +44,7 @@ typedef struct hs__task_kind {
     void (*update)(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self);
     void (*store)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
     int32_t (*begin)(const hs__task_data *x, int32_t block); /* the first step that changes the block; NULL: 0 */
+    int32_t widest; /* columns of a panel of what applies to others */
 } hs__task_kind;
 
 extern const hs__task_kind hs__lu_tasks, hs__cholesky_tasks, hs__qr_tasks;

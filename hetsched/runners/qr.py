@@ -93,10 +93,20 @@ def _parts_of(threads: engine.Threads, x: Array, tau: Array, mode: str) -> tuple
     """The same from the reflectors."""
     (m, n), k = x.shape, len(tau)
     r = columns((k if mode in ("economic", "raw") else m, n), x.dtype, zero=True)
-    r[:k] = np.triu(x[:k])
+    _copy_upper(r, x, k)
     if mode == "r":
         return (r,)
     return (x, tau, r) if mode == "raw" else (unitary(threads, x, tau, k if mode == "economic" else m), r)
+
+
+def _copy_upper(r: Array, x: Array, k: int) -> None:
+    """The upper trapezium of the first k rows of x to r, some columns at a time: numpy.triu would go through a mask of all."""
+    step = 64
+    for j in range(0, x.shape[1], step):
+        own = slice(j, min(j + step, k))
+        r[: min(j, k), j : j + step] = x[: min(j, k), j : j + step]
+        if j < k:
+            r[own, j : j + step] = np.triu(x[own, j : j + step])
 
 
 def triangle(threads: engine.Threads, a: Array) -> Array:
