@@ -132,9 +132,9 @@ def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
 
     Notes
     -----
-    float32, float64, complex64 and complex128, mixed or not; stacks and vectors too. Products of at most 100**3 multiply-adds (of
-    a stack all together), those with a side of less than 6 whose large operand has neither rows nor columns that lie side by
-    side, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another dtype
+    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds (of a stack all
+    together), those with a vector or with a side of less than 6 whose large operand has neither rows nor columns that lie side
+    by side, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another dtype
     (integers, booleans, objects, ...), a subclass of ndarray or other options than `out` go straight to NumPy. Results agree with
     NumPy's up to rounding; of products with infinities or NaN NumPy's warnings may be missing. Libraries that begin with
     numpy.asarray (SciPy, scikit-learn) work as before, on plain

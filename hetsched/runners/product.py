@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 #: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
 SMALL = 100**3
-#: So do those with a side below this whose large operand has no rows or columns that lie side by side: they are bound by memory,
-#: and packing would double the traffic. And those with a side of 5 to 8 whose large operand is complex and lies by rows.
+#: So do those with one vector, and those with a side below this whose large operand has no rows or columns that lie side by side:
+#: they are bound by memory, and packing would double the traffic. And those with a side of 5 to 8 whose large operand is complex
+#: and lies by rows.
 THIN = 6
 #: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
 LARGE = 1000**3
@@ -86,6 +87,8 @@ def is_slow(a: Array, b: Array) -> bool:
     m, n = a.shape[-2], b.shape[-1]
     if THIN == 0 or min(m, n) > 8:
         return False
+    if min(m, n) == 1:
+        return True
     down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]  # as the engine turns the large one
     by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
     if by_rows:
