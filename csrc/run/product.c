@@ -1,5 +1,4 @@
 /* Runs products: boxes to gangs, gangs to the pool's workers. */
-#include "run/product.h"
 
 #include <math.h>
 
@@ -249,7 +248,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxe
 {
     if (!pool || !product || !boxes) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
-    return is_thin(&j) ? hs__run_thin(pool, product, options, trace, hs__run_do) : hs__run_do(&j.run);
+    return is_thin(&j) ? hs__run_thin(pool, product, options, trace) : hs__run_do(&j.run);
 }
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
@@ -257,24 +256,14 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
     return layered_boxes(&(hs_product){.m = m, .n = n, .k = k}, p, speeds, boxes, capacity);
 }
 
-/* The whole product, by one of the functions of run.h. */
-static hs_status multiply(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options, hs_status (*run)(hs__run *))
-{
-    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) && !hs__no_product(product) && hs__is_thin(product))
-        return hs__run_thin(pool, product, options, NULL, run);
-    const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
-    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};
-    return run(&j.run);
-}
-
-hs_status hs__gemm_held(hs_pool *pool, const hs_product *product, const double *speeds, const hs_options *options)
-{
-    return multiply(pool, product, speeds, options, hs__run_held);
-}
-
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
 {
     if (!pool || !product) return HS_ERROR_VALUE;
-    return multiply(pool, product, speeds, &(hs_options){.poll = poll, .poll_context = context}, hs__run_do);
+    const hs_options options = {.poll = poll, .poll_context = context};
+    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) && !hs__no_product(product) && hs__is_thin(product))
+        return hs__run_thin(pool, product, &options, NULL);
+    const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
+    hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
+    job j = {.run = hs__run_of(&kind, pool, &options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};
+    return hs__run_do(&j.run);
 }

@@ -1,4 +1,4 @@
-/* What the tasks of one kind of factorisation do to a matrix in slices; who does them, and when, is the executor's matter (factor.c). */
+/* What the tasks of factorisations and systems do to a matrix in slices, and the executor that decides who does them, and when. */
 #ifndef HS_RUN_TASKS_H
 #define HS_RUN_TASKS_H
 
@@ -33,8 +33,8 @@ typedef struct hs__task_data {
     int adjoint, backwards; /* backwards: panels come in the opposite order */
 } hs__task_data;
 
-/* Bytes are of a panel of `rows` rows and `width` columns: of what it is packed to; of the memory that is needed to make it; of what each worker has for a
- * block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one. */
+/* Bytes are of a panel of `rows` rows and `width` columns: of what it is packed to; of the memory that is needed to make it; of what each
+ * worker has for a block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one. */
 typedef struct hs__task_kind {
     size_t (*panel_bytes)(const hs__column_type *type, int64_t rows, int64_t width);
     size_t (*make_bytes)(const hs__column_type *type, int64_t rows, int64_t width);

@@ -192,11 +192,11 @@ static hs_status check(const void *context)
 
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
 
-hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace, hs_status (*run)(hs__run *))
+hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace)
 {
     job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .loops = hs__thin_for(product->dtype)};
     turn(product, &j.a, &j.b, &j.c);
     j.by_rows = is_by_rows(&j.a);
     cut(&j);
-    return run(&j.run);
+    return hs__run_do(&j.run);
 }

@@ -8,8 +8,8 @@
  * numbers lie by rows, and the rows or columns of its large operand lie side by side. */
 int hs__is_thin(const hs_product *product);
 
-/* All workers take pieces of the large operand. What comes out does not depend on who took which, nor on how many there are. `run` is one
- * of the functions of run.h. With HS_ERROR_MEMORY C is as it was. Events are all of box 0. */
-hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace, hs_status (*run)(hs__run *));
+/* All workers take pieces of the large operand. What comes out does not depend on who took which, nor on how many there are. With
+ * HS_ERROR_MEMORY C is as it was. Events are all of box 0. */
+hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace);
 
 #endif
