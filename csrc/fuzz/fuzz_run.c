@@ -97,7 +97,7 @@ static void factor(bytes *in)
         HOLDS(same_bytes(&f));
         return;
     }
-    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) && hs_factor_block(m, n, dtype, p) >= 1);
+    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) && hs_factor_block(HS_LU, m, n, dtype, p) >= 1);
     check_run(&run, p, INT32_MAX);
     if (strange == 0.0) check_factors(in, &lu, &f, in_place ? &f : &a);
     for (int64_t i = 0; i < rank; i++) HOLDS(lu.pivots[i] >= i && lu.pivots[i] < m);

@@ -3,12 +3,15 @@
 /* ---- one full panel of real elements ---------------------------------------------------------------------------- */
 
 /* Element by element; the compiler makes vector moves of it where the elements lie side by side. */
-static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, int64_t depth, const REAL *source,
+static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source,
                                                                     int64_t stride, int64_t depth_stride,
                                                                     REAL *target)
 {
     for (int64_t l = 0; l < depth; l++)
-        for (int i = 0; i < tile; i++) target[l * tile + i] = source[i * stride + l * depth_stride];
+        for (int i = 0; i < tile; i++) {
+            const REAL x = source[i * stride + l * depth_stride];
+            target[l * tile + i] = negative ? -x : x;
+        }
 }
 
 /* hs__transpose_reals of this type. */
@@ -26,10 +29,10 @@ enum { NAME(lanes) = 32 / sizeof(REAL) };
 
 /* Depth contiguous: squares of lanes x lanes are transposed in registers. */
 AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
-    int tile, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)
+    int tile, int negative, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)
 {
     int64_t l = 0;
-    if (stride == 1) { /* whole rows of the panel are copied */
+    if (stride == 1 && !negative) { /* whole rows of the panel are copied */
         for (; l < depth; l++) { /* each is in another page: the hardware does not foresee it */
             const REAL *from = source + l * depth_stride, *ahead = from + 12 * depth_stride;
             REAL *to = target + l * tile;
@@ -49,11 +52,12 @@ AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
                 for (int u = 0; u < have; u++) square[u] = *(const NAME(unaligned) *)(source + (i0 + u) * stride + l);
                 NAME(transpose)(square);
                 for (int u = 0; u < NAME(lanes); u++) {
+                    if (negative) square[u] = -square[u];
                     if (have == NAME(lanes)) *(NAME(unaligned) *)(target + (l + u) * tile + i0) = square[u];
                     else memcpy(target + (l + u) * tile + i0, &square[u], (size_t)have * sizeof(REAL));
                 }
             }
-    NAME(panel_plain)(tile, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
+    NAME(panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
 }
 
 /* The same in squares of registers, cache line by cache line of `from`. */
@@ -75,21 +79,27 @@ AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *f
 }
 
 /* The usual tiles as constants, so that all loops above unroll. */
-AVX2 static void NAME(full_panel_avx2)(int tile, int64_t depth, const REAL *source, int64_t stride,
+AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
                                        int64_t depth_stride, REAL *target)
 {
+#define CASE(TILE)                                                                                              \
+    case TILE:                                                                                                  \
+        if (negative) NAME(panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target);                   \
+        else NAME(panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);                            \
+        break
     switch (tile) {
-    case 4: NAME(panel_avx2)(4, depth, source, stride, depth_stride, target); break;
-    case 6: NAME(panel_avx2)(6, depth, source, stride, depth_stride, target); break;
-    case 8: NAME(panel_avx2)(8, depth, source, stride, depth_stride, target); break;
-    case 12: NAME(panel_avx2)(12, depth, source, stride, depth_stride, target); break;
-    case 14: NAME(panel_avx2)(14, depth, source, stride, depth_stride, target); break;
-    case 16: NAME(panel_avx2)(16, depth, source, stride, depth_stride, target); break;
-    case 24: NAME(panel_avx2)(24, depth, source, stride, depth_stride, target); break;
-    case 32: NAME(panel_avx2)(32, depth, source, stride, depth_stride, target); break;
-    case 48: NAME(panel_avx2)(48, depth, source, stride, depth_stride, target); break;
-    default: NAME(panel_avx2)(tile, depth, source, stride, depth_stride, target);
+        CASE(4);
+        CASE(6);
+        CASE(8);
+        CASE(12);
+        CASE(14);
+        CASE(16);
+        CASE(24);
+        CASE(32);
+        CASE(48);
+    default: NAME(panel_avx2)(tile, negative, depth, source, stride, depth_stride, target);
     }
+#undef CASE
 }
 
 #endif
@@ -100,7 +110,7 @@ AVX2 static void NAME(full_panel_avx2)(int tile, int64_t depth, const REAL *sour
 static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,
                        int64_t depth_stride, REAL *target)
 {
-    void (*const full_panel)(int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
+    void (*const full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
     const int tile = how->tile;
     const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
@@ -109,7 +119,7 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         const int64_t whole = count / tile * tile;
         for (int64_t l = 0; l < depth; l += BAND)
             for (int64_t i = 0; i < whole; i += tile)
-                full_panel(tile, depth - l < BAND ? depth - l : BAND, source + i + l * depth_stride, 1, depth_stride,
+                full_panel(tile, 0, depth - l < BAND ? depth - l : BAND, source + i + l * depth_stride, 1, depth_stride,
                            target + i * depth + l * tile);
         source += whole, target += whole * depth, count -= whole;
     }
@@ -118,12 +128,10 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         if (have < across) memset(target, 0, (size_t)(steps * tile) * sizeof(REAL));
         if (how->form == HS__REAL) {
             const REAL *from = source + i0 * stride;
-            if (have == tile) full_panel(tile, depth, from, stride, depth_stride, target);
+            if (have == tile) full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
             else
                 for (int64_t l = 0; l < depth; l++)
-                    for (int i = 0; i < have; i++) target[l * tile + i] = from[i * stride + l * depth_stride];
-            if (how->negative)
-                for (int64_t x = 0; x < depth * tile; x++) target[x] = -target[x];
+                    for (int i = 0; i < have; i++) target[l * tile + i] = sign * from[i * stride + l * depth_stride];
             continue;
         }
         for (int64_t l = 0; l < depth; l++) {

@@ -184,7 +184,9 @@ void hs__columns_copy(const hs__column_type *t, const hs__columns *block, int64_
 
 static void clear(const hs__matrix *to, int64_t col, int64_t count)
 {
-    for (int64_t q = 0; q < count; q++) memset(hs__at(to, q, col), 0, (size_t)to->element);
+    if (to->row_stride == 1) memset(hs__at(to, 0, col), 0, (size_t)(count * to->element));
+    else
+        for (int64_t q = 0; q < count; q++) memset(hs__at(to, q, col), 0, (size_t)to->element);
 }
 
 void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__matrix to, hs__kept kept, int64_t diagonal, int64_t first,
@@ -200,12 +202,12 @@ void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__m
     }
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
         const int64_t cols = hs__min(across, block->cols - j), begin = kept ? diagonal + j : 0;
-        const char *slice = hs__slice_at(t, block, j);
-        if (!count) memcpy(work + begin * across * e, slice + begin * across * e, (size_t)((m - begin) * across * e));
-        else
+        const char *slice = hs__slice_at(t, block, j), *from = count || is_same(&to, j, slice) ? work : slice;
+        if (count)
             for (int64_t i = 0; i < m; i++) memcpy(work + i * across * e, slice + rows[i] * across * e, (size_t)(across * e));
+        else if (from == work) memcpy(work + begin * across * e, slice + begin * across * e, (size_t)((m - begin) * across * e));
         for (int64_t l = 0; l < cols && kept == HS__CLEARED; l++) clear(&to, j + l, begin + l);
         for (int64_t i = begin; i < m; i += across)
-            put_square(t, work + i * across * e, hs__min(across, m - i), cols, &to, i, j, kept && i == begin, square);
+            put_square(t, from + i * across * e, hs__min(across, m - i), cols, &to, i, j, kept && i == begin, square);
     }
 }

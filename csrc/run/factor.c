@@ -10,28 +10,33 @@ void hs_factor_default(hs_factor *x, int32_t kind, int32_t dtype, int64_t m, int
     *x = (hs_factor){.kind = kind, .dtype = dtype, .m = m, .n = n, .matrix = data, .row_stride = 1, .col_stride = m, .failed = -1};
 }
 
-int64_t hs_factor_block(int64_t m, int64_t n, int32_t dtype, int32_t workers)
+int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32_t workers)
 {
-    static const int64_t blocks[] = {192, 96, 48, 32, 16}, from[] = {2500, 768, 300, 0, 0};
+    enum { CHOICES = 5 };
+    static const int64_t blocks[CHOICES] = {128, 96, 48, 32, 16};
+    static const int64_t from[3][CHOICES] = {{2500, 768, 300}, {2500, 1500, 700}, {INT64_MAX, 768, 400}}; /* QR: T takes the cube of it */
+    if (kind < HS_LU || kind > HS_QR || dtype < 0 || dtype > 3) return 0;
     hs__column_type type;
     hs__column_type_init(&type, hs__kernel_current(), dtype);
     const int64_t rank = hs__min(m, n), across = type.slice.across;
     int choice = 0;
-    while (choice < 4 && (rank < from[choice] || rank < 3 * (int64_t)workers * blocks[choice])) choice++; /* something for everyone */
+    while (choice + 1 < CHOICES && (rank < from[kind][choice] || rank < 3 * (int64_t)workers * blocks[choice])) choice++; /* something for everyone */
     return across > 96 ? blocks[choice] : hs__round_up(blocks[choice], across); /* whole slices can be in place */
 }
 
+static double volume(const hs_factor *x) { return (double)x->m * (double)x->n * (double)hs__min(x->m, x->n); }
+
 /* Whether the caller does all alone. */
-static int is_small(const hs_factor *x)
-{
-    return x->cooperative && hs__is_small((double)x->m * (double)x->n * (double)hs__min(x->m, x->n));
-}
+static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume(x)); }
+
+/* Whether the loops of stacks, which need no slices, are faster: measured with two workers. */
+static int is_for_loops(const hs_factor *x) { return x->kind == HS_CHOLESKY && x->cooperative && volume(x) <= 4e7; }
 
 static int64_t block_of(const hs_factor *x, int32_t workers)
 {
     int64_t block = x->block;
     if (block) return block;
-    for (block = hs_factor_block(x->m, x->n, x->dtype, is_small(x) ? 1 : workers); hs__max(x->m, x->n) / block > 40000;) block *= 2;
+    for (block = hs_factor_block(x->kind, x->m, x->n, x->dtype, is_small(x) ? 1 : workers); hs__max(x->m, x->n) / block > 40000;) block *= 2;
     return block;
 }
 
@@ -49,7 +54,7 @@ static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs_
     return !x->costs || !(x->costs->panels || x->costs->links) || pace;
 }
 
-/* A small Cholesky factorisation, by the loops of stacks: those of tasks begin to pay later. */
+/* A small Cholesky factorisation, by the loops of stacks. */
 static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *given, const hs__matrix *wanted, const hs_options *options)
 {
     int64_t order = 0;
@@ -72,7 +77,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};
     const hs__matrix given = {(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
-    if (x->kind == HS_CHOLESKY && is_small(x) && !trace) return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
+    if (is_for_loops(x) && !trace) return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
     tasks.dynamic = x->cooperative != 0, tasks.alone = is_small(x), tasks.given_owner = x->owner, tasks.costs = x->costs;
     tasks.x = (hs__task_data){.blocks = blocks, .wanted = wanted, .given = x->a ? given : wanted, .pivots = x->pivots, .tau = x->tau};
     if (x->kind == HS_CHOLESKY) tasks.x.kept = x->clear ? HS__CLEARED : HS__LOWER;

@@ -186,7 +186,7 @@ static hs_status open(void *context)
     job *j = context;
     hs_measurement *what = j->what;
     const double n = (double)what->size;
-    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_factor_block(what->size, what->size, what->dtype, j->run.workers);
+    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_factor_block(HS_LU, what->size, what->size, what->dtype, j->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
     what->flops = half * (what->kernel == HS_MEASURE_GEMM ? 2.0 * n * n * n : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0) : width * width * n);

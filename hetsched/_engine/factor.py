@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NOTHING = RunResult([], [], [], [])  # of a run that is not recorded
 
 
-def block(m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
+def block(kind: str, m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
     """The block that hs_run_factor chooses."""
-    return lib.hs_factor_block(m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
+    return lib.hs_factor_block(FACTORS[kind], m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,7 @@ def plan_factor(
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
     links = _links(link_costs, cycle_times, len(times))
-    block, owners, method = _deal(m, n, times, owner, block, element)
+    block, owners, method = _deal(kind, m, n, times, owner, block, element)
     slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
     if slow.any():
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
@@ -353,7 +353,7 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
 
 
 def _deal(
-    m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
+    kind: str, m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
 ) -> tuple[int, NDArray[np.int32], str]:
     """Block, owner of each, and the method's name."""
     if block is not None:
@@ -362,7 +362,7 @@ def _deal(
         if owner not in PATTERNS:
             raise ValueError(f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got {owner!r}")
         if block is None:
-            block = factor.block(m, n, dtype, len(times))
+            block = factor.block(kind, m, n, dtype, len(times))
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
