@@ -1,4 +1,4 @@
-/* Placements of a job: a thread that has no core comes to the one that waits for it, and goes back; one that has a core is left alone. */
+/* Placements of a job: a thread whose core is another program's changes places with one that waits for it; both go back. */
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
@@ -9,104 +9,114 @@
 #include "hetsched.h"
 #include "scarce.h"
 
+#if defined(__linux__)
+
 static void nap(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL); }
 
+/* A thread at work on a core (-1: any), or asleep as long as `asleep` is locked. */
 typedef struct {
     hs__placement placement;
-    int computes; /* else it sleeps, as one whose core is another program's */
-    int stage;    /* atomic: 1 at work, 2 told to end */
-    int64_t turns;
+    int core, sleeps, failed;
+    pthread_mutex_t asleep;
+    atomic_int stage; /* 1 at work, 2 told to end */
+    cpu_set_t before, after;
 } place;
+
+static int cpus_of(pthread_t thread, cpu_set_t *cpus) { return pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0; }
+
+static int is_only(pthread_t thread, int core)
+{
+    cpu_set_t cpus;
+    return cpus_of(thread, &cpus) && CPU_COUNT(&cpus) == 1 && CPU_ISSET(core, &cpus);
+}
 
 static void *worker(void *context)
 {
     place *x = context;
+    x->failed = (x->core >= 0 && !hs__pin(pthread_self(), x->core)) || !cpus_of(pthread_self(), &x->before);
     hs__placement_take(&x->placement);
-    __atomic_store_n(&x->stage, 1, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&x->stage, __ATOMIC_ACQUIRE) == 1) {
-        if (!x->computes) nap(1e-3);
-        x->turns++;
-    }
+    atomic_store(&x->stage, 1);
+    if (x->sleeps) pthread_mutex_lock(&x->asleep), pthread_mutex_unlock(&x->asleep);
+    while (atomic_load(&x->stage) == 1) {}
     const hs__home home = hs__placement_leave(&x->placement);
     hs__go_home(&home);
+    x->failed |= !cpus_of(pthread_self(), &x->after);
     return NULL;
 }
 
-/* Whether it was moved within some looks, the first of which only begins to watch. */
-static int watched(place *x, int looks)
+static pthread_t begin(place *x, int core, int sleeps)
 {
-    int moved = 0;
-    for (int i = 0; i < looks && !moved; i++) {
-        moved = hs__placement_watch(&x->placement);
-        if (i == 0) CHECK(!moved);
-        nap(1e-3);
-    }
-    return moved;
+    pthread_t thread;
+    *x = (place){.core = core, .sleeps = sleeps};
+    pthread_mutex_init(&x->asleep, NULL);
+    if (sleeps) pthread_mutex_lock(&x->asleep);
+    CHECK(!hs__placement_watch(&x->placement, NULL)); /* nobody's */
+    CHECK(pthread_create(&thread, NULL, worker, x) == 0);
+    while (!atomic_load(&x->stage)) nap(1e-4);
+    return thread;
 }
 
-#if defined(__linux__)
-
-static int cpus_of(pthread_t thread, cpu_set_t *cpus) { return pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0; }
-
-static void one_case(int computes)
+static void end(place *x, pthread_t thread)
 {
-    place x = {.computes = computes};
-    pthread_t thread;
-    cpu_set_t before, now, here;
-    CHECK(!hs__placement_watch(&x.placement)); /* nobody's */
-    if (!CHECK(pthread_create(&thread, NULL, worker, &x) == 0)) return;
-    while (!__atomic_load_n(&x.stage, __ATOMIC_ACQUIRE)) nap(1e-4);
-    CHECK(cpus_of(thread, &before));
-
-    /* On a busy machine naps leave gaps, hence the number of looks at the one without a core. */
-    const int moved = watched(&x, computes ? 30 : 1000);
-    if (!computes) CHECK(moved);
-    CHECK(cpus_of(thread, &now));
-    if (moved) {
-        CPU_ZERO(&here);
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (CPU_ISSET(cpu, &now)) CPU_SET(cpu, &here);
-        CHECK(CPU_COUNT(&here) == 1);
-        CHECK(hs__placement_watch(&x.placement)); /* still away */
-    } else CHECK(CPU_EQUAL(&before, &now));
-
-    __atomic_store_n(&x.stage, 2, __ATOMIC_RELEASE);
+    atomic_store(&x->stage, 2);
+    if (x->sleeps) pthread_mutex_unlock(&x->asleep);
     pthread_join(thread, NULL);
-    CHECK(x.placement.home.away == 0 && !hs__placement_watch(&x.placement));
+    CHECK(!x->failed && CPU_EQUAL(&x->before, &x->after));
+    CHECK(!x->placement.home.away && !hs__placement_watch(&x->placement, NULL));
+    pthread_mutex_destroy(&x->asleep);
+}
+
+/* One that sleeps is left where it is, for it may be woken there. */
+static void sleeper(void)
+{
+    place x;
+    cpu_set_t now;
+    const pthread_t thread = begin(&x, -1, 1);
+    nap(5e-3);
+    for (int i = 0; i < 50; i++) CHECK(!hs__placement_watch(&x.placement, NULL)), nap(1e-3);
+    CHECK(cpus_of(thread, &now) && CPU_EQUAL(&now, &x.before));
+    end(&x, thread);
+}
+
+/* Of a thread that nobody hinders both may happen on a busy machine; in any case it goes back. */
+static void free_one(void)
+{
+    place x;
+    const pthread_t thread = begin(&x, -1, 0);
+    for (int i = 0; i < 100; i++) hs__placement_watch(&x.placement, NULL), nap(2e-4);
+    end(&x, thread);
 }
 
 /* Looks that are far apart say nothing: the calling thread may have been stopped as well. */
-static void gaps(void)
+static void gaps(int there)
 {
-    place x = {0};
-    pthread_t thread;
-    if (!CHECK(pthread_create(&thread, NULL, worker, &x) == 0)) return;
-    while (!__atomic_load_n(&x.stage, __ATOMIC_ACQUIRE)) nap(1e-4);
-    for (int i = 0; i < 5; i++) CHECK(!hs__placement_watch(&x.placement)), nap(12e-3);
-    __atomic_store_n(&x.stage, 2, __ATOMIC_RELEASE);
-    pthread_join(thread, NULL);
+    place x, other;
+    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    for (int i = 0; i < 5; i++) CHECK(!hs__placement_watch(&x.placement, NULL)), nap(12e-3);
+    CHECK(is_only(thread, there));
+    end(&x, thread), end(&other, busy);
 }
 
-/* The calling thread comes back to the cpus that it had. */
-static void *rescuer(void *context)
+/* Two threads on one core, one of which is waited for, by a thread that has another core. */
+static void crowded(int here, int there, int at_work)
 {
-    place *x = context;
-    for (int i = 0; i < 1000 && !hs__placement_watch(&x->placement); i++) nap(1e-3);
-    __atomic_store_n(&x->stage, 2, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-static void home(void)
-{
-    place x = {0};
-    pthread_t thread;
-    cpu_set_t before, after;
-    CHECK(cpus_of(pthread_self(), &before));
-    if (!CHECK(pthread_create(&thread, NULL, rescuer, &x) == 0)) return;
-    worker(&x);
-    CHECK(cpus_of(pthread_self(), &after));
-    CHECK(CPU_EQUAL(&before, &after));
-    pthread_join(thread, NULL);
+    place x, other;
+    cpu_set_t before;
+    hs__placement own = {0};
+    CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
+    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    if (at_work) hs__placement_take(&own);
+    int guest = 0, looks = 0;
+    for (; looks < 100000 && !x.placement.home.away; looks++) guest = hs__placement_watch(&x.placement, at_work ? &own : NULL), nap(2e-5);
+    CHECK(x.placement.home.away && is_only(thread, here));
+    CHECK(guest == !at_work && own.home.away == at_work && is_only(pthread_self(), at_work ? there : here));
+    if (at_work) {
+        const hs__home home = hs__placement_leave(&own);
+        hs__go_home(&home);
+    }
+    CHECK(is_only(pthread_self(), here));
+    end(&x, thread), end(&other, busy);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
 #if defined(HS_TEST_SCARCE) && defined(__GLIBC__)
@@ -131,11 +141,16 @@ static void scarce(void) {}
 
 int main(void)
 {
+    int cores[2], count = 0;
+    cpu_set_t cpus;
+    CHECK(cpus_of(pthread_self(), &cpus));
+    for (int core = 0; core < CPU_SETSIZE && count < 2; core++)
+        if (CPU_ISSET(core, &cpus)) cores[count++] = core;
     scarce();
-    one_case(0);
-    one_case(1);
-    gaps();
-    home();
+    sleeper();
+    free_one();
+    if (count) gaps(cores[0]);
+    if (count == 2) crowded(cores[1], cores[0], 0), crowded(cores[1], cores[0], 1);
     return check_result();
 }
 
@@ -143,10 +158,10 @@ int main(void)
 
 int main(void)
 {
-    place x = {0};
-    hs__placement_take(&x.placement);
-    CHECK(!watched(&x, 2));
-    const hs__home home = hs__placement_leave(&x.placement);
+    hs__placement placement = {0};
+    hs__placement_take(&placement);
+    for (int i = 0; i < 2; i++) CHECK(!hs__placement_watch(&placement, NULL));
+    const hs__home home = hs__placement_leave(&placement);
     hs__go_home(&home);
     return check_result();
 }

@@ -1,8 +1,16 @@
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "hetsched/status.h"
 #include "threads/wait.h"
@@ -36,6 +44,9 @@ void hs__placement_take(hs__placement *s)
 {
     await_watch(s);
     s->thread = pthread_self();
+#if defined(__linux__)
+    s->tid = (pid_t)syscall(SYS_gettid);
+#endif
     s->last = 0.0;
     atomic_store_explicit(&s->taken, 1, memory_order_relaxed);
     end_watch(s);
@@ -66,35 +77,71 @@ static double cpu_time(pthread_t thread)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void move_here(hs__placement *s)
+/* The core of a thread that computes or would, or -1: field 39 of what the kernel tells of it, whose second one is any text in brackets. */
+static int core_of(pid_t tid)
 {
-    const int core = sched_getcpu();
-    if (core >= 0 && !pthread_getaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) s->home.away = hs__pin(s->thread, core);
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)tid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    const char *at = strrchr(text, ')');
+    if (!at || strncmp(at, ") R ", 4)) return -1;
+    at += 1;
+    for (int field = 3; field < 39 && at; field++) at = strchr(at + 1, ' ');
+    return at ? (int)strtol(at, NULL, 10) : -1;
 }
 
-int hs__placement_watch(hs__placement *s)
+static int save_home(hs__home *home, pthread_t thread)
 {
-    static const double enough = 10e-3, gap = 5e-3, visit = 0.1, least = 0.1; /* of the core */
+    if (!home->away) home->away = !pthread_getaffinity_np(thread, sizeof home->cpus, &home->cpus);
+    return home->away;
+}
+
+/* To that core; a thread whose home it belongs to is free to leave it. */
+static void put(const hs__home *home, pthread_t thread, int core)
+{
+    if (hs__pin(thread, core) && core < CPU_SETSIZE && CPU_ISSET(core, &home->cpus)) pthread_setaffinity_np(thread, sizeof home->cpus, &home->cpus);
+}
+
+/* With s watched, which ends. While the calling thread waits for its new core, nobody waits for it. */
+static int change_places(hs__placement *s, hs__placement *own)
+{
+    const int here = sched_getcpu(), there = core_of(s->tid);
+    int stays = there >= 0 && there == here, moves = here >= 0 && there >= 0 && there != here && save_home(&s->home, s->thread);
+    if (moves) put(&s->home, s->thread, here);
+    end_watch(s);
+    if (!moves) return stays;
+    if (!own || !try_watch(own)) return 1;
+    moves = save_home(&own->home, pthread_self());
+    end_watch(own);
+    if (moves) put(&own->home, pthread_self(), there);
+    return !moves;
+}
+
+int hs__placement_watch(hs__placement *s, hs__placement *own)
+{
+    static const double enough = 0.1e-3, gap = 5e-3, least = 0.1; /* of the core */
     if (!atomic_load_explicit(&s->taken, memory_order_relaxed) || !try_watch(s)) return 0;
     const int taken = atomic_load_explicit(&s->taken, memory_order_relaxed);
     const double now = hs_clock(), passed = now - s->since;
     const int anew = now - s->last > gap;
-    if (taken && s->home.away) {
-        if (passed > visit && !pthread_setaffinity_np(s->thread, sizeof s->home.cpus, &s->home.cpus)) s->home.away = 0;
-    } else if (taken && (anew || passed > enough)) {
+    int stopped = 0;
+    if (taken && (anew || passed > enough)) {
         const double had = cpu_time(s->thread);
-        if (!anew && had - s->had < least * passed) move_here(s);
+        stopped = !anew && had - s->had < least * passed;
         s->since = now, s->had = had;
     }
     s->last = now;
-    const int away = s->home.away;
+    if (stopped) return change_places(s, own);
     end_watch(s);
-    return away;
+    return 0;
 }
 
 #else
 
 void hs__go_home(const hs__home *home) { (void)home; }
-int hs__placement_watch(hs__placement *s) { return (void)s, 0; }
+int hs__placement_watch(hs__placement *s, hs__placement *own) { return (void)s, (void)own, 0; }
 
 #endif

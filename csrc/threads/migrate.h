@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread where it was. */
 int hs__pin(pthread_t thread, int32_t core);
@@ -22,8 +23,9 @@ typedef struct hs__placement {
     atomic_int taken;
     atomic_flag watched; /* a lock of what follows */
     pthread_t thread;
+    pid_t tid;
     double last;       /* when it was looked at */
-    double since, had; /* since when without a gap, and its CPU time then; of one that is away, when it came */
+    double since, had; /* since when, and its CPU time then */
     hs__home home;
 } hs__placement;
 
@@ -34,9 +36,11 @@ hs__home hs__placement_leave(hs__placement *placement);
 /* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. */
 void hs__go_home(const hs__home *home);
 
-/* Looked at every few milliseconds at least: if its thread has hardly had a core for 10 ms, which is more than the turn of another
- * program under a fair scheduler, it is moved to that of the calling thread, for a tenth of a second. Returns whether it is there.
- * After a gap, in which the calling thread may have been stopped too, this begins anew. */
-int hs__placement_watch(hs__placement *placement);
+/* Looked at again and again by a thread with nothing to do but wait, whose own placement is `own`, or NULL if that is over. If the thread
+ * of the first one could run but has hardly had a core for a tenth of a millisecond, for another program has its turn there, the two
+ * change places: who waits for that core holds nothing that others need. Without `own` the thread comes and the caller stays. Returns
+ * whether the thread is on the caller's core now, so that the caller should sleep. After a gap between looks, in which the calling thread
+ * may have been stopped too, this begins anew. Each is back where it was when it leaves its placement and goes home. */
+int hs__placement_watch(hs__placement *placement, hs__placement *own);
 
 #endif

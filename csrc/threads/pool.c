@@ -64,9 +64,10 @@ void hs__pool_step_in(hs_pool *pool)
 void hs__pool_rescue(hs_pool *pool, int32_t worker)
 {
     if (!pool->spin) return;
+    hs__placement *own = worker < 0 ? NULL : &pool->helpers[worker].placement;
     int guests = 0;
     for (int32_t i = 0; i < pool->p; i++)
-        if (i != worker) guests += hs__placement_watch(&pool->helpers[i].placement);
+        if (i != worker) guests += hs__placement_watch(&pool->helpers[i].placement, own);
     if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 

@@ -48,9 +48,8 @@ typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__man
 /* Runs a job, and returns when all parts have ended. While the caller only waits, idle(job) is called every 20 ms or more often. */
 void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job), void *job, void (*idle)(void *job));
 
-/* In a loop in which a worker, or -1 for another thread, waits for others of the job, now and then: of a pool that spins, one that has
- * hardly had a core for 10 ms, for another program is on its own, comes to that of the calling thread until the job ends, and may have
- * it. Turns of a fair scheduler are shorter. */
+/* In a loop in which a worker, or -1 for a thread that has no part in it any more, waits for others of the job, now and then: of a pool
+ * that spins, one whose core is another program's just now gets that of the calling thread, which takes its place there. */
 void hs__pool_rescue(hs_pool *pool, int32_t worker);
 
 #endif
