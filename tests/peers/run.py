@@ -56,7 +56,9 @@ SUITES = {
             "numpy.lib.tests.test_nanfunctions",
         ),
     ),
-    "scipy_linalg": Suite("scipy", "`hs.lu_factor`, `lu_solve`, `solve` and `det` for those of scipy.linalg", ("scipy.linalg",)),
+    "scipy_linalg": Suite(
+        "scipy", "`hs.lu_factor`, `solve`, `cholesky`, `qr`, `lstsq`, `inv`, ... for those of scipy.linalg", ("scipy.linalg",)
+    ),
     "sklearn_array": Suite(
         "scikit-learn",
         "`hs.Array` for what sklearn.utils.check_array returns",

@@ -2,6 +2,7 @@
 options and dtypes that these have not."""
 
 import functools
+import inspect
 
 import numpy as np
 import scipy.linalg
@@ -23,12 +24,17 @@ def taken(*arrays):
     return arrays[0].ndim == 2 and all(x.size and x.ndim <= 2 and (x.dtype in DTYPES or x.dtype.kind in "biu") for x in arrays)
 
 
-def instead(module, name, takes):
+def instead(module, name, takes, **defaults):
+    """`takes` has the arguments of SciPy's function; `defaults` are those of its defaults that ours does not have."""
     own, ours = getattr(module, name), getattr(hs, name)
+    signature = inspect.signature(own)
 
     @functools.wraps(own)
     def function(*args, **kwargs):
-        return ours(*args, **kwargs) if takes(*args, **kwargs) else own(*args, **kwargs)
+        if not takes(*args, **kwargs):
+            return own(*args, **kwargs)
+        (_, first), *others = signature.bind(*args, **kwargs).arguments.items()
+        return ours(first, **(defaults | {name: value for name, value in others if name != "lwork"}))
 
     for place in (module, scipy.linalg):
         setattr(place, name, function)
@@ -42,11 +48,15 @@ instead(
 instead(scipy.linalg._basic, "solve", lambda a, b, **options: not options and taken(a, b))
 instead(scipy.linalg._basic, "det", lambda a, **options: not options and taken(a))
 for _name in ("cholesky", "cho_factor"):
-    instead(scipy.linalg._decomp_cholesky, _name, lambda a, lower=False, overwrite_a=False, check_finite=True: taken(a))
+    instead(
+        scipy.linalg._decomp_cholesky, _name, lambda a, lower=False, overwrite_a=False, check_finite=True: taken(a), lower=False
+    )
 instead(scipy.linalg._basic, "inv", lambda a, overwrite_a=False, check_finite=True, **options: not options and taken(a))
 instead(
     scipy.linalg._decomp_qr, "qr",
-    lambda a, overwrite_a=False, lwork=None, **options: lwork is None and not options.get("pivoting") and taken(a),
+    lambda a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True: (
+        lwork is None and mode != "raw" and not pivoting and taken(a)
+    ), mode="full",
 )  # fmt: skip
 instead(
     scipy.linalg._basic, "solve_triangular",
