@@ -206,8 +206,8 @@ def plan_factor(
     kind : {"lu", "cholesky", "qr"}
         LU with partial pivoting; Cholesky, of the lower triangle of a square matrix; QR by blocks of Householder reflectors.
     owner : {"pattern", "cyclic", "contiguous"}, LuPattern, LuGrid, (b,) or (r, b) array_like
-        A method of `lu_pattern`, a result of it, or the worker of each block of columns; a result of `lu_grid` or the worker of each
-        block, where rows are cut as columns are: r and b are the blocks of m and of n. Without link_costs.
+        A method of `lu_pattern`, a result of it, or the worker of each block of columns; a result of `lu_grid` or the worker of
+        each block, where rows are cut as columns are: r and b are the blocks of m and of n. Without link_costs.
     block : int, optional
         Columns of a block. Default: such that the owners given have one each, else what `lu_factor` and the others choose.
     dtype : dtype_like
@@ -239,7 +239,8 @@ def plan_factor(
     of reflectors. With owners in both directions the owner of block (k, k) factors the whole panel k: partial pivoting, and the
     reflectors, want it in one memory. The owner of block (k, j) does the head of update (k, j), in LU the triangular solve, in QR
     the product with V^H (Cholesky has none); then all workers with rows below change them side by side, and what comes next in
-    these columns waits for all of them. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
+    these columns waits for all of them. The owner of a panel sends it to those who need it one by one, to the owner of the next
+    panel first.
     O(b^2 + b p) for b blocks.
 
     Examples
