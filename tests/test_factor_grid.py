@@ -11,6 +11,11 @@ import hetsched as hs
 KINDS = ("lu", "cholesky", "qr")
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(18)
+
+
 def cuts(length, rank, block):
     """First elements of the blocks, and the end."""
     return [*range(0, rank, block), *range(rank, length, block), length]
