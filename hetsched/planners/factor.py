@@ -107,7 +107,7 @@ class FactorPlan(Plan):
     @property
     def blocks(self) -> int:
         """Blocks of columns, at least 1: a task of the trace has the number panel * blocks + block."""
-        return max(1, self.owner.shape[-1])
+        return max(1, int(self.owner.shape[-1]))
 
     @property
     def efficiency(self) -> float:

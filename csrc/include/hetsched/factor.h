@@ -48,7 +48,7 @@ typedef struct hs_factor {
 HS_API void hs_factor_default(hs_factor *factor, int32_t kind, int32_t dtype, int64_t m, int64_t n, void *data);
 
 /* Factors by the order of hs_factor_simulate. Paced by seconds per flop. An event's box is panel * blocks + block of a task, and of the
- * message that brings a panel to a worker panel * blocks + panel.
+ * message that brings a panel to a worker panel * blocks + panel; a part right after its head is one event with it.
  * The matrix is held in slices of a few columns, in its own memory if that has its columns side by side (and, of HS_CHOLESKY, is cleared),
  * which is a little faster from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace one more
  * for each that a worker still needs; a slice per worker; with links 16 bytes per panel and worker. A paced worker starts a task, on the
