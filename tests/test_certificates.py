@@ -148,7 +148,8 @@ def test_lu(p, shape, panels, rng):
         10,
         p,
         view("double", t * seconds),
-        view("int32_t", plan.owner),
+        view("int32_t", plan.owner.ravel()),
+        plan.owner.ndim == 2,
         costs,
         ffi.NULL,
     )

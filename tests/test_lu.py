@@ -515,7 +515,7 @@ class TestBadInput:
                 ({"owner": [0, 1]}, None),
                 ({"owner": [0, 1, 2], "block": 5}, "owner has 3 entries"),
                 ({"owner": [0, 3]}, r"owner\[1\] must be an integer in"),
-                ({"owner": [[0, 1]]}, "one-dimensional"),
+                ({"owner": [[0, 1]]}, "owner has shape"),
                 ({"owner": "best"}, "owner must be one of"),
                 ({"block": 0}, "block must be in"),
                 ({"block": 2.5}, "block must be an integer"),

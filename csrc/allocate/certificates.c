@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "allocate/factor.h"
+#include "allocate/factor_map.h"
 #include "core/cancel.h"
 #include "core/sort.h"
 #include "hetsched.h"
@@ -112,6 +112,25 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
     return HS_OK;
 }
 
+/* With owners in both directions: one after another the panels and the heads of what updates them, each by the fastest worker at it, and
+ * the rest of these updates divided perfectly; all: the rate of the workers together in those of one with cycle-time `unit`. */
+static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double *times, const double *panel_times, double unit)
+{
+    const hs__factor_map map = {.blocks = *b};
+    double panel_time = INFINITY, all = 0.0, sum = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        panel_time = fmin(panel_time, panel_times[i]);
+        all += unit / times[i];
+    }
+    for (int32_t k = 0; k < b->panels; k++) {
+        sum += hs__panel_work(b, k) * panel_time;
+        if (k + 1 == b->panels) break;
+        const double head = hs__head_work(&map, k, k + 1);
+        sum += head * unit + (hs__update_work(b, k, k + 1) - head) / all * unit;
+    }
+    return sum;
+}
+
 /* The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the workers that
  * is fastest at both together: they are the same worker's. */
 static double chain(const hs__factor_blocks *b, int32_t p, const double *times, const double *panel_times, const int *cancel)
@@ -129,12 +148,12 @@ static double chain(const hs__factor_blocks *b, int32_t p, const double *times, 
     return sum;
 }
 
-hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, const int *cancel,
-                      double *ideal, double *bound)
+hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, int32_t grid,
+                          const int *cancel, double *ideal, double *bound)
 {
     hs__factor_blocks b;
     double panels = 0.0, updates = 0.0, least, unit = INFINITY;
-    if (p < 1 || !cycle_times || !bound || !hs__factor_blocks_init(&b, kind, m, n, block)) return HS_ERROR_VALUE;
+    if (p < 1 || !cycle_times || !bound || (grid != 0 && grid != 1) || !hs__factor_blocks_init(&b, kind, m, n, block)) return HS_ERROR_VALUE;
     if (!panel_times) panel_times = cycle_times;
     for (int32_t i = 0; i < p; i++) {
         if (!(cycle_times[i] > 0.0 && panel_times[i] > 0.0)) return HS_ERROR_VALUE;
@@ -146,17 +165,17 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
     }
     hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least) : (least = 0.0, HS_OK);
     if (status) return status;
-    *bound = fmax(least, chain(&b, p, cycle_times, panel_times, cancel));
+    *bound = fmax(least, grid ? chain_of_parts(&b, p, cycle_times, panel_times, unit) : chain(&b, p, cycle_times, panel_times, cancel));
     if (ideal) *ideal = least;
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
 hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                            const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate)
+                                int32_t grid, const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate)
 {
     double value, bound;
     if (!certificate) return HS_ERROR_VALUE;
-    hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
-    if (!status) status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL, cancel, NULL, &bound);
+    hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, grid, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
+    if (!status) status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL, grid, cancel, NULL, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -1,4 +1,4 @@
-#include "allocate/factor.h"
+#include "allocate/factor_map.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,13 +112,14 @@ int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b
 /* ---- the schedule ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    hs__factor_blocks blocks;
+    hs__factor_map map;
     hs__factor_ports ports;
-    const int32_t *owner;
     const double *cycle_times, *panel_times;
     double *now;               /* [p] when each worker is free */
     double *ready;             /* [p] when each has the panel of the step; without links [0] for all */
     double *starts;            /* [p] of the messages */
+    double *changed;           /* [count] when the last part of each column has ended */
+    double *headed;            /* [count] when its parts may begin */
     int32_t *order;            /* [p] */
     hs_factor_task *tasks;
     hs_factor_message *messages;
@@ -126,19 +127,37 @@ typedef struct {
     double end, work;
 } schedule;
 
-/* The owner of block j does its update k, or with j == k factors it, when both it and the panel are ready; returns the end. */
-static double add(schedule *s, int32_t k, int32_t j)
+/* A task, not before `ready`; returns the end. */
+static double add(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
 {
-    const int32_t worker = s->owner[j];
-    const double work = k == j ? hs__panel_work(&s->blocks, k) : hs__update_work(&s->blocks, k, j);
-    const double start = k == j ? s->now[worker] : fmax(s->now[worker], s->ready[s->ports.links ? worker : 0]);
-    const double end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
+    const double start = fmax(s->now[worker], ready), end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
     s->now[worker] = end;
     if (s->tasks) s->tasks[s->count] = (hs_factor_task){.worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
     s->count++;
     s->work += work;
     s->end = fmax(s->end, end);
     return end;
+}
+
+static double factor_panel(schedule *s, int32_t k) { return add(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]); }
+
+/* The head of update k of column j, if it has one. */
+static void add_head(schedule *s, int32_t k, int32_t j)
+{
+    const int32_t worker = hs__head_owner(&s->map, k, j);
+    s->headed[j] = fmax(s->changed[j], s->ready[s->ports.links ? worker : 0]);
+    if (!hs__is_whole(&s->map, k, j) && s->map.blocks.kind != HS_CHOLESKY) s->headed[j] = add(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
+}
+
+/* The rest of it, or all. */
+static void add_parts(schedule *s, int32_t k, int32_t j)
+{
+    const double headed = s->headed[j];
+    if (hs__is_whole(&s->map, k, j)) s->changed[j] = add(s, k, j, hs__head_owner(&s->map, k, j), hs__update_work(&s->map.blocks, k, j), headed);
+    else {
+        for (int32_t w = 0; w < s->map.p; w++)
+            if (hs__rows_of_part(&s->map, j, w)) s->changed[j] = fmax(s->changed[j], add(s, k, j, w, hs__part_work(&s->map, k, j, w), headed));
+    }
 }
 
 /* Panel k, once all updates of the step before are in the schedule, is sent to those who need it. */
@@ -148,46 +167,69 @@ static void spread(schedule *s, int32_t k, double ready)
         s->ready[0] = ready;
         return;
     }
-    const int32_t count = hs__factor_broadcast(&s->ports, &s->blocks, k, ready, s->ready, s->starts, s->order);
+    const int32_t count = hs__factor_broadcast(&s->ports, &s->map.blocks, k, ready, s->ready, s->starts, s->order);
     for (int32_t i = 0; i < count && s->messages; i++) {
         const int32_t w = s->order[i];
-        s->messages[s->message_count + i] = (hs_factor_message){.panel = k, .sender = s->owner[k], .receiver = w, .start = s->starts[w], .end = s->ready[w]};
+        s->messages[s->message_count + i] = (hs_factor_message){.panel = k, .sender = s->map.column[k], .receiver = w, .start = s->starts[w], .end = s->ready[w]};
     }
     s->message_count += count;
 }
 
-hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
+/* The updates of step k, of the first panel those of none, and the next panel. */
+static void add_step(schedule *s, int32_t k, int late)
+{
+    const int32_t next = k + 1, panel = next < s->map.blocks.panels, early = panel && (k < 0 || !late), first = early ? next + 1 : next;
+    double factored = 0.0;
+    if (k >= 0) hs__factor_map_step(&s->map, k, -1);
+    if (early) { /* look-ahead: the next panel before the rest of the update */
+        if (k >= 0) add_head(s, k, next), add_parts(s, k, next);
+        factored = factor_panel(s, next);
+    }
+    for (int32_t j = first; k >= 0 && j < s->map.blocks.count; j++) add_head(s, k, j);
+    for (int32_t j = first; k >= 0 && j < s->map.blocks.count; j++) add_parts(s, k, j);
+    if (panel && !early) factored = factor_panel(s, next);
+    if (panel) spread(s, next, factored);
+}
+
+static int owns_nothing_infinite(const hs__factor_map *map, const double *cycle_times)
+{
+    const int64_t all = map->grid ? (int64_t)map->row_blocks * map->blocks.count : map->blocks.count;
+    for (int64_t i = 0; i < all; i++)
+        if (isinf(cycle_times[map->owner[i]])) return 0;
+    return 1;
+}
+
+static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t p, const int32_t *owner, int32_t grid, const hs_factor_costs *costs)
+{
+    const size_t all = (size_t)p, count = (size_t)b->count;
+    const hs_status status = hs__factor_map_init(&s->map, b, p, owner, grid);
+    if (status) return status;
+    if (!owns_nothing_infinite(&s->map, s->cycle_times) || !hs__factor_valid_costs(costs, b, p, s->map.column)) return HS_ERROR_VALUE;
+    if (grid && costs && costs->links) return HS_ERROR_VALUE;
+    s->now = calloc(3 * all + 2 * count, sizeof *s->now);
+    s->order = malloc(all * sizeof *s->order);
+    if (!s->now || !s->order) return HS_ERROR_MEMORY;
+    s->ready = s->now + all, s->starts = s->ready + all, s->changed = s->starts + all, s->headed = s->changed + count;
+    if (costs && costs->links && !hs__factor_ports_init(&s->ports, b, p, s->map.column, costs->links)) return HS_ERROR_MEMORY;
+    return HS_OK;
+}
+
+hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner, int32_t grid,
                          const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks, int64_t *task_count,
                          hs_factor_message *messages, int64_t *message_count)
 {
     hs__factor_blocks b;
-    if (!hs__factor_blocks_init(&b, kind, m, n, block) || p < 1 || !cycle_times || !makespan || (b.count && !owner)) return HS_ERROR_VALUE;
+    if (!hs__factor_blocks_init(&b, kind, m, n, block) || p < 1 || !cycle_times || !makespan) return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
-    for (int32_t j = 0; j < b.count; j++)
-        if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
-    if (!hs__factor_valid_costs(costs, &b, p, owner)) return HS_ERROR_VALUE;
-    const int late = costs && costs->late_panel;
-    double *numbers = calloc(3 * (size_t)p, sizeof *numbers);
-    int32_t *order = malloc((size_t)p * sizeof *order);
-    schedule s = {.blocks = b, .owner = owner, .cycle_times = cycle_times, .panel_times = costs && costs->panels ? costs->panels : cycle_times,
-                  .now = numbers, .ready = numbers + p, .starts = numbers + 2 * (size_t)p, .order = order, .tasks = tasks, .messages = messages};
-    int fits = numbers && order;
-    if (fits && costs && costs->links) fits = hs__factor_ports_init(&s.ports, &b, p, owner, costs->links);
-    for (int32_t k = -1; fits && k < b.panels && !hs__cancelled(cancel); k++) {
-        const int32_t next = k + 1, panel = next < b.panels;
-        double factored = 0.0;
-        if (panel && (k < 0 || !late)) { /* look-ahead: the next panel before the rest of the update */
-            if (k >= 0) add(&s, k, next);
-            factored = add(&s, next, next);
-        }
-        for (int32_t j = panel && !late ? next + 1 : next; k >= 0 && j < b.count; j++) add(&s, k, j);
-        if (panel && k >= 0 && late) factored = add(&s, next, next);
-        if (panel) spread(&s, next, factored);
+    schedule s = {.cycle_times = cycle_times, .panel_times = costs && costs->panels ? costs->panels : cycle_times, .tasks = tasks, .messages = messages};
+    hs_status status = open_schedule(&s, &b, p, owner, grid, costs);
+    for (int32_t k = -1; !status && k < b.panels; k++) {
+        add_step(&s, k, costs && costs->late_panel);
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
     }
-    hs__factor_ports_end(&s.ports);
-    free(numbers), free(order);
-    if (!fits) return HS_ERROR_MEMORY;
-    if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+    hs__factor_ports_end(&s.ports), hs__factor_map_end(&s.map);
+    free(s.now), free(s.order);
+    if (status) return status;
     *makespan = s.end;
     if (work) *work = s.work;
     if (task_count) *task_count = s.count;

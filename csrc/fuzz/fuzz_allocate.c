@@ -153,7 +153,7 @@ static void lu(bytes *in)
     next_call(in);
     double *makespan = out(in, sizeof *makespan), *work = out(in, sizeof *work);
     int64_t *tasks = out(in, sizeof *tasks), *messages = out(in, sizeof *messages);
-    status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, given, NULL, makespan, work, NULL, tasks, NULL, messages);
+    status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, makespan, work, NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
@@ -162,7 +162,7 @@ static void lu(bytes *in)
     hs_factor_task *task = out(in, (size_t)*tasks * sizeof *task);
     hs_factor_message *message = out(in, (size_t)*messages * sizeof *message);
     double again = -1.0, sum = 0.0, last = 0.0, ready[64];
-    HOLDS(hs_factor_simulate(HS_LU, m, n, block, p, t, owner, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
+    HOLDS(hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
     HOLDS(again == *makespan);
     char seen[64][64] = {{0}};
     for (int64_t k = 0; k < *tasks; k++) {

@@ -107,6 +107,8 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
+static int has_failed(const hs__task_data *x) { return atomic_load_explicit(&x->failed, memory_order_relaxed) < INT64_MAX; }
+
 /* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block. */
 static void pack_u(const hs__column_type *t, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *packed)
 {
@@ -120,26 +122,40 @@ static void pack_u(const hs__column_type *t, const hs__columns *panel, int64_t w
     }
 }
 
-static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work)
+{
+    const hs__column_type *t = &x->type;
+    const int64_t across = t->slice.across, width = x->panel[k].width, bytes = hs__u_bytes(t, &t->slice, width), cols = x->columns[block].cols;
+    const int64_t row = hs__block_first(&x->blocks, block);
+    if (has_failed(x)) return;
+    for (int64_t j = 0; j < cols; j += across) pack_u(t, &x->columns[k], width, row + j, hs__min(across, cols - j), work + j / across * bytes);
+}
+
+/* Of each slice from its diagonal on. */
+static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t last, char *work, hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
     const hs__columns *to = &x->columns[block];
-    const int64_t across = t->slice.across, bytes = hs__u_bytes(t, &t->slice, p->width), row = hs__block_first(&x->blocks, block);
-    const int64_t top = hs__top_strips(&t->slice, p->width), strips = hs__strip_count(&t->slice, p->rows, p->width);
-    if (atomic_load_explicit(&x->failed, memory_order_relaxed) < INT64_MAX) return;
-    for (int64_t j = 0; j < to->cols; j += across) {
-        if (hs__attend(self)) return;
-        pack_u(t, &x->columns[k], p->width, row + j, hs__min(across, to->cols - j), work + j / across * bytes);
-    }
-    const int64_t at_once = hs__strips_at_once(t, p->width), below = row - p->first - p->width;
-    for (int64_t s = top + below / t->slice.rows; s < strips; s += at_once) {
-        for (int64_t j = 0; j < to->cols; j += across) { /* each slice from its diagonal on */
-            const int64_t first = top + (below + j) / t->slice.rows, end = hs__min(s + at_once, strips);
-            hs__subtract(t, p, first > s ? first : s, end, hs__slice_at(t, to, j) + p->first * across * (int64_t)t->element, work + j / across * bytes);
+    const int64_t across = t->slice.across, bytes = hs__u_bytes(t, &t->slice, p->width), at_once = hs__strips_at_once(t, p->width);
+    const int64_t top = hs__top_strips(&t->slice, p->width), below = hs__block_first(&x->blocks, block) - p->first - p->width;
+    if (has_failed(x)) return;
+    for (int64_t s = first; s < last; s += at_once) {
+        for (int64_t j = 0; j < to->cols; j += across) {
+            const int64_t diagonal = top + (below + j) / t->slice.rows, end = hs__min(s + at_once, last);
+            hs__subtract(t, p, hs__max(diagonal, s), end, hs__slice_at(t, to, j) + p->first * across * (int64_t)t->element, work + j / across * bytes);
         }
         if (hs__attend(self)) return;
     }
+}
+
+static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+{
+    const hs__packed_panel *p = &x->panel[k];
+    const int64_t below = hs__block_first(&x->blocks, block) - p->first - p->width;
+    prepare(x, k, block, work);
+    if (hs__attend(self)) return;
+    rows(x, k, block, hs__top_strips(&x->type.slice, p->width) + below / x->type.slice.rows, hs__strip_count(&x->type.slice, p->rows, p->width), work, self);
 }
 
 static void load(const hs__task_data *x, int32_t block, char *work, hs__member *self)
@@ -154,4 +170,4 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 }
 
 const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = load,
-                                   .factor = factor, .update = update, .store = store};
+                                   .factor = factor, .update = update, .store = store, .prepare = prepare, .rows = rows};

@@ -49,7 +49,8 @@ static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs_
     if (some && ((x->kind == HS_LU && !x->pivots) || (x->kind == HS_QR && !x->tau))) return 0;
     if ((x->clear && x->kind != HS_CHOLESKY) || (!x->a && (x->a_row_stride || x->a_col_stride))) return 0;
     if (!hs__factor_blocks_init(blocks, x->kind, x->m, x->n, block_of(x, workers))) return 0;
-    for (int32_t i = 0; x->owner && i < blocks->count; i++)
+    if (x->grid && (x->grid != 1 || !x->owner || x->cooperative || (x->costs && x->costs->links))) return 0;
+    for (int32_t i = 0; x->owner && !x->grid && i < blocks->count; i++)
         if (x->owner[i] < 0 || x->owner[i] >= workers) return 0;
     return !x->costs || !(x->costs->panels || x->costs->links) || pace;
 }
@@ -78,7 +79,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};
     const hs__matrix given = {(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
     if (is_for_loops(x) && !trace) return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
-    tasks.dynamic = x->cooperative != 0, tasks.alone = is_small(x), tasks.given_owner = x->owner, tasks.costs = x->costs;
+    tasks.dynamic = x->cooperative != 0, tasks.alone = is_small(x), tasks.given_owner = x->owner, tasks.grid = x->grid, tasks.costs = x->costs;
     tasks.x = (hs__task_data){.blocks = blocks, .wanted = wanted, .given = x->a ? given : wanted, .pivots = x->pivots, .tau = x->tau};
     if (x->kind == HS_CHOLESKY) tasks.x.kept = x->clear ? HS__CLEARED : HS__LOWER;
     tasks.steps = blocks;

@@ -75,24 +75,46 @@ static void solve_slice(const hs__column_type *t, const hs__packed_panel *p, cha
     }
 }
 
-void hs__lower_update(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, const int32_t *pivots,
-                      const double (*scales)[3], char *work, hs__member *self)
+void hs__lower_solve(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, const int32_t *pivots,
+                     const double (*scales)[3], char *work, hs__member *self)
 {
     const int32_t across = t->slice.across;
     const int64_t first = p->first * across * (int64_t)t->element, bytes = hs__u_bytes(t, &t->slice, p->width);
-    const int64_t top = hs__top_strips(&t->slice, p->width), strips = hs__strip_count(&t->slice, p->rows, p->width);
     for (int64_t j = 0; j < block->cols; j += across) {
         if (hs__attend(self)) return;
         char *slice = hs__slice_at(t, block, j);
         if (pivots) t->vector.swap_rows(slice, t->slice.u.tile, p->first, p->width, pivots);
         solve_slice(t, p, slice + first, scales, work + j / across * bytes);
     }
-    const int64_t at_once = hs__strips_at_once(t, p->width);
-    for (int64_t s = top; s < strips; s += at_once) {
+}
+
+void hs__lower_prepare(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, char *work)
+{
+    const int32_t across = t->slice.across;
+    const int64_t first = p->first * across * (int64_t)t->element, bytes = hs__u_bytes(t, &t->slice, p->width);
+    for (int64_t j = 0; j < block->cols; j += across) {
+        const char *slice = hs__slice_at(t, block, j) + first;
+        if (!hs__is_packed(t, slice)) hs__pack_panels(&t->slice.u, across, p->width, slice, 1, across, work + j / across * bytes);
+    }
+}
+
+void hs__lower_rows(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, int64_t s, int64_t end, char *work, hs__member *self)
+{
+    const int32_t across = t->slice.across;
+    const int64_t first = p->first * across * (int64_t)t->element, bytes = hs__u_bytes(t, &t->slice, p->width), at_once = hs__strips_at_once(t, p->width);
+    for (; s < end; s += at_once) {
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = hs__slice_at(t, block, j) + first;
-            hs__subtract(t, p, s, hs__min(s + at_once, strips), slice, hs__is_packed(t, slice) ? slice : work + j / across * bytes);
+            hs__subtract(t, p, s, hs__min(s + at_once, end), slice, hs__is_packed(t, slice) ? slice : work + j / across * bytes);
         }
         if (hs__attend(self)) return;
     }
+}
+
+void hs__lower_update(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, const int32_t *pivots,
+                      const double (*scales)[3], char *work, hs__member *self)
+{
+    hs__lower_solve(t, p, block, pivots, scales, work, self);
+    if (hs__stopped(self)) return;
+    hs__lower_rows(t, p, block, hs__top_strips(&t->slice, p->width), hs__strip_count(&t->slice, p->rows, p->width), work, self);
 }

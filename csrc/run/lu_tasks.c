@@ -77,6 +77,21 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
     hs__lower_update(&x->type, &x->panel[k], &x->columns[block], x->pivots, NULL, work, self);
 }
 
+static void head(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+{
+    hs__lower_solve(&x->type, &x->panel[k], &x->columns[block], x->pivots, NULL, work, self);
+}
+
+static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work)
+{
+    hs__lower_prepare(&x->type, &x->panel[k], &x->columns[block], work);
+}
+
+static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end, char *work, hs__member *self)
+{
+    hs__lower_rows(&x->type, &x->panel[k], &x->columns[block], first, end, work, self);
+}
+
 /* With the rows that later panels have exchanged. */
 static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
@@ -86,4 +101,4 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 }
 
 const hs__task_kind hs__lu_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_all,
-                                   .factor = factor, .update = update, .store = store};
+                                   .factor = factor, .update = update, .store = store, .head = head, .prepare = prepare, .rows = rows};

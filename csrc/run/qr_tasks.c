@@ -153,26 +153,30 @@ static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoin
     if (t->parts == 2) hs__pack_panels(&f->u, f->across, p->width, result, 1, f->across, to);
 }
 
-/* C <- (I - V T V^H)^H C, or without the adjoint, for the columns of a block. */
-static void apply(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, int adjoint, char *work, hs__member *self)
+/* U = T^H V^H C, or without the adjoint, for the columns of a block, to x->u. */
+static void make_u(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, int adjoint, const products *x, hs__member *self)
 {
-    const hs__strip_form *f = &t->slice;
-    const int64_t across = f->across, row = across * (int64_t)t->element, first = p->first * row, most = depth_of(t);
-    const products x = products_in(t, p->width, block->cols, work);
-    memset(x.w, 0, (size_t)(x.u - x.w));
+    const int64_t across = t->slice.across, row = across * (int64_t)t->element, first = p->first * row, most = depth_of(t);
+    memset(x->w, 0, (size_t)(hs__ceil_div(block->cols, across) * x->w_bytes));
     for (int64_t r = 0; r < p->rows; r += most) {
         const int64_t depth = hs__min(most, p->rows - r);
         for (int64_t j = 0; j < block->cols; j += across)
-            project(t, p, r, depth, operand(t, hs__slice_at(t, block, j) + first + r * row, depth, x.rows), x.w + j / across * x.w_bytes);
+            project(t, p, r, depth, operand(t, hs__slice_at(t, block, j) + first + r * row, depth, x->rows), x->w + j / across * x->w_bytes);
         if (hs__attend(self)) return;
     }
-    for (int64_t j = 0; j < block->cols; j += across) turn(t, p, adjoint, x.w + j / across * x.w_bytes, &x, x.u + j / across * x.u_bytes);
-    const int64_t top = hs__top_strips(f, p->width), count = hs__strip_count(f, p->rows, p->width), at_once = hs__strips_at_once(t, p->width);
-    for (int64_t s0 = 0; s0 < count; s0 += at_once) {
-        const int64_t end = hs__min(s0 + at_once, count);
+    for (int64_t j = 0; j < block->cols; j += across) turn(t, p, adjoint, x->w + j / across * x->w_bytes, x, x->u + j / across * x->u_bytes);
+}
+
+/* C <- C - V U in some strips of V. */
+static void subtract(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, const char *all, int64_t s0, int64_t last, hs__member *self)
+{
+    const hs__strip_form *f = &t->slice;
+    const int64_t across = f->across, row = across * (int64_t)t->element, top = hs__top_strips(f, p->width), at_once = hs__strips_at_once(t, p->width);
+    for (; s0 < last; s0 += at_once) {
+        const int64_t end = hs__min(s0 + at_once, last);
         for (int64_t j = 0; j < block->cols; j += across) {
-            char *slice = hs__slice_at(t, block, j) + first;
-            const char *u = x.u + j / across * x.u_bytes;
+            char *slice = hs__slice_at(t, block, j) + p->first * row;
+            const char *u = all + j / across * hs__u_bytes(t, f, p->width);
             for (int64_t s = s0; s < top && s < end; s++) { /* a triangle */
                 const int64_t i = s * f->rows, h = hs__min(f->rows, p->width - i);
                 const char *l = p->strips + s * hs__l_bytes(t, f, p->width);
@@ -184,13 +188,44 @@ static void apply(const hs__column_type *t, const hs__packed_panel *p, const hs_
     }
 }
 
+/* C <- (I - V T V^H)^H C, or without the adjoint, for the columns of a block. */
+static void apply(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block, int adjoint, char *work, hs__member *self)
+{
+    const products x = products_in(t, p->width, block->cols, work);
+    make_u(t, p, block, adjoint, &x, self);
+    if (!hs__stopped(self)) subtract(t, p, block, x.u, 0, hs__strip_count(&t->slice, p->rows, p->width), self);
+}
+
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
 {
     apply(&x->type, &x->panel[k], &x->columns[block], 1, work, self);
 }
 
+static size_t held_bytes(const hs__column_type *t, int64_t width, int64_t cols)
+{
+    return (size_t)(hs__ceil_div(cols, t->slice.across) * hs__u_bytes(t, &t->slice, width));
+}
+
+static void head(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+{
+    const hs__column_type *t = &x->type;
+    const hs__packed_panel *p = &x->panel[k];
+    const hs__columns *columns = &x->columns[block];
+    products parts = products_in(t, p->width, columns->cols, work);
+    parts.u = x->held[block];
+    make_u(t, p, columns, 1, &parts, self);
+    if (!hs__stopped(self)) subtract(t, p, columns, parts.u, 0, hs__top_strips(&t->slice, p->width), self);
+}
+
+static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end, char *work, hs__member *self)
+{
+    (void)work;
+    subtract(&x->type, &x->panel[k], &x->columns[block], x->held[block], first, end, self);
+}
+
 const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes, .make_bytes = make_bytes, .work_bytes = work_bytes, .load = hs__load_all,
-                                    .factor = factor, .update = update, .store = hs__store_all};
+                                    .factor = factor, .update = update, .store = hs__store_all, .held_bytes = held_bytes, .head = head,
+                                    .rows = rows};
 
 /* ---- the product with Q ----------------------------------------------------------------------------------------- */
 

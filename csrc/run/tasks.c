@@ -1,26 +1,20 @@
-#include "run/tasks.h"
+#include "run/task_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/numbers.h"
-#include "threads/arena.h"
 
 enum { BUFFERS = 3 }; /* packed panels: one is made while two are in use, for who makes it has updates of the last to do */
 
-/* How far a block of columns is. */
-typedef struct hs__task_block {
-    int32_t owner, begin, end;     /* updates begin .. end - 1 are its own */
-    _Atomic int32_t claimed, done; /* updates begun and ended; -1: the columns are not yet in slices */
-} block_state;
-
+typedef hs__task_block block_state;
 typedef hs__tasks job;
 
 static int take(_Atomic int32_t *x, int32_t from) { return atomic_compare_exchange_strong(x, &from, from + 1); }
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
-static void tell(job *j)
+void hs__task_tell(job *j)
 {
     atomic_fetch_add(&j->ended, 1);
     hs__signal_send(j->run.signals);
@@ -42,8 +36,7 @@ static int is_reached(const void *what)
 
 static int help(job *j, hs__member *self, int panels);
 
-/* Meanwhile takes over tasks of others, `panels`: and panels. */
-static void wait_for(job *j, hs__member *self, const _Atomic int32_t *counter, int32_t value, int panels)
+void hs__task_wait(job *j, hs__member *self, const _Atomic int32_t *counter, int32_t value, int panels)
 {
     while (!hs__stopped(self)) {
         const goal x = {j, counter, value, atomic_load(&j->ended)};
@@ -53,8 +46,6 @@ static void wait_for(job *j, hs__member *self, const _Atomic int32_t *counter, i
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
-
-static char *memory_of(const job *j, const hs__member *self) { return hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0); /* sized before the run */ }
 
 /* Where the due time of panel k for a worker is. */
 static size_t due_at(const job *j, int32_t k, int32_t worker) { return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k; }
@@ -68,7 +59,7 @@ static void record_message(job *j, hs__member *self, int32_t k)
     hs__record(self, HS_TRANSFER, j->sent[at], j->due[at]);
 }
 
-static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double start, double work)
+void hs__task_end(job *j, hs__member *self, int32_t k, int32_t block, double start, double work)
 {
     self->box = k * j->x.blocks.count + block;
     if (j->run.options.pace) {
@@ -83,7 +74,6 @@ static void end_task(job *j, hs__member *self, int32_t k, int32_t block, double 
         } else if (k == block) j->due[k] = self->deadline;
     }
     if (hs__records(&j->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->run));
-    hs__count_task(&j->run);
     hs__attend(self);
 }
 
@@ -100,18 +90,19 @@ static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     block_state *c = &j->block[block];
     if (k < 0) {
-        j->kind->load(&j->x, block, memory_of(j, self), self);
+        j->kind->load(&j->x, block, hs__task_memory(j, self), self);
         atomic_store(&c->claimed, c->begin);
         atomic_store(&c->done, c->begin);
     } else {
         const double start = hs__since_start(&j->run), work = work_of(j, k, block);
-        j->kind->update(&j->x, k, block, memory_of(j, self), self);
+        j->kind->update(&j->x, k, block, hs__task_memory(j, self), self);
         j->done_by[self->worker] += work;
-        end_task(j, self, k, block, start, work);
+        hs__task_end(j, self, k, block, start, work);
+        hs__count_task(&j->run);
         atomic_store(&c->done, k + 1);
         atomic_fetch_add(&j->finished[k], 1);
     }
-    tell(j);
+    hs__task_tell(j);
 }
 
 /* With pace: memory of panels that are needed no more, which is so in the order in which they are factored. */
@@ -132,20 +123,19 @@ static int find_strips(job *j, hs__member *self, int32_t k)
 {
     hs__packed_panel *panel = &j->x.panel[k];
     if (!j->run.options.pace) {
-        if (k >= BUFFERS) wait_for(j, self, &j->finished[k - BUFFERS], j->updates[k - BUFFERS], 0);
+        if (k >= BUFFERS) hs__task_wait(j, self, &j->finished[k - BUFFERS], j->updates[k - BUFFERS], 0);
         return !hs__stopped(self);
     }
     while (!hs__stopped(self)) {
         collect_spares(j, k);
         panel->strips = j->spares ? j->spare[--j->spares] : hs__allocate_pages(j->kind->panel_bytes(&j->x.type, panel->rows, panel->width));
         if (panel->strips) return 1;
-        wait_for(j, self, &j->finished[j->oldest], j->updates[j->oldest], 0);
+        hs__task_wait(j, self, &j->finished[j->oldest], j->updates[j->oldest], 0);
     }
     return 0;
 }
 
-/* Panel k, which has been taken. */
-static void factor(job *j, hs__member *self, int32_t k)
+void hs__task_factor(job *j, hs__member *self, int32_t k)
 {
     if (!find_strips(j, self, k)) return;
     const double start = hs__since_start(&j->run);
@@ -153,10 +143,11 @@ static void factor(job *j, hs__member *self, int32_t k)
     if (!j->applies) {
         const double work = work_of(j, k, k);
         j->done_by[self->worker] += work;
-        end_task(j, self, k, k, start, work);
+        hs__task_end(j, self, k, k, start, work);
+        hs__count_task(&j->run);
     }
     atomic_store(&j->factored, k + 1);
-    tell(j);
+    hs__task_tell(j);
 }
 
 /* The next update of a block, if nobody has begun it and its panel is factored. */
@@ -178,7 +169,7 @@ static int help(job *j, hs__member *self, int panels)
     const int32_t factored = atomic_load(&j->factored), next = factored, is_next = next < j->x.panels;
     if (panels && is_next) {
         if (!j->applies && try_update(j, self, next, factored)) return 1;
-        if (is_ready(j, next) && take(&j->taken, next)) return factor(j, self, next), 1;
+        if (is_ready(j, next) && take(&j->taken, next)) return hs__task_factor(j, self, next), 1;
     }
     for (int32_t block = j->x.blocks.count - 1, least = j->applies ? 0 : is_next ? next + 1 : next; block >= least; block--)
         if (try_update(j, self, block, factored)) return 1;
@@ -190,7 +181,7 @@ static void own_update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     block_state *c = &j->block[block];
     if (k >= c->end || (k >= 0 && k < c->begin)) return;
-    wait_for(j, self, &c->done, k, 1);
+    hs__task_wait(j, self, &c->done, k, 1);
     if (!hs__stopped(self) && take(&c->claimed, k)) update(j, self, k, block);
 }
 
@@ -200,9 +191,9 @@ static void own_panel(job *j, hs__member *self, int32_t next)
     if (j->applies ? next % j->workers != self->worker : j->block[next].owner != self->worker) return;
     if (!j->applies) {
         own_update(j, self, next - 1, next);
-        wait_for(j, self, &j->block[next].done, next, 1);
+        hs__task_wait(j, self, &j->block[next].done, next, 1);
     }
-    if (!hs__stopped(self) && take(&j->taken, next)) factor(j, self, next);
+    if (!hs__stopped(self) && take(&j->taken, next)) hs__task_factor(j, self, next);
 }
 
 /* The steps of one worker: of each panel the next one, if that is its own, then its blocks from the left. */
@@ -214,7 +205,7 @@ static void do_steps(job *j, hs__member *self)
     while (!all && last >= 0 && j->block[last].owner != self->worker) last--;
     for (int32_t k = -1; k < panels && k < last && !hs__stopped(self); k++) {
         const int32_t next = k + 1, is_next = next < panels, late = late_panel && k >= 0;
-        wait_for(j, self, &j->factored, next, 1);
+        hs__task_wait(j, self, &j->factored, next, 1);
         if (k >= 0 && !hs__stopped(self)) record_message(j, self, k);
         if (is_next && !late) own_panel(j, self, next);
         for (int32_t block = j->applies ? 0 : is_next && !late ? next + 1 : next; block < count && !hs__stopped(self); block++)
@@ -229,12 +220,13 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     if (j->x.panels == 0) return;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    do_steps(j, &self);
+    if (j->grid) hs__task_map_steps(j, &self);
+    else do_steps(j, &self);
     hs__member_end(&self);
-    wait_for(j, &self, &j->factored, j->x.panels, 1);
+    hs__task_wait(j, &self, &j->factored, j->x.panels, 1);
     for (int32_t block; !hs__stopped(&self) && (block = atomic_fetch_add(&j->stored, 1)) < j->x.blocks.count;) {
-        wait_for(j, &self, &j->block[block].done, j->block[block].end, 1);
-        if (!hs__stopped(&self)) j->kind->store(&j->x, block, memory_of(j, &self), &self);
+        hs__task_wait(j, &self, &j->block[block].done, j->block[block].end, 1);
+        if (!hs__stopped(&self)) j->kind->store(&j->x, block, hs__task_memory(j, &self), &self);
     }
 }
 
@@ -273,6 +265,22 @@ static hs_status lay_out(job *j, char *last)
     return HS_OK;
 }
 
+/* Where heads leave what the parts need. */
+static hs_status hold(job *j, int64_t width)
+{
+    const hs__factor_blocks *b = &j->x.blocks;
+    if (!j->grid || !j->kind->held_bytes) return HS_OK;
+    size_t all = 0;
+    for (int32_t i = 0; i < b->count; i++) all += j->kind->held_bytes(&j->x.type, width, hs__block_width(b, i));
+    char *at = hs__run_pages(&j->run, all);
+    if (!at || !(j->x.held = hs__run_zeros(&j->run, (size_t)b->count, sizeof *j->x.held))) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < b->count; i++) {
+        j->x.held[i] = at;
+        at += j->kind->held_bytes(&j->x.type, width, hs__block_width(b, i));
+    }
+    return HS_OK;
+}
+
 static size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 /* Scratch: of worker 0 the packed panels, what the one that is being made needs, a slice that is not full; of each what it has
@@ -297,13 +305,19 @@ static hs_status open_scratch(job *j)
         if (!(j->spare[j->spares] = hs__allocate_pages(panel))) return HS_ERROR_MEMORY;
     j->make = shared + panel * (size_t)buffers;
     for (int32_t k = 0; k < j->x.panels && buffers; k++) j->x.panel[k].strips = shared + (size_t)(k % buffers) * panel;
-    return lay_out(j, j->make + make);
+    const hs_status status = hold(j, width);
+    return status ? status : lay_out(j, j->make + make);
 }
 
 /* As given, else in turn; of a dynamic run where some workers are slow of late the last blocks, with the most work, first. */
 static hs_status deal(job *j, int32_t *owner)
 {
     const int32_t p = j->workers, count = j->x.blocks.count;
+    if (j->grid) {
+        const hs_status status = hs__factor_map_init(&j->map, &j->x.blocks, p, j->given_owner, 1);
+        for (int32_t i = 0; i < count && !status; i++) owner[i] = j->map.column[i];
+        return status;
+    }
     if (j->given_owner || !j->dynamic) {
         for (int32_t i = 0; i < count; i++) owner[i] = j->given_owner ? j->given_owner[i] : i % p;
         return HS_OK;
@@ -376,7 +390,7 @@ static void release(void *context)
     job *j = context;
     while (j->spares) free(j->spare[--j->spares]);
     for (int32_t k = 0; j->run.options.pace && j->x.panel && k < j->x.panels; k++) free(j->x.panel[k].strips);
-    hs__factor_ports_end(&j->ports);
+    hs__factor_ports_end(&j->ports), hs__factor_map_end(&j->map);
 }
 
 /* Who makes the tasks has checked their arguments. */

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "allocate/factor.h"
+#include "allocate/factor_map.h"
 #include "run/columns.h"
 
 /* The matrix of a run, as its tasks see it.
@@ -31,10 +31,13 @@ typedef struct hs__task_data {
     /* Reflectors: of the matrix with them; adjoint: of Q^H rather than Q. */
     hs__matrix reflectors;
     int adjoint, backwards; /* backwards: panels come in the opposite order */
+    char **held;            /* [blocks.count] what heads leave for the parts, where a kind has that */
 } hs__task_data;
 
 /* Bytes are of a panel of `rows` rows and `width` columns: of what it is packed to; of the memory that is needed to make it; of what each
- * worker has for a block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one. */
+ * worker has for a block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one.
+ * With owners in both directions an update is made of a head, if the kind has one, and rows: after `prepare` in the same work, strips
+ * `first` .. end - 1 of the panel, which are below those of the head. */
 typedef struct hs__task_kind {
     size_t (*panel_bytes)(const hs__column_type *type, int64_t rows, int64_t width);
     size_t (*make_bytes)(const hs__column_type *type, int64_t rows, int64_t width);
@@ -44,6 +47,10 @@ typedef struct hs__task_kind {
     void (*update)(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self);
     void (*store)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
     int32_t (*begin)(const hs__task_data *x, int32_t block); /* the first step that changes the block; NULL: 0 */
+    size_t (*held_bytes)(const hs__column_type *type, int64_t width, int64_t cols); /* NULL: nothing is held */
+    void (*head)(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self);
+    void (*prepare)(const hs__task_data *x, int32_t k, int32_t block, char *work); /* NULL: nothing to do */
+    void (*rows)(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end, char *work, hs__member *self);
     int32_t widest; /* columns of a panel of what applies to others */
 } hs__task_kind;
 
@@ -71,6 +78,13 @@ size_t hs__lower_bytes(const hs__column_type *type, int64_t m, int64_t width, in
 void hs__lower_update(const hs__column_type *type, const hs__packed_panel *panel, const hs__columns *block, const int32_t *pivots,
                       const double (*scales)[3], char *work, hs__member *self);
 
+/* The same in two: the solution, and strips s .. end - 1 below it, of which another worker prepares what it needs. */
+void hs__lower_solve(const hs__column_type *type, const hs__packed_panel *panel, const hs__columns *block, const int32_t *pivots,
+                     const double (*scales)[3], char *work, hs__member *self);
+void hs__lower_prepare(const hs__column_type *type, const hs__packed_panel *panel, const hs__columns *block, char *work);
+void hs__lower_rows(const hs__column_type *type, const hs__packed_panel *panel, const hs__columns *block, int64_t s, int64_t end, char *work,
+                    hs__member *self);
+
 /* 1 / pivot as (power, re, im): of one too small for that with a power of two before. 1 for zero: nothing is scaled then. */
 void hs__invert(const hs__column_type *type, const char *pivot, double scale[3]);
 
@@ -80,7 +94,7 @@ void hs__invert(const hs__column_type *type, const char *pivot, double scale[3])
  *   applies      the panels are packed from something else than the columns and update all of them; not for paced runs
  *   steps        the blocks whose first ones are panels: x.blocks, or those of what they are packed from
  *   alone        the caller does all
- *   given_owner  [x.blocks.count] or NULL
+ *   given_owner  [x.blocks.count] or NULL; grid: of hs_factor, for runs that are not dynamic
  *   dynamic      who would wait takes over tasks of others */
 typedef struct hs__tasks {
     hs__run run;
@@ -88,6 +102,7 @@ typedef struct hs__tasks {
     hs__task_data x;
     int32_t workers, dynamic, alone, applies;
     const int32_t *given_owner;
+    int32_t grid;
     const hs_factor_costs *costs;
     hs__factor_blocks steps;
 
@@ -98,6 +113,7 @@ typedef struct hs__tasks {
     double *sent;                 /* with links [panels * p] when its messages begin */
     hs__factor_ports ports;
     int32_t *owner;               /* [count] */
+    hs__factor_map map;           /* with grid */
     double *done_by;              /* [workers] */
     _Atomic int32_t factored;     /* panels */
     _Atomic int32_t taken;        /* panels that are factored or being factored */

@@ -46,14 +46,14 @@ static hs_status lu_simulate(void)
     static hs_factor_task tasks[64];
     static hs_factor_message messages[64];
     const hs_factor_costs costs = {.panels = AT(3, times), .links = AT(4, links)};
-    return hs_factor_simulate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), AT(5, &costs), stop, AT(2, &one), AT(6, &another), AT(7, tasks),
+    return hs_factor_simulate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, AT(5, &costs), stop, AT(2, &one), AT(6, &another), AT(7, tasks),
                           AT(8, &one_long), AT(9, messages), AT(10, &other_long));
 }
 
-static hs_status lu_certificate(void) { return hs_factor_certificate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), NULL, stop, AT(2, &certificate)); }
+static hs_status lu_certificate(void) { return hs_factor_certificate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, NULL, stop, AT(2, &certificate)); }
 static hs_status profile_certificate(void) { return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate)); }
 static hs_status pattern_certificate(void) { return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate)); }
-static hs_status lu_bound(void) { return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), stop, AT(3, &one), AT(1, &another)); }
+static hs_status lu_bound(void) { return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one), AT(1, &another)); }
 static hs_status lu_grid_deal(void) { return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints)); }
 static hs_status lu_grid_evaluate(void)
 {

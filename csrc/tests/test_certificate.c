@@ -99,15 +99,15 @@ static void test_lu(void)
     hs_certificate c;
     const double one[] = {2.0}, pair[] = {1.0, INFINITY};
     const int32_t alone[10] = {0};
-    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 1, one, alone, NULL, NULL, &c) == HS_OK && c.optimal && c.value > 0.0);
-    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, pair, alone, NULL, NULL, &c) == HS_OK && c.optimal);
-    CHECK(hs_factor_certificate(HS_LU, 0, 0, 10, 1, one, NULL, NULL, NULL, &c) == HS_OK && c.value == 0.0 && c.optimal);
+    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 1, one, alone, 0, NULL, NULL, &c) == HS_OK && c.optimal && c.value > 0.0);
+    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, pair, alone, 0, NULL, NULL, &c) == HS_OK && c.optimal);
+    CHECK(hs_factor_certificate(HS_LU, 0, 0, 10, 1, one, NULL, 0, NULL, NULL, &c) == HS_OK && c.value == 0.0 && c.optimal);
     const double panels[] = {5.0, 1.0}, times[] = {1.0, 5.0};
     const hs_factor_costs costs = {.panels = panels};
     const int32_t second[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
-    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, second, &costs, NULL, &c) == HS_OK && !c.optimal && c.bound > 0.0);
-    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, second, &costs, &(int){1}, &c) == HS_ERROR_CANCELLED);
-    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, (const int32_t[10]){2}, NULL, NULL, &c) == HS_ERROR_VALUE);
+    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, second, 0, &costs, NULL, &c) == HS_OK && !c.optimal && c.bound > 0.0);
+    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, second, 0, &costs, &(int){1}, &c) == HS_ERROR_CANCELLED);
+    CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, (const int32_t[10]){2}, 0, NULL, NULL, &c) == HS_ERROR_VALUE);
 
     const int32_t grid[] = {0, 0, 0, 0, 1, 1, 0, 1, 0};
     CHECK(hs_lu_grid_certificate(3, 2, (const double[]){1, 1}, grid, NULL, &c) == HS_OK && c.value == 3.0 + 1.0 && c.bound == 2.0 + 1.0);
@@ -160,7 +160,7 @@ static void test_scarce(void)
     const hs_star star = {.r = 4, .s = 4, .t = 4, .p = 3, .cycle_times = times, .link_costs = ones, .memory = (const int64_t[]){9, 9, 9}};
     CHECK_SCARCE(hs_distribute_certificate(5, 3, times, counts, NULL, &c), c.value == -7);
     c.value = -7;
-    CHECK_SCARCE(hs_factor_certificate(HS_LU, 9, 9, 3, 3, times, owner, NULL, NULL, &c), c.value == -7);
+    CHECK_SCARCE(hs_factor_certificate(HS_LU, 9, 9, 3, 3, times, owner, 0, NULL, NULL, &c), c.value == -7);
     c.value = -7;
     CHECK_SCARCE(hs_lu_grid_certificate(3, 3, times, owner, NULL, &c), c.value == -7);
     c.value = -7;

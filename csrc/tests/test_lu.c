@@ -165,7 +165,7 @@ static void simulation(void)
     double good, bad, work, makespan = -1;
     int64_t count;
     hs_factor_task tasks[100];
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, pattern, NULL, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, pattern, 0, NULL, NULL, &good, &work, tasks, &count, NULL, NULL) == HS_OK && count == 55);
     CHECK(fabs(work - 1e9 / 3) < 1);
     double busy[3] = {0}, ready[10] = {0}, end = 0;
     for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
@@ -176,15 +176,15 @@ static void simulation(void)
         busy[t->worker] = t->end, end = fmax(end, t->end);
     }
     CHECK(end == good);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, cyclic, NULL, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, cyclic, 0, NULL, NULL, &bad, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(bad / good > 1.4 && bad / good < 1.6);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 1, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, wrong, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, infinite, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, zero, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, -1, 1000, 100, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 0, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 1000000, 1000000, 1, 3, times, pattern, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 1, times, wrong, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, times, wrong, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, infinite, pattern, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 100, 3, zero, pattern, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, -1, 1000, 100, 3, times, pattern, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000, 1000, 0, 3, times, pattern, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 1000000, 1000000, 1, 3, times, pattern, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
     int32_t blocks = -1;
     CHECK(hs_factor_blocks(10, 25, 4, &blocks) == HS_OK && blocks == 3 + 4);
@@ -203,7 +203,7 @@ static void costs(void)
     double makespan = -1;
     int64_t count, sent;
     /* 20 x 30, blocks of 10: panels 0 and 1, block 2 beyond. Panel 0: 10 * 10 * (20 - 10/3) / 2, its updates 10 * 10 * 15. */
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && count == 5 && sent == 2);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && count == 5 && sent == 2);
     const double first = 2500.0 / 3, second = 1000.0 / 3;
     const double ready = 4 * first, arrived = ready + 0.5 * 200, factored = arrived + 2 * 1500 + 3 * second, back = factored + 0.25 * 100;
     const double ends[] = {ready, arrived + 3000, factored, ready + 1500, back + 500};
@@ -213,20 +213,20 @@ static void costs(void)
     CHECK(makespan == tasks[4].end);
     const int32_t one[] = {0, 0, 0};
     all.late_panel = 1, all.links = NULL;
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, one, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && sent == 0);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, one, 0, &all, NULL, &makespan, NULL, tasks, &count, messages, &sent) == HS_OK && sent == 0);
     CHECK(tasks[1].block == 1 && tasks[2].block == 2 && tasks[3].block == 1 && tasks[3].panel == 1 && tasks[4].panel == 1);
     makespan = -1;
     all.panels = infinite;
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     const int32_t other[] = {1, 1, 0};
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, other, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK && makespan > 0);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, other, 0, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK && makespan > 0);
     makespan = -1;
     all.panels = nan;
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all.panels = NULL, all.links = below;
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all.links = NULL, all.late_panel = 2;
-    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(makespan == -1);
 }
 
@@ -244,7 +244,7 @@ static void ports(void)
         for (int i = 0; i < P * P; i++) links[i] = check_random(400);
         for (int i = 0; i < COUNT; i++) owner[i] = (int32_t)check_random(P);
         const hs_factor_costs given = {.links = links, .late_panel = round % 2};
-        CHECK(hs_factor_simulate(HS_LU, 48, 48, 4, P, times, owner, &given, NULL, &makespan, NULL, tasks, &count, messages, &message_count) == HS_OK);
+        CHECK(hs_factor_simulate(HS_LU, 48, 48, 4, P, times, owner, 0, &given, NULL, &makespan, NULL, tasks, &count, messages, &message_count) == HS_OK);
         for (int64_t i = 0; i < count; i++)
             if (tasks[i].panel == tasks[i].block) done[tasks[i].panel] = tasks[i].end;
         for (int64_t i = 0; i < message_count; i++) {
@@ -282,7 +282,7 @@ static void pacing(hs_pool *pool, const double *panels, const double *links, int
     CHECK(run_lu(pool, &lu, &run) == HS_OK);
     int64_t sent;
     hs_factor_message messages[30];
-    CHECK(hs_factor_simulate(HS_LU, N, N, BLOCK, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
+    CHECK(hs_factor_simulate(HS_LU, N, N, BLOCK, 3, times, owner, 0, &costs, NULL, &makespan, NULL, NULL, NULL, messages, &sent) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
     CHECK((sent > 0) == (links != NULL));
@@ -524,7 +524,7 @@ static void scarce(void)
     }
     double makespan = -7;
     int64_t count = -7;
-    CHECK_SCARCE(hs_factor_simulate(HS_LU, 60, 60, 6, 3, times, owner, &costs, NULL, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
+    CHECK_SCARCE(hs_factor_simulate(HS_LU, 60, 60, 6, 3, times, owner, 0, &costs, NULL, &makespan, NULL, NULL, &count, NULL, NULL), makespan == -7 && count == -7);
 }
 
 #ifdef HS_TEST_SCARCE

@@ -62,7 +62,7 @@ static void dealing(void)
     CHECK(hs_distribute(1000000, WORKERS, times, NULL, counts, &makespan) == HS_OK);
     CHECK(hs_distribute_profile(WORKERS, WORKERS, profile, NULL, counts, &makespan) == HS_OK);
     CHECK(hs_distribute_prefix(WORKERS, WORKERS, times, NULL, owner, NULL) == HS_OK);
-    CHECK(hs_factor_simulate(HS_LU, 100, 100, 5, WORKERS, times, owner, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_factor_simulate(HS_LU, 100, 100, 5, WORKERS, times, owner, 0, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(hs_lu_grid_deal(WORKERS, 2, times, (const int32_t[]){0, 1, HS_BESIDE}, 3, NULL, owner) == HS_OK);
     CHECK(hs_lu_grid_evaluate(WORKERS, WORKERS, times, owner, NULL, loads, NULL, NULL) == HS_OK);
     int32_t period, again;

@@ -113,11 +113,11 @@ def factor_simulate(
     """Makespan, multiply-adds, tasks and messages of hs_factor_simulate; times are per multiply-add, links per element."""
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
     costs, alive = factor_costs(panel_times, links, late_panel)
-    given = FACTORS[kind], m, n, block, len(times), doubles(times), int32s(owner), costs
+    given = FACTORS[kind], m, n, block, len(times), doubles(times), int32s(owner.reshape(-1)), owner.ndim == 2, costs
 
     def call(tasks: Any, messages: Any) -> None:
         found = makespan, work, tasks, counts, messages, counts + 1
-        cancellable(lambda cancel: lib.hs_factor_simulate(*given, cancel, *found), len(owner) ** 2 > LONG)
+        cancellable(lambda cancel: lib.hs_factor_simulate(*given, cancel, *found), max(owner.shape) ** 2 > LONG)
 
     call(ffi.NULL, ffi.NULL)
     tasks, messages = np.empty(counts[0], FACTOR_TASK), np.empty(counts[1], FACTOR_MESSAGE)
@@ -127,11 +127,12 @@ def factor_simulate(
 
 
 def factor_bound(
-    kind: str, m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None
-) -> tuple[float, float]:
-    """The work divided perfectly, and the bound, of hs_factor_bound."""
+    kind: str, m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None,
+    grid: bool = False,
+) -> tuple[float, float]:  # fmt: skip
+    """The work divided perfectly, and the bound, of hs_factor_bound; grid: of owners in both directions."""
     ideal, bound = ffi.new("double *"), ffi.new("double *")
-    given = FACTORS[kind], m, n, block, len(times), doubles(times), or_null(panel_times, doubles)
+    given = FACTORS[kind], m, n, block, len(times), doubles(times), or_null(panel_times, doubles), grid
     found = ideal, bound
     cancellable(lambda cancel: lib.hs_factor_bound(*given, cancel, *found), len(times) > LONG // 100)
     return ideal[0], bound[0]

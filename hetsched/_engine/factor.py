@@ -51,12 +51,18 @@ def _problem(
     kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
-    alive = or_null(order.owner, int32s), or_null(pivots, int32s), ffi.NULL if tau is None else address(tau)
+    owner = order.owner
+    grid = owner is not None and owner.ndim == 2
+    alive = (
+        or_null(None if owner is None else owner.reshape(-1), int32s),
+        or_null(pivots, int32s),
+        ffi.NULL if tau is None else address(tau),
+    )
     costs, views = (ffi.NULL, ()) if order is _ANY else factor_costs(order.panel_pace, order.links, order.late_panel)
     source = (ffi.NULL, 0, 0) if a is None else _strided(a)
     fields = (
-        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], order.pace is None,
-        costs, alive[1], alive[2], -1,
+        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], grid,
+        order.pace is None and not grid, costs, alive[1], alive[2], -1,
     )  # fmt: skip
     return ffi.new("hs_factor *", fields), (alive, costs, views, a, x)
 

@@ -1,4 +1,4 @@
-"""LU factorisation: plans for unequal workers."""
+"""Factorisations: plans for unequal workers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .._engine import allocate, factor
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
+from .lu_grid import LuGrid
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
 
-#: A method of `lu_pattern`, its result, or the worker of each block of columns.
-Owner = str | LuPattern | ArrayLike
+#: A method of `lu_pattern`, its result, the worker of each block of columns; a result of `lu_grid`, or the worker of each block.
+Owner = str | LuPattern | LuGrid | ArrayLike
 Times = NDArray[np.float64]
 
 KINDS = tuple(allocate.FACTORS)
@@ -40,15 +41,15 @@ class FactorPlan(Plan):
         m, n.
     block : int
         Columns of a block.
-    owner : (b,) int32 array
-        The worker of each block.
+    owner : (b,) or (r, b) int32 array
+        The worker of each block of columns, or of each block of rows and columns.
     counts : (p,) int64 array
         Blocks of each worker.
     makespan : float
         In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
     tasks : structured array
         worker, panel, block, start, end, flops of each task: with panel == block the panel is factored, else it updates the
-        block.
+        block. With owners in both directions an update may be several tasks: its head, then parts of its rows.
     messages : structured array
         panel, sender, receiver, start, end of each message; empty without links.
     cycle_times : (p,) float64 array
@@ -104,6 +105,11 @@ class FactorPlan(Plan):
         return check.frozen(np.where(busy.any(axis=1), shares, 1.0))
 
     @property
+    def blocks(self) -> int:
+        """Blocks of columns, at least 1: a task of the trace has the number panel * blocks + block."""
+        return max(1, int(self.owner.shape[-1]))
+
+    @property
     def efficiency(self) -> float:
         """Perfectly divided work / makespan."""
         return self.ideal / self.makespan if self.makespan > 0 else 1.0
@@ -117,7 +123,7 @@ class FactorPlan(Plan):
         rows = [("step", "start", "end", "panel", *self.names, "efficiency")]
         for k, (start, end) in enumerate(self.step_times.tolist()):
             own = (f"{t:.4g}" for t in busy[k].tolist())
-            panel = self.names[self.owner[k]]
+            panel = self.names[self.owner[(k, k) if self.owner.ndim == 2 else k]]
             rows.append((str(k), f"{start:.4g}", f"{end:.4g}", panel, *own, f"{self.step_efficiency[k]:.1%}"))
         own = (f"{t:.4g}" for t in busy.sum(axis=0).tolist())
         rows.append(("all", "0", f"{self.makespan:.4g}", "", *own, f"{self.efficiency:.1%}"))
@@ -138,7 +144,7 @@ class FactorPlan(Plan):
 
     def label(self, panel: int, block: int) -> str:
         """A task in words."""
-        blocks = len(self.owner) - 1
+        blocks = self.blocks - 1
         return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
 
     def _on(self, platform: Platform) -> Plan:
@@ -199,8 +205,9 @@ def plan_factor(
         1 / cycle_times, instead of them.
     kind : {"lu", "cholesky", "qr"}
         LU with partial pivoting; Cholesky, of the lower triangle of a square matrix; QR by blocks of Householder reflectors.
-    owner : {"pattern", "cyclic", "contiguous"}, LuPattern or (b,) array_like
-        A method of `lu_pattern`, a result of it, or the worker of each block.
+    owner : {"pattern", "cyclic", "contiguous"}, LuPattern, LuGrid, (b,) or (r, b) array_like
+        A method of `lu_pattern`, a result of it, or the worker of each block of columns; a result of `lu_grid` or the worker of
+        each block, where rows are cut as columns are: r and b are the blocks of m and of n. Without link_costs.
     block : int, optional
         Columns of a block. Default: such that the owners given have one each, else what `lu_factor` and the others choose.
     dtype : dtype_like
@@ -229,7 +236,11 @@ def plan_factor(
     The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, which has one distribution for LU, Cholesky
     and QR, simulated task by task with the work that each really has; there all updates take the same time and panels none. In LU
     an update includes its triangular solve, and exchanges of rows take no time; in QR a panel includes the factor T of its block
-    of reflectors. The owner of a panel sends it to those who need it one by one, to the owner of the next panel first.
+    of reflectors. With owners in both directions the owner of block (k, k) factors the whole panel k: partial pivoting, and the
+    reflectors, want it in one memory. The owner of block (k, j) does the head of update (k, j), in LU the triangular solve, in QR
+    the product with V^H (Cholesky has none); then all workers with rows below change them side by side, and what comes next in
+    these columns waits for all of them. The owner of a panel sends it to those who need it one by one, to the owner of the next
+    panel first.
     O(b^2 + b p) for b blocks.
 
     Examples
@@ -253,15 +264,18 @@ def plan_factor(
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
     links = _links(link_costs, cycle_times, len(times))
     block, owners, method = _deal(kind, m, n, times, owner, block, element)
-    slow = np.isinf(panels[owners[: -(-min(m, n) // block)]])
+    columns = np.diagonal(owners) if owners.ndim == 2 else owners
+    slow = np.isinf(panels[columns[: -(-min(m, n) // block)]])
     if slow.any():
         raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
+    if links is not None and owners.ndim == 2:
+        raise ValueError("link_costs must be left out, or 0, for an owner in both directions")
     flops = flops_per_update(element)
     updates = _per_update("cycle_times", times, flops)
     factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
     waits = None if links is None else links * (element.itemsize / UNIT)
     makespan, _, raw, messages = allocate.factor_simulate(kind, m, n, block, owners, updates, factoring, waits, not look_ahead)
-    ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring)
+    ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring, owners.ndim == 2)
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
         tasks[name] = raw[name]
@@ -273,7 +287,7 @@ def plan_factor(
         shape=(m, n),
         block=block,
         owner=check.frozen(owners),
-        counts=check.frozen(np.bincount(owners, minlength=len(times))),
+        counts=check.frozen(np.bincount(owners.ravel(), minlength=len(times))),
         tasks=check.frozen(tasks),
         messages=check.frozen(messages),
         cycle_times=check.frozen(times),
@@ -369,17 +383,21 @@ def _deal(
         with np.errstate(over="ignore"):
             relative = np.ldexp(times, -int(np.frexp(times.min())[1]))  # exact, and no sum of them overflows
         return block, lu_pattern(count, relative, method=owner).owner.copy(), owner
-    method = owner.method if isinstance(owner, LuPattern) else "given"
-    owners = check.integers("owner", owner.owner if isinstance(owner, LuPattern) else owner, low=0, high=len(times) - 1)
-    if owners.ndim != 1:
-        raise ValueError(f"owner must be one-dimensional, got shape {owners.shape}")
+    method = owner.method if isinstance(owner, LuPattern | LuGrid) else "given"
+    owners = check.integers("owner", owner.owner if isinstance(owner, LuPattern | LuGrid) else owner, low=0, high=len(times) - 1)
+    if owners.ndim not in (1, 2):
+        raise ValueError(f"owner must have one dimension or two, got shape {owners.shape}")
     if block is None:
-        block = max(1, -(-n // max(1, len(owners))))
-    if (count := _blocks(m, n, block)) != len(owners):
+        block = max(1, -(-n // max(1, owners.shape[-1])))
+    count = _blocks(m, n, block)
+    if owners.ndim == 1 and count != len(owners):
         raise ValueError(f"owner has {len(owners)} entries, {m} x {n} elements make {count} blocks of {block} columns")
+    if owners.ndim == 2 and owners.shape != (shape := (_blocks(n, m, block), count)):
+        raise ValueError(f"owner has shape {owners.shape}, {m} x {n} elements make {shape} blocks of {block} rows and columns")
     if (idle := np.isinf(times[owners])).any():
-        raise ValueError(f"owner[{int(np.argmax(idle))}] is a worker with an infinite cycle-time")
-    return block, owners.astype(np.int32), method
+        where = ", ".join(str(int(i)) for i in np.argwhere(idle)[0])
+        raise ValueError(f"owner[{where}] is a worker with an infinite cycle-time")
+    return block, np.ascontiguousarray(owners, np.int32), method
 
 
 def _blocks(m: int, n: int, block: int) -> int:

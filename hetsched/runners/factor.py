@@ -79,7 +79,7 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
         workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, 5)
     if plan is None or not wish.trace:
         return failed, None
-    blocks = max(1, len(plan.owner))
+    blocks = plan.blocks
     return failed, workers.trace(
         plan, result, lambda _, __, task: plan.label(*divmod(task, blocks)), plan.ideal, simulate(plan).finish
     )

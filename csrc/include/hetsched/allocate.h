@@ -81,7 +81,14 @@ typedef enum hs_factor_kind { HS_LU = 0, HS_CHOLESKY = 1, HS_QR = 2 } hs_factor_
  * min(m, n) and the last of all may be narrower. The first ones are panels: panel k is factored, then it updates all blocks to its
  * right. A worker goes through the panels in order; of each it first updates the block that is the next panel, if that is its own,
  * and factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
- * m, n and block < 2^31, at most 46340 blocks. */
+ * m, n and block < 2^31, at most 46340 blocks.
+ *
+ * With owners in both directions (grid) rows are cut as columns are, and each block (i, j) has a worker. The owner of the diagonal block
+ * factors all of its panel, rows of others included: partial pivoting wants it in one memory. Update k of block column j, if not all of
+ * its rows are one worker's, becomes several tasks of the same panel and block: a head by the owner of block (k, j), which in LU is the
+ * triangular solve of that block and in QR what the update does to it and the product V^H C, then a part by each worker with rows
+ * below, side by side. In Cholesky there is no head, and the rows are those from block (j, j) on. The next head, or panel j, waits for all parts. A
+ * worker does the heads of a step before its parts. Owners that are the same in all rows of each column give the tasks of columns. */
 typedef struct hs_factor_task {
     int32_t worker;
     int32_t panel, block; /* equal: the panel is factored; else the block is updated */
@@ -114,31 +121,34 @@ typedef struct hs_factor_message {
  * block reflector is part of the panel.
  *   kind           hs_factor_kind
  *   cycle_times    [p] time per multiply-add, > 0; infinite only for a worker that owns nothing
- *   owner          [hs_factor_blocks] the worker of each block
- *   costs          NULL: panels take as long as updates, messages no time, look-ahead
+ *   owner          [hs_factor_blocks] the worker of each block column; grid 1: of each block, row by row, [rows * columns] with
+ *                  hs_factor_blocks(n, m) rows and hs_factor_blocks(m, n) columns
+ *   grid           0 or 1
+ *   costs          NULL: panels take as long as updates, messages no time, look-ahead; no links with grid
  *   makespan       out
  *   work           out, may be NULL: multiply-adds of all tasks
  *   tasks          out, may be NULL: [*task_count], in an order in which they can be done
  *   task_count     out, may be NULL
  *   messages       out, may be NULL: [*message_count], by panel, in the order of their starts; none without links
  *   message_count  out, may be NULL
- * Time O(blocks^2 + p panels), memory O(blocks + p). */
+ * Time O(blocks^2 + p panels), memory O(blocks + p); with grid time O(blocks^2 p), memory O(blocks p). */
 HS_API hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                                const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks, int64_t *task_count,
-                                hs_factor_message *messages, int64_t *message_count);
+                                    int32_t grid, const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks,
+                                    int64_t *task_count, hs_factor_message *messages, int64_t *message_count);
 
 /* What no owners can beat.
  *   kind         hs_factor_kind
  *   panel_times  [p] time per multiply-add of a panel, > 0; infinite where a worker cannot factor one; NULL: as cycle_times
+ *   grid         1: of owners in both directions, where only the head of an update is one worker's
  *   ideal        out, or NULL: the work divided perfectly over the workers
  *   bound        out: the larger of that and of the panels, each with the update of the next one, by the fastest worker at both
  * Time O(p (panels + log p)), memory O(p). */
 HS_API hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times,
-                             const int *cancel, double *ideal, double *bound);
+                                 int32_t grid, const int *cancel, double *ideal, double *bound);
 
 /* What any owners are worth: the makespan of hs_factor_simulate, and hs_factor_bound. Time and memory as both. */
 HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                                   const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate);
+                                       int32_t grid, const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate);
 
 /* LU of n x n square blocks, each of one worker: step k updates the blocks (i, j) with i, j > k, equal and independent. In all three
  * functions n is 1 .. 46340 and

@@ -16,6 +16,8 @@ HS_C_BEGIN
  *   clear     of HS_CHOLESKY, non-zero: zeros above the diagonal, where the matrix is left as it was otherwise; else zero
  *   block     columns of a block; 0: chosen
  *   owner     [hs_factor_blocks] the worker of each block; NULL: in turn, of a cooperative run by what the pool has seen of late
+ *   grid      1: owner is of each block, as of hs_factor_simulate; excludes cooperative and links. A part of an update takes whole strips
+ *             of the kernel's height, each with its first row in a block of the worker. 0: of each block column
  *   cooperative  non-zero: a worker that would wait takes over tasks of others; excludes pace
  *   costs     of the emulated platform, in seconds; NULL: as for hs_factor_simulate. Panels and links need a paced run
  *   pivots    [min(m, n)] of HS_LU out: row i was exchanged with row pivots[i] >= i, one after the other
@@ -33,6 +35,7 @@ typedef struct hs_factor {
     int32_t clear;
     int64_t block;
     const int32_t *owner;
+    int32_t grid;
     int32_t cooperative;
     const hs_factor_costs *costs;
     int32_t *pivots;
@@ -45,7 +48,7 @@ typedef struct hs_factor {
 HS_API void hs_factor_default(hs_factor *factor, int32_t kind, int32_t dtype, int64_t m, int64_t n, void *data);
 
 /* Factors by the order of hs_factor_simulate. Paced by seconds per flop. An event's box is panel * blocks + block of a task, and of the
- * message that brings a panel to a worker panel * blocks + panel.
+ * message that brings a panel to a worker panel * blocks + panel; a part right after its head is one event with it.
  * The matrix is held in slices of a few columns, in its own memory if that has its columns side by side (and, of HS_CHOLESKY, is cleared),
  * which is a little faster from a multiple of 64 bytes on, else in a copy. Extra memory besides: four packed panels, with pace one more
  * for each that a worker still needs; a slice per worker; with links 16 bytes per panel and worker. A paced worker starts a task, on the
