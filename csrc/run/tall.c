@@ -260,7 +260,7 @@ static int64_t block_rows(const hs_tall *x, size_t element)
     enum { BYTES = 1 << 20, BLOCKS = 16, MANY = 8, FEW = 4, LEAST = 4096 };
     const int64_t n = hs__max(x->n, 1), line = LINE / (int64_t)element, fits = hs__max(MANY * n, BYTES / (n * (int64_t)element));
     const int64_t rows = hs__max(hs__min(fits, x->m / BLOCKS), hs__max(FEW * n, LEAST / n));
-    return (rows / line | 1) * line;
+    return ((rows / line - 1) | 1) * line;
 }
 
 /* Blocks of that many rows, or pairs of cache lines more; the last has what is left. */
