@@ -190,10 +190,10 @@ class TestTriangles:
 
 
 @of_values
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 3), (3, 5), (17, 17), (97, 40), (40, 97), (300, 20)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 3), (3, 5), (17, 17), (97, 40), (40, 97), (300, 20), (500, 20)], ids=str)
 class TestQr:
     def test_factors(self, shape, value, dtype):
-        """Columns of R before it do not depend on it; those of Q, which come of products of many reflectors, may."""
+        """Columns of R and of Q before it do not depend on it; those of Q from it on do, as LAPACK's."""
         m, n = shape
         for i, j in places(m, n):
             a = spoilt(dense(m, dtype, n), (i, j), value)
@@ -205,8 +205,21 @@ class TestQr:
                 assert not bad[:j].any()
                 if np.isnan(value):
                     assert (bad == np.isnan(call(PEERS, "qr", a, mode="r", check_finite=False)[0]).any(axis=0)).all()
-            if j < min(m, n):
-                assert unfinite(q).any(axis=0)[j] or np.isinf(value) or j == m - 1
+            if np.isnan(value):
+                assert (np.isnan(q) == np.isnan(call(PEERS, "qr", a, mode="economic", check_finite=False)[0])).all()
+            assert not unfinite(q)[:, :j].any()
+            assert np.allclose(q[:, :j], ours("qr", dense(m, dtype, n), mode="economic")[0][:, :j], atol=1e-4)
+
+    @pytest.mark.parametrize("order", ["C", "F", "-"])
+    def test_full(self, order, shape, value, dtype):
+        """Columns of Q beyond those of A depend on all of them."""
+        m, n = shape
+        for i, j in places(m, n)[1:-1:2]:
+            a = spoilt(dense(m, dtype, n), (i, j), value)
+            a = a[::-1, ::-1].copy()[::-1, ::-1] if order == "-" else np.array(a, order=order)
+            q, peer = ours("qr", a, mode="full")[0], call(PEERS, "qr", a, mode="full", check_finite=False)[0]
+            assert not unfinite(q)[:, :j].any()
+            assert (np.isnan(q) == np.isnan(peer)).all() or np.isinf(value)
 
     def test_least_squares(self, shape, value, dtype):
         """SciPy's own loses some, and waits for ever for infinities in A."""

@@ -1,5 +1,6 @@
 #include "run/qr_panel.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/element.h"
@@ -52,7 +53,30 @@ static char *in(const hs__qr_type *type, const void *x, int64_t ld, int64_t row,
     return (char *)x + (row + col * ld) * (int64_t)type->element;
 }
 
+int hs__qr_is_finite(int32_t dtype, const void *tau)
+{
+    const float *one = tau;
+    const double *two = tau;
+    if (!(dtype & 1)) return isfinite(one[0]) && (dtype < HS_COMPLEX64 || isfinite(one[1]));
+    return isfinite(two[0]) && (dtype < HS_COMPLEX64 || isfinite(two[1]));
+}
+
+/* The first column of which T is not finite on its diagonal, or `width`. */
+static int64_t bad_column(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld)
+{
+    int64_t i = 0;
+    while (i < width && hs__qr_is_finite(type->dtype, in(type, t, t_ld, i, i))) i++;
+    return i;
+}
+
 /* ---- triangles -------------------------------------------------------------------------------------------------- */
+
+/* A band ends where a column with NaN begins: zeros of a triangle times NaN do not get into what does not depend on that column. */
+static int64_t band_at(int64_t i, int64_t width, int64_t bad)
+{
+    const int64_t most = hs__min(BAND, width - i);
+    return i < bad ? hs__min(most, bad - i) : most;
+}
 
 /* to (width x cols, without gaps, as all here) += Lᴴ c for a lower triangle. */
 static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *c, int64_t c_ld, char *to)
@@ -63,25 +87,37 @@ static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char
 }
 
 /* c -= L w. */
-static void subtract_lower(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *w, char *c,
+static void subtract_lower(const hs__qr_type *type, int64_t width, int64_t bad, const char *l, int64_t cols, const char *w, char *c,
                            int64_t c_ld, char *packed)
 {
-    for (int64_t i = 0; i < width; i += BAND) {
-        const int64_t rows = hs__min(BAND, width - i);
+    for (int64_t i = 0, rows; i < width; i += rows) {
+        rows = band_at(i, width, bad);
         type->vector.update(rows, i + rows, in(type, l, width, i, 0), width, cols, w, width, in(type, c, c_ld, i, 0), c_ld, -1, packed);
     }
 }
 
 /* to += T w, adjoint: Tᴴ w, for an upper triangle. */
-static void add_upper(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld, int adjoint, int64_t cols, const char *w,
-                      char *to, char *packed)
+static void add_upper(const hs__qr_type *type, int64_t width, int64_t bad, const void *t, int64_t t_ld, int adjoint, int64_t cols,
+                      const char *w, char *to, char *packed)
 {
-    for (int64_t i = 0; i < width; i += BAND) {
-        const int64_t rows = hs__min(BAND, width - i);
+    for (int64_t i = 0, rows; i < width; i += rows) {
+        rows = band_at(i, width, bad);
         if (adjoint) type->vector.dots(i + rows, rows, in(type, t, t_ld, 0, i), t_ld, cols, w, width, in(type, to, width, i, 0), width);
         else
             type->vector.update(rows, width - i, in(type, t, t_ld, i, i), t_ld, cols, in(type, w, width, i, 0), width,
                                 in(type, to, width, i, 0), width, 1, packed);
+    }
+}
+
+/* c (rows x width) += sign x u for an upper triangle u, but for its first `skipped` rows, which are zeros times what is in x. */
+static void add_times_upper(const hs__qr_type *type, int64_t rows, int64_t width, int64_t skipped, int64_t bad, const void *x, int64_t ld,
+                            const void *u, int64_t u_ld, void *c, int64_t c_ld, int sign, char *packed)
+{
+    for (int64_t j = 0, cols; j < width; j += cols) {
+        cols = band_at(j, width, bad);
+        if (j + cols <= skipped) continue;
+        type->vector.update(rows, j + cols - skipped, in(type, x, ld, 0, skipped), ld, cols, in(type, u, u_ld, skipped, j), u_ld,
+                            in(type, c, c_ld, 0, j), c_ld, sign, packed);
     }
 }
 
@@ -95,8 +131,9 @@ static void apply_together(const hs__qr_type *type, int64_t rows, int64_t width,
     memset(p->product, 0, bytes), memset(p->turned, 0, bytes);
     add_lower_adjoint(type, width, p->triangle, cols, c, c_ld, p->product);
     type->vector.dots(rows - width, width, v_below, ld, cols, c_below, c_ld, p->product, width);
-    add_upper(type, width, t, t_ld, adjoint, cols, p->product, p->turned, p->packed);
-    subtract_lower(type, width, p->triangle, cols, p->turned, c, c_ld, p->packed);
+    const int64_t bad = bad_column(type, width, t, t_ld);
+    add_upper(type, width, bad, t, t_ld, adjoint, cols, p->product, p->turned, p->packed);
+    subtract_lower(type, width, bad, p->triangle, cols, p->turned, c, c_ld, p->packed);
     type->vector.update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1, p->packed);
 }
 
@@ -121,11 +158,23 @@ static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld
     for (int64_t i = 0; i < n; i++) memcpy(in(type, x, ld, i, i), real == 8 ? (const void *)&one_double : (const void *)&one, real);
 }
 
+/* Columns j .. j + cols - 1 of T V1ᴴ s, for triangles: c is those of s, and of the product as many rows count. */
+static void turn_band(const hs__qr_type *type, int64_t n, int64_t j, int64_t cols, const void *t, int64_t t_ld, const char *c, int64_t c_ld,
+                      const parts *p)
+{
+    const int64_t rows = j + cols;
+    for (int64_t i = 0; i < rows; i += BAND)
+        type->vector.dots(rows - i, hs__min(BAND, rows - i), in(type, p->triangle, n, i, i), n, cols, in(type, c, c_ld, i, 0), c_ld,
+                          in(type, p->product, n, i, j), n);
+    for (int64_t i = 0; i < rows; i += BAND)
+        type->vector.update(hs__min(BAND, rows - i), rows - i, in(type, t, t_ld, i, i), t_ld, cols, in(type, p->product, n, i, j), n,
+                            in(type, p->turned, n, i, j), n, 1, p->packed);
+}
+
 void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld, const void *t, int64_t t_ld, const void *seed,
                  void *q, int64_t q_ld, void *work)
 {
-    enum { ROWS = 192 };
-    const int64_t n = part->cols;
+    const int64_t n = part->cols, bad = bad_column(type, n, t, t_ld);
     const size_t e = type->element;
     const parts p = parts_of(type, n, n, work);
     if (n == 0) return;
@@ -133,19 +182,26 @@ void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v
     type->vector.lower(n, n, v, ld, p.triangle);
     for (int64_t j = 0; j < n; j++) {
         char *column = in(type, q, q_ld, 0, j);
-        memset(column, 0, (size_t)part->rows * e);
-        if (seed) memcpy(column, in(type, seed, n, 0, j), (size_t)n * e);
+        memset(column, 0, (size_t)n * e);
+        if (seed) memcpy(column, in(type, seed, n, 0, j), (size_t)(j + 1) * e);
     }
     if (!seed) set_diagonal(type, n, q, q_ld);
-    add_lower_adjoint(type, n, p.triangle, n, q, q_ld, p.product);
-    add_upper(type, n, t, t_ld, 0, n, p.product, p.turned, p.packed);
-    subtract_lower(type, n, p.triangle, n, p.turned, q, q_ld, p.packed);
-    for (int64_t i = n, rows; i < part->rows; i += rows) {
-        const int64_t zeros = part->stair ? i / part->stair : 0;
-        rows = hs__min(part->stair ? ROWS : part->rows, part->rows - i);
-        type->vector.update(rows, n - zeros, in(type, v, ld, i, zeros), ld, n, in(type, p.turned, n, zeros, 0), n, in(type, q, q_ld, i, 0),
-                            q_ld, -1, p.packed);
+    for (int64_t j = 0, cols; j < n; j += cols) {
+        cols = band_at(j, n, bad);
+        turn_band(type, n, j, cols, t, t_ld, in(type, q, q_ld, 0, j), q_ld, &p);
     }
+    add_times_upper(type, n, n, 0, bad, p.triangle, n, p.turned, n, q, q_ld, -1, p.packed);
+}
+
+void hs__qr_form_rows(const hs__qr_type *type, const hs__qr_part *part, int64_t first, int64_t rows, const void *v, int64_t ld,
+                      const void *t, int64_t t_ld, void *q, int64_t q_ld, void *work)
+{
+    const int64_t n = part->cols;
+    const parts p = parts_of(type, n, n, work);
+    if (n == 0) return;
+    for (int64_t j = 0; j < n; j++) memset(in(type, q, q_ld, 0, j), 0, (size_t)rows * type->element);
+    add_times_upper(type, rows, n, part->stair ? first / part->stair : 0, bad_column(type, n, t, t_ld), in(type, v, ld, first, 0), ld,
+                    p.turned, n, q, q_ld, -1, p.packed);
 }
 
 /* ---- factorisation ---------------------------------------------------------------------------------------------- */
@@ -179,7 +235,8 @@ static void join(factoring *f, int64_t first, int64_t left, int64_t right)
     f->type->vector.lower(top, right, at(f, second, second), f->ld, p.triangle);
     do_->dots(top, left, at(f, second, first), f->ld, right, p.triangle, top, p.product, left);
     do_->dots(rows - top, left, at(f, second + top, first), f->ld, right, at(f, second + top, second), f->ld, p.product, left);
-    do_->update(left, right, p.product, left, right, t_at(f, second, second), f->t_ld, p.turned, left, 1, p.packed);
+    add_times_upper(f->type, left, right, 0, bad_column(f->type, right, t_at(f, second, second), f->t_ld), p.product, left,
+                    t_at(f, second, second), f->t_ld, p.turned, left, 1, p.packed);
     for (int64_t j = 0; j < right; j++) memset(t_at(f, first, second + j), 0, (size_t)left * f->type->element);
     do_->update(left, left, t_at(f, first, first), f->t_ld, right, p.turned, left, t_at(f, first, second), f->t_ld, -1, p.packed);
     for (int64_t j = first; j < second; j++) memset(t_at(f, second, j), 0, (size_t)right * f->type->element);

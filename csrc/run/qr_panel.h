@@ -38,9 +38,17 @@ int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x
 void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld, int adjoint,
                   int64_t cols, void *c, int64_t c_ld, void *work, hs__member *self);
 
-/* q (rows x cols) <- (I - V T Vᴴ) [seed; 0] for the part's V, with cols reflectors, and cols x cols elements without gaps; NULL: the
- * identity. q is not v. */
+/* The first cols rows of q (rows x cols) <- (I - V T Vᴴ) [seed; 0] for the part's V, with cols reflectors; seed: an upper triangle of
+ * cols x cols elements without gaps, or NULL: the identity. q is not v. Half of the products are left out, since T Vᴴ [seed; 0] is a
+ * triangle; so a column of q does not depend on those of v behind it, be they NaN. */
 void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld, const void *t, int64_t t_ld, const void *seed,
                  void *q, int64_t q_ld, void *work);
+
+/* Rows first .. first + rows - 1 of it, first >= cols, to q, after hs__qr_form and with the work that it left. */
+void hs__qr_form_rows(const hs__qr_type *type, const hs__qr_part *part, int64_t first, int64_t rows, const void *v, int64_t ld,
+                      const void *t, int64_t t_ld, void *q, int64_t q_ld, void *work);
+
+/* Whether a factor of a reflector is: one that saw NaN or infinities is not. */
+int hs__qr_is_finite(int32_t dtype, const void *tau);
 
 #endif

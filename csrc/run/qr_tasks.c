@@ -1,4 +1,5 @@
 /* QR by blocks of Householder reflectors: I - V T V^H of each panel, applied to columns in slices. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,6 +289,15 @@ static const hs__task_kind tasks = {.panel_bytes = panel_bytes, .make_bytes = ma
                                     .factor = open_reflectors, .update = apply_reflectors, .store = hs__store_all, .begin = begin,
                                     .widest = 64}; /* wide ones take long to make */
 
+/* Reflectors before the first that saw NaN or infinities. */
+static int64_t finite_reflectors(const hs_factor *qr)
+{
+    const int64_t count = hs__min(qr->m, qr->n), e = hs__element_bytes(qr->dtype);
+    int64_t i = 0;
+    while (i < count && hs__qr_is_finite(qr->dtype, (const char *)qr->tau + i * e)) i++;
+    return i;
+}
+
 hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, int32_t identity, int64_t cols, void *c, int64_t c_row_stride,
                          int64_t c_col_stride, hs_poll_function poll, void *context)
 {
@@ -296,7 +306,15 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     if (qr->m == 0 || cols == 0) return HS_OK;
     if (!c || (qr->n && (!qr->matrix || !qr->tau))) return HS_ERROR_VALUE;
     const ptrdiff_t e = hs__element_bytes(qr->dtype);
-    const hs__matrix to = {c, e, qr->m, cols, c_row_stride, c_col_stride};
+    const hs__matrix all = {c, e, qr->m, cols, c_row_stride, c_col_stride};
+    hs__matrix to = all;
+    int64_t count = hs__min(qr->m, qr->n);
+    if (identity && finite_reflectors(qr) < hs__min(count, cols)) { /* columns before it are not touched by it, all others are */
+        to.cols = cols = count = finite_reflectors(qr);
+        const hs__matrix others = hs__part(&all, 0, cols, qr->m, all.cols - cols);
+        hs__scale(qr->dtype, &others, (const double[2]){NAN, NAN});
+        if (cols == 0) return HS_OK;
+    }
     const hs_options options = {.poll = poll, .poll_context = context};
     hs__tasks j = hs__tasks_of(&tasks, pool, &options, NULL);
     j.alone = hs__is_small((double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols);
@@ -307,5 +325,5 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
         hs__scale(qr->dtype, &to, (const double[2]){0.0, 0.0});
         for (int64_t i = 0; i < hs__min(qr->m, cols); i++) hs__set_one(&j.x.type, hs__at(&to, i, i));
     }
-    return hs__tasks_apply(&j, qr->m, hs__min(qr->m, qr->n), cols, hs__tasks_do);
+    return hs__tasks_apply(&j, qr->m, count, cols, hs__tasks_do);
 }

@@ -166,12 +166,32 @@ static int go_up(job *j, hs__member *self, node *x)
     return hs__stopped(self);
 }
 
+/* Q of a node from its seed and V. Rows of a block's Q are made some at a time, to be copied out of the second level cache, over V where
+ * it lies in their place. Returns non-zero after a cancel. */
+static int form(job *j, hs__member *self, const node *x, hs__matrix v, const scratch *s)
+{
+    enum { ROWS = 384 };
+    const int64_t n = j->tall->n, line = LINE / (int64_t)j->type.element;
+    const int whole = x->children || is_packed(&j->q);
+    const int64_t ld = whole ? x->ld : hs__min(x->ld, (hs__ceil_div(hs__max(n, ROWS), line) | 1) * line);
+    const hs__qr_part part = part_of(j, x, 0);
+    char *const q = x->children ? x->q : s->x;
+    hs__qr_form(&j->type, &part, v.data, v.col_stride, x->t, n, x->parent < 0 ? NULL : s->seed, q, ld, s->work);
+    for (int64_t i = 0, rows = n; i < x->rows; i += rows, rows = hs__min(ROWS, x->rows - i)) {
+        if (hs__attend(self)) return 1;
+        char *own = whole ? q + (size_t)i * j->type.element : q;
+        if (i) hs__qr_form_rows(&j->type, &part, i, rows, v.data, v.col_stride, x->t, n, own, ld, s->work);
+        if (!whole) copy(j, hs__part(&j->q, x->first + i, 0, rows, n), columns(j, own, rows, n, ld), self);
+    }
+    if (whole && !x->children) copy(j, hs__part(&j->q, x->first, 0, x->rows, n), columns(j, q, x->rows, n, ld), self);
+    return hs__stopped(self);
+}
+
 /* Forms a node's Q from that of its parent. Returns non-zero after a cancel. */
 static int go_down(job *j, hs__member *self, node *x)
 {
     const int64_t n = j->tall->n;
     const scratch s = scratch_of(j, self);
-    const hs__qr_part part = part_of(j, x, 0);
     hs__matrix v = columns(j, x->x, x->rows, n, x->ld);
     if (!x->children) v = place_of(j, x);
     if (x->parent < 0) {
@@ -191,11 +211,7 @@ static int go_down(job *j, hs__member *self, node *x)
         hs__copy(self, own, v);
         v = own;
     }
-    char *q = x->children ? x->q : s.x;
-    hs__qr_form(&j->type, &part, v.data, v.col_stride, x->t, n, x->parent < 0 ? NULL : s.seed, q, x->ld, s.work);
-    if (hs__attend(self)) return 1;
-    if (!x->children) copy(j, hs__part(&j->q, x->first, 0, x->rows, n), columns(j, q, x->rows, n, x->ld), self);
-    return hs__stopped(self);
+    return form(j, self, x, v, &s);
 }
 
 static double flops_of(const job *j, const node *x, int down)
@@ -244,7 +260,7 @@ static int64_t block_rows(const hs_tall *x, size_t element)
     enum { BYTES = 1 << 20, BLOCKS = 16, MANY = 8, FEW = 4, LEAST = 4096 };
     const int64_t n = hs__max(x->n, 1), line = LINE / (int64_t)element, fits = hs__max(MANY * n, BYTES / (n * (int64_t)element));
     const int64_t rows = hs__max(hs__min(fits, x->m / BLOCKS), hs__max(FEW * n, LEAST / n));
-    return (rows / line | 1) * line;
+    return ((rows / line - 1) | 1) * line;
 }
 
 /* Blocks of that many rows, or pairs of cache lines more; the last has what is left. */
