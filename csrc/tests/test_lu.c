@@ -390,7 +390,7 @@ static void ties_and_tiny(hs_pool *pool)
     static double a[N * N];
     int32_t pivots[N];
     test_run run = {.boxes.cooperative = 1};
-    for (int first = 0; first < N; first += 7) {
+    for (int first = 0; first < N; first += CHECK_MANY(7, 49)) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
         hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots};
@@ -623,13 +623,13 @@ int main(void)
     costs();
     ports();
     const int32_t cores[] = {0, 1};
-    for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
+    for (int32_t p = CHECK_MANY(1, 2); p <= 16; p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
-        factors(pool, p, 80);
+        factors(pool, p, CHECK_MANY(80, 24));
         large(pool);
 #ifdef HS_TEST_SCARCE
-        for (sets = 0; sets < 2; sets++) factors(pool, p, 40), large(pool);
+        for (sets = CHECK_MANY(0, 2); sets < 2; sets++) factors(pool, p, 40), large(pool);
 #endif
         if (p == 3) {
             systems(pool);
