@@ -37,20 +37,20 @@ build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
 $(CTESTS): $(BIN)/cmake
 	@mkdir -p build
-	@{ $(BIN)/cmake -S . -B $@ -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	@{ $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
 	  $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }
 
 # The runners once more, chosen and fed by Python, in an engine with address and undefined-behaviour sanitizers: a report ends the
 # process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
-# have the usual engine) or says whether the host keeps up. The C++ library is there from the start for others' exceptions.
+# have the usual engine) or says whether the host keeps up. The C++ library is there from the start for others' exceptions. The engine is
+# that of the tests in C: their folder once more, with the extension.
 SANITIZED := tests/test_edges.py tests/test_pool.py tests/test_product_layers.py tests/test_star_run.py tests/test_stencil.py tests/test_sweep.py
 UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast or host or rings_and_divisions
 
-pytest-address: $(VENV)/installed-test
-	@mkdir -p build
-	@{ $(BIN)/cmake -S . -B build/$@ -DSKBUILD=ON -DHETSCHED_SANITIZE=address,undefined -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	  -DPython_EXECUTABLE="$(abspath $(BIN))/python" && $(BIN)/cmake --build build/$@ -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
-	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/$@/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
+pytest-address: $(VENV)/installed-test build/ctest-address
+	@{ $(BIN)/cmake -S . -B build/ctest-address -DSKBUILD=ON -DPython_EXECUTABLE="$(abspath $(BIN))/python" && \
+	  $(BIN)/cmake --build build/ctest-address --target _hetsched -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
+	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
 	$(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile -k "not ($(UNSANITIZED))" $(SANITIZED)

@@ -1,7 +1,11 @@
 """What every test starts from."""
 
+import os
 import signal
 from itertools import count
+
+# What is compared with is computed by one thread: more of them would spin on cores that others need. Before NumPy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 

@@ -149,7 +149,7 @@ def test_lu_and_systems(pools, dtype):
 def test_iterations_in_slices(pools, dtype):
     page = 4096 // np.dtype(dtype).itemsize
     rng = np.random.default_rng(0)
-    with hs.Pool(hs.Platform.complete([30, 50, 80], np.full((3, 3), 1e-3)), emulate=True) as emulated:
+    with hs.Pool(hs.Platform.complete([30, 50, 80], np.full((3, 3), 1e-3)), emulate=True, time_scale=8) as emulated:
         for m, n in [*product((1, 2, 3, 7, 8, 9), (1, 2, 3, 15, 16, 17)), (page + 1, 1), (page, 2), (3, page), (2, page + 1)]:
             u = integers(rng, (m, n), dtype)
             for pool, order, steps in ((pools["two"], "C", 3), (pools["two"], "F", 1), (emulated, "strided", 2)):

@@ -51,16 +51,19 @@ def test_the_functions_for_threads_by_every_name(name):
 
 def test_scipys_threads_are_what_they_were():
     cython_blas = pytest.importorskip("scipy.linalg.cython_blas")
-    _, address = kernels._openblas_threads(ctypes.CDLL(cython_blas.__file__))
-    if not address:
+    addresses = kernels._openblas_threads(ctypes.CDLL(cython_blas.__file__))
+    if not all(addresses):
         pytest.skip("SciPy has another BLAS")
-    threads = ctypes.CFUNCTYPE(ctypes.c_int)(address)
+    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(addresses[0])
+    threads = ctypes.CFUNCTYPE(ctypes.c_int)(addresses[1])
     before, kernel = threads(), kernels.kernel()["name"]
     a = np.arange(300.0 * 300).reshape(300, 300) % 7
+    set_threads(2)
     try:
         kernels.use_kernel("openblas")
         result = hs.matmul(a, a)
+        assert threads() == 2
     finally:
         kernels.use_kernel(kernel)
+        set_threads(before)
     assert np.array_equal(result, a @ a)
-    assert threads() == before

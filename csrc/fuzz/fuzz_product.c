@@ -31,6 +31,23 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
     return p;
 }
 
+/* Now and then only a triangle of a square C, with conj(B), or with the transpose of A as B. */
+static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
+{
+    const int kind = pick(in, 12), square = kind < 4 && m * m * k <= WORK;
+    if (square) n = m;
+    product p = product_of(in, dtype, m, n, k);
+    p.x.conjugate = kind % 2;
+    if (!square) return p;
+    p.x.triangle = HS_TRIANGLE_LOWER + pick(in, 3);
+    if (kind < 2) {
+        p.b = p.a, p.b.rows = k, p.b.cols = n, p.b.row_stride = p.a.col_stride, p.b.col_stride = p.a.row_stride;
+        p.x.b = p.x.a, p.x.b_row_stride = p.b.row_stride, p.x.b_col_stride = p.b.col_stride;
+    }
+    if (p.x.conjugate && dtype >> 1) p.alpha = p.x.alpha[0], p.beta = p.x.beta[0], p.x.alpha[1] = p.x.beta[1] = 0.0;
+    return p;
+}
+
 static int is_number(double complex x) { return !isnan(creal(x)) && !isnan(cimag(x)); }
 
 /* Sums of products, in doubles: exact, as all are small integers. */
@@ -55,16 +72,25 @@ static double complex dot(const product *p, int64_t i, int64_t j)
         for (int v = 0; v < parts; v++)
             sum[u][v] = p->x.dtype & 1 ? dot_double((const double *)p->a.memory + x + u, step_x, (const double *)p->b.memory + y + v, step_y, k)
                                        : dot_float((const float *)p->a.memory + x + u, step_x, (const float *)p->b.memory + y + v, step_y, k);
-    return sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
+    return p->x.conjugate ? sum[0][0] + sum[1][1] + (sum[1][0] - sum[0][1]) * I : sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
 }
 
 static void check_product(const product *p)
 {
     for (int64_t i = 0; i < p->x.m; i++)
         for (int64_t j = 0; j < p->x.n; j++) {
+            const int triangle = p->x.triangle, hermitian = triangle && p->x.conjugate && p->x.dtype >> 1;
+            const double complex found = at(&p->c, i, j);
+            if (triangle == HS_TRIANGLE_UPPER ? i > j : triangle && i < j) {
+                const size_t size = size_of[p->x.dtype], here = (size_t)place(&p->c, i, j) * size, image = (size_t)place(&p->c, j, i) * size;
+                if (triangle != HS_TRIANGLE_MIRRORED) HOLDS(!memcmp(p->c.memory + here, p->c.before + here, size));
+                else if (hermitian && is_number(found)) HOLDS(found == conj(at(&p->c, j, i)));
+                else HOLDS(hermitian ? !is_number(at(&p->c, j, i)) : !memcmp(p->c.memory + here, p->c.memory + image, size));
+                continue;
+            }
             double complex wanted = p->beta == 0 ? 0 : p->beta * was_at(&p->c, i, j);
             if (p->x.k > 0 && p->alpha != 0) wanted += p->alpha * dot(p, i, j);
-            const double complex found = at(&p->c, i, j);
+            if (hermitian && i == j) wanted = creal(wanted);
             HOLDS(is_number(wanted) ? found == wanted : !is_number(found));
         }
     HOLDS(gaps_kept(&p->c) && same_bytes(&p->a) && same_bytes(&p->b));
@@ -152,7 +178,8 @@ static void by_boxes(bytes *in)
     const int32_t p = 1 + pick(in, MOST_POOL);
     int64_t m, n, k;
     extents(in, &kernel, dtype, &m, &n, &k);
-    product x = product_of(in, dtype, m, n, k);
+    product x = product_or_triangle(in, dtype, m, n, k);
+    n = x.x.n;
     const int how = pick(in, 4), strange = take(in) > 250;
     boxes list = {.count = 0};
     const hs_box whole = {.height = m, .width = n, .length = k};
@@ -208,7 +235,8 @@ static void gemm(bytes *in)
         m = pick(in, 2) ? 1 + pick(in, 8) : long_extent(in) / p, n = 1 + pick(in, m > 8 ? 1 : 4);
         if (pick(in, 2)) { const int64_t other = m; m = n, n = other; }
     }
-    product x = product_of(in, dtype, m, n, k);
+    product x = product_or_triangle(in, dtype, m, n, k);
+    n = x.x.n;
     const double *speeds = pick(in, 2) ? values_or_zeros(in, p, taste_of(in)) : NULL;
     const int32_t count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
     HOLDS(count >= 0);

@@ -104,10 +104,16 @@ typedef struct {
     char *w, *u, *one, *rows;
 } products;
 
+static products sizes_of(const hs__column_type *t, int64_t width)
+{
+    return (products){.w_bytes = rounded(width * t->slice.across * (int64_t)t->element), .u_bytes = hs__u_bytes(t, &t->slice, width)};
+}
+
 static products products_in(const hs__column_type *t, int64_t width, int64_t cols, char *work)
 {
     const int64_t slices = hs__ceil_div(cols, t->slice.across);
-    products x = {.w_bytes = rounded(width * t->slice.across * (int64_t)t->element), .u_bytes = hs__u_bytes(t, &t->slice, width), .w = work};
+    products x = sizes_of(t, width);
+    x.w = work;
     x.u = x.w + slices * x.w_bytes;
     x.one = x.u + slices * x.u_bytes;
     x.rows = x.one + x.w_bytes;
@@ -116,8 +122,9 @@ static products products_in(const hs__column_type *t, int64_t width, int64_t col
 
 static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
 {
-    const products x = products_in(t, width, cols, NULL);
-    const size_t moved = hs__move_bytes(t, m), all = (size_t)(x.rows - x.w + hs__u_bytes(t, &t->slice, hs__max(depth_of(t), width)));
+    const products x = sizes_of(t, width);
+    const int64_t slices = hs__ceil_div(cols, t->slice.across), rows = hs__u_bytes(t, &t->slice, hs__max(depth_of(t), width));
+    const size_t moved = hs__move_bytes(t, m), all = (size_t)(slices * (x.w_bytes + x.u_bytes) + x.w_bytes + rows);
     return all > moved ? all : moved;
 }
 

@@ -24,7 +24,7 @@ static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
 {
     matrix x = {0};
     int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols, step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
-    x.elements = 6 * rows * cols + 1;
+    x.elements = (layout == 2 ? 6 : 1) * rows * cols + 64; /* some behind, which nothing may write */
     x.memory = malloc((size_t)x.elements * size_of[dtype]);
     for (int64_t i = 0; i < x.elements; i++) set(x.memory, dtype, i, small_integer(dtype));
     x.row_stride = step_r, x.col_stride = step_c;

@@ -342,12 +342,12 @@ static void all(hs_pool *pool, int32_t p, int rounds)
 int main(void)
 {
     const int32_t cores[] = {0, 1};
-    for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
+    for (int32_t p = CHECK_MANY(1, 2); p <= 16; p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
-        all(pool, p, 24);
+        all(pool, p, CHECK_MANY(24, 12));
 #ifdef HS_TEST_SCARCE
-        for (sets = 0; sets < 2; sets++) all(pool, p, 12);
+        for (sets = CHECK_MANY(0, 2); sets < 2; sets++) all(pool, p, 12);
 #endif
         if (p == 3) refusals(pool), cancelling(pool);
         hs_pool_destroy(pool);

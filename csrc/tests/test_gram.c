@@ -76,7 +76,7 @@ static void all_kinds(hs_pool *pool, int64_t n, int64_t k, int layouts, int gene
 {
     for (int dtype = 0; dtype < 4; dtype++)
         for (int triangle = 0; triangle < 4; triangle++)
-            for (int conjugate = 0; conjugate < 2; conjugate++) {
+            for (int conjugate = CHECK_MANY(0, (dtype + triangle) % 2); conjugate < 2; conjugate += CHECK_MANY(1, 2)) {
                 const int turn = layouts + dtype + triangle;
                 problem x = {dtype, triangle, conjugate, layouts, n, k, turn % 2 ? 1 : -2, turn % 3, general, plan};
                 if (dtype >> 1 && !(triangle && conjugate) && turn % 5 == 0) x.alpha += I, x.beta += x.beta == 0 ? 0 : 2 * I;
@@ -141,7 +141,7 @@ static void layers(hs_pool *pool)
         {.worker = 2, .row = 20, .col = 0, .height = 17, .width = 37, .length = 100},
     };
     const int64_t rows[] = {0, 5, 5, 37};
-    for (int layouts = 0; layouts < 64; layouts += 9) {
+    for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(9, 21)) {
         const test_run run = {.boxes.box = own, .boxes.count = 4, .boxes.layered = 1, .boxes.sum_rows = layouts % 2 ? rows : NULL};
         all_kinds(pool, 37, 200, layouts, layouts % 4 == 0, &run);
     }
@@ -243,12 +243,8 @@ int main(void)
     hs_kernel_init();
     hs_pool *pool, *one;
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) || !CHECK(hs_pool_create(1, NULL, &one) == HS_OK)) return check_result();
-#ifdef __SANITIZE_THREAD__ /* slow, and one worker has nobody to race with */
-    triangles(pool, 31);
-#else
-    triangles(pool, 13);
-    triangles(one, 27);
-#endif
+    triangles(pool, CHECK_MANY(13, 63));
+    triangles(one, CHECK_MANY(27, 64));
     larger(pool);
     own_boxes(pool);
     shared_boxes(pool);

@@ -65,15 +65,15 @@ static double error_of(const hs_factor *lu, const double complex *a)
 
 static void factors(hs_pool *pool, int32_t p, int rounds)
 {
-    enum { ELEMENTS = 3 * MAX * 2 * MAX };
     for (int round = 0; round < rounds; round++) {
         const int32_t dtype = round % 4;
         int64_t m = 1 + check_random(MAX), n = 1 + check_random(MAX);
         if (round % 11 == 0) m += 2 * MAX;
+        const size_t bytes = (size_t)((m + 1) * (n + 1)) * 16;
         double complex *a = malloc((size_t)(m * n) * sizeof *a);
-        char *given = malloc(ELEMENTS * 16), *result = NULL, *before = malloc(ELEMENTS * 16);
-        if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, ELEMENTS * 16))) return;
-        memset(given, 0x55, ELEMENTS * 16), memset(result, 0x55, ELEMENTS * 16);
+        char *given = malloc(bytes), *result = NULL, *before = malloc(bytes);
+        if (!CHECK(a && given && before && !posix_memalign((void **)&result, 64, bytes))) return;
+        memset(given, 0x55, bytes), memset(result, 0x55, bytes);
         const int by_rows = (int)check_random(2), gap = (int)check_random(2), in_place = (int)check_random(2);
         hs_factor lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : given, .a_row_stride = in_place ? 0 : by_rows ? n : 1,
                     .a_col_stride = in_place ? 0 : by_rows ? 1 : m,
@@ -87,7 +87,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
                 if (in_place) set(dtype, result, i * lu.row_stride + j * lu.col_stride, x);
                 else set(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
             }
-        memcpy(before, given, ELEMENTS * 16);
+        memcpy(before, given, bytes);
         int32_t pivots[MAX], owner[3 * MAX], blocks = 0;
         lu.pivots = pivots;
         if (lu.block) CHECK(hs_factor_blocks(m, n, lu.block, &blocks) == HS_OK && blocks >= 1);
@@ -99,7 +99,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         if (!run.boxes.cooperative && check_random(2)) run.options.pace = pace;
         CHECK(run_lu(pool, &lu, &run) == HS_OK);
         CHECK(error_of(&lu, a) < 2);
-        CHECK(memcmp(given, before, ELEMENTS * 16) == 0);
+        CHECK(memcmp(given, before, bytes) == 0);
         if (gap && lu.row_stride == 1) /* what lies between the columns */
             for (int64_t j = 0; j < n; j++) CHECK(result[(size_t)(j * (m + 1) + m) * sizes[dtype]] == 0x55);
         const int64_t rank = m < n ? m : n;
@@ -390,7 +390,7 @@ static void ties_and_tiny(hs_pool *pool)
     static double a[N * N];
     int32_t pivots[N];
     test_run run = {.boxes.cooperative = 1};
-    for (int first = 0; first < N; first += 7) {
+    for (int first = 0; first < N; first += CHECK_MANY(7, 49)) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
         hs_factor lu = {.dtype = HS_FLOAT64, .m = N, .n = N, .matrix = a, .row_stride = 1, .col_stride = N, .pivots = pivots};
@@ -623,13 +623,13 @@ int main(void)
     costs();
     ports();
     const int32_t cores[] = {0, 1};
-    for (int32_t p = 1; p <= 16; p = p < 3 ? p + 1 : p + 13) {
+    for (int32_t p = CHECK_MANY(1, 2); p <= 16; p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
-        factors(pool, p, 80);
+        factors(pool, p, CHECK_MANY(80, 24));
         large(pool);
 #ifdef HS_TEST_SCARCE
-        for (sets = 0; sets < 2; sets++) factors(pool, p, 40), large(pool);
+        for (sets = CHECK_MANY(0, 2); sets < 2; sets++) factors(pool, p, 40), large(pool);
 #endif
         if (p == 3) {
             systems(pool);

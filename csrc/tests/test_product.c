@@ -46,7 +46,7 @@ static void products(hs_pool *pool)
     const int64_t sizes[][3] = {{1, 1, 1}, {1, 40, 7}, {33, 1, 5}, {17, 19, 23}, {64, 70, 300}, {270, 9, 40}, {5, 600, 11}};
     for (int dtype = 0; dtype < 4; dtype++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int layouts = 0; layouts < 64; layouts += 5) {
+            for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(5, 21)) {
                 double complex alpha = layouts % 2 ? 1 : -2, beta = layouts % 3 ? layouts % 3 : 0;
                 if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
                 one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts, alpha, beta, NULL);
@@ -105,7 +105,7 @@ static void layered_boxes(hs_pool *pool)
     };
     const int64_t rows[] = {0, 5, 5, 37};
     for (int dtype = 0; dtype < 4; dtype++)
-        for (int layouts = 0; layouts < 64; layouts += 3) {
+        for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(3, 21)) {
             const test_run run = {.boxes.box = boxes, .boxes.count = 4, .boxes.layered = 1, .boxes.sum_rows = layouts % 2 ? rows : NULL};
             double complex alpha = layouts % 4 ? 2 : 1, beta = layouts % 5;
             if (dtype >> 1 && layouts % 7 == 0) alpha += I, beta += beta == 0 ? 0 : 2 * I;
@@ -130,7 +130,7 @@ static void layers_of_the_whole(hs_pool *pool)
     CHECK(next == K && share[1] > share[0] && share[0] >= share[2]);
     for (int dtype = 0; dtype < 4; dtype++) {
         const test_run run = {.boxes.box = boxes, .boxes.count = count, .boxes.cooperative = 1, .boxes.layered = 1};
-        for (int layouts = 0; layouts < 64; layouts += 9) {
+        for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(9, 27)) {
             one_case(pool, dtype, 9, 14, K, layouts, 1, 2, &run);
             one_case(pool, dtype, 9, 14, K, layouts, 1, 0, NULL);
         }
@@ -146,7 +146,7 @@ static void layers_of_one_line(hs_pool *pool)
     const int64_t lengths[] = {1, 2, 512, 1025};
     enum { K = 40, FIRST = 25, LONG = 800 };
     for (int dtype = 0; dtype < 4; dtype++)
-        for (int layouts = 0; layouts < 64; layouts += 16)
+        for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(16, 48))
             for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++)
                 for (int by_columns = 0; by_columns < 2; by_columns++) {
                     const int64_t m = by_columns ? lengths[s] : 1, n = by_columns ? 1 : lengths[s];

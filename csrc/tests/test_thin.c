@@ -117,9 +117,9 @@ int main(void)
     hs_pool *pool = NULL, *alone = NULL;
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) || !CHECK(hs_pool_create(1, NULL, &alone) == HS_OK)) return check_result();
 #ifdef HS_TEST_SCARCE
-    for (sets = 0; sets < 3; sets++)
+    for (sets = CHECK_MANY(0, 2); sets < 3; sets++)
 #endif
-        shapes(sets == 2 ? pool : alone, sets == 2 ? 1 : 3);
+        shapes(sets == 2 ? pool : alone, sets == 2 ? CHECK_MANY(1, 3) : 3);
     whoever(pool, alone, 3000, 1, 400), whoever(pool, alone, 1, 3000, 400), whoever(pool, alone, 2, 3, 20000);
     cancelling(pool);
     int64_t tall[] = {1000, 1, 3}, deep[] = {1, 1, 4000};
