@@ -152,6 +152,9 @@ def _plan_lu(rng: np.random.Generator) -> Given:
     options["owner"] = (
         str(rng.choice(["pattern", "cyclic", "contiguous"])) if rng.random() < 0.6 else rng.choice(able, count).tolist()
     )
+    if rng.random() < 0.2 and "link_costs" not in options:
+        rows = -(-rank // block) + -(-(m - rank) // block)
+        options["owner"] = rng.choice(able, (rows, count))
     return (m, n), options
 
 
@@ -160,8 +163,11 @@ def _plan_factor(rng: np.random.Generator) -> Given:
     kind = str(rng.choice(["lu", "cholesky", "qr"]))
     if kind == "cholesky" and m != n:  # the owners are of the blocks of min(m, n) columns
         m = n = min(m, n)
-        if not isinstance(options["owner"], str):
-            options["owner"] = options["owner"][: -(-m // options["block"])]
+        count = -(-m // options["block"])
+        if isinstance(options["owner"], np.ndarray):
+            options["owner"] = options["owner"][:count, :count]
+        elif not isinstance(options["owner"], str):
+            options["owner"] = options["owner"][:count]
     return (m, n), {**options, "kind": kind}
 
 

@@ -267,7 +267,8 @@ def plan_factor(
     columns = np.diagonal(owners) if owners.ndim == 2 else owners
     slow = np.isinf(panels[columns[: -(-min(m, n) // block)]])
     if slow.any():
-        raise ValueError(f"owner[{int(np.argmax(slow))}] is a worker with an infinite panel time")
+        where = ", ".join([str(int(np.argmax(slow)))] * owners.ndim)
+        raise ValueError(f"owner[{where}] is a worker with an infinite panel time")
     if links is not None and owners.ndim == 2:
         raise ValueError("link_costs must be left out, or 0, for an owner in both directions")
     flops = flops_per_update(element)

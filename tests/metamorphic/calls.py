@@ -57,6 +57,13 @@ def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
     return honours
 
 
+def _size_of_product(given: Arguments, plan: Any) -> None:
+    """On a star of workers with limited memory it is in blocks, whose side the platform's unit tells where nobody else does."""
+    side = 1 if not isinstance(plan, hs.StarPlan) else given["block"]
+    if side is not None:
+        assert list(plan.shape) == [-(-given[name] // side) for name in ("m", "n", "k")], f"the shape is {plan.shape}"
+
+
 def _owners(given: Arguments, plan: Any) -> None:
     assert len(plan.owner) == given["n"], f"{len(plan.owner)} owners of n = {given['n']}"
 
@@ -207,11 +214,11 @@ CALLS: dict[str, Call] = {
         rankings=(("relaxed", "milp", "neighbours", "pmft"), ("milp", "heuristic")),
     ),
     "plan_boxes": Call(
-        plan_boxes, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k")),
+        plan_boxes, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
         rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids", "best"),
     ),
     "plan_matmul": Call(
-        hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k")),
+        hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
         rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids"),
     ),
     "plan_stencil": Call(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import oracles_factor_grid
 import oracles_grid
 import oracles_lu
 import oracles_wavefront
@@ -144,10 +145,11 @@ def _divides(T: float, updates: float, panels: float, times: Sequence[float], pa
 def _factor_plan(plan: hs.FactorPlan) -> None:
     times, panel_times = plan.cycle_times.tolist(), plan.panel_times.tolist()
     (m, n), p, owner = plan.shape, len(times), ints("owner", plan.owner)
-    blocks = len(owner)
-    assert all(0 <= w < p for w in owner), "an owner that does not exist"
+    grid = plan.owner.ndim == 2
+    blocks, flat = plan.owner.shape[-1], [w for row in owner for w in row] if grid else owner
+    assert all(0 <= w < p for w in flat), "an owner that does not exist"
     counts = ints("counts", plan.counts, (p,))
-    assert counts == [owner.count(w) for w in range(p)], "counts are not those of owner"
+    assert counts == [flat.count(w) for w in range(p)], "counts are not those of owner"
     dealt(counts, None, times)
     assert plan.block >= 1, f"block {plan.block}"
     if min(m, n) == 0:
@@ -166,6 +168,15 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
     if blocks > 24:
         return
     flops, data = FLOPS[plan.dtype], BYTES[plan.dtype]
+    if grid:
+        rows, late = len(oracles_lu.edges(n, m, plan.block)) - 1, not plan.look_ahead
+        assert len(owner) == rows, f"{len(owner)} rows of owners of {rows} rows of blocks"
+        assert plan.links is None, "links of a grid"
+        end, work = oracles_factor_grid.simulated(plan.kind, m, n, plan.block, plan.owner, times, panel_times, late)
+        same("makespan", plan.makespan, end * flops / 1e9, CLOSE)
+        same("flops", float(plan.tasks["flops"].sum()), work * flops, CLOSE)
+        replayed(plan, end=None)
+        return
     unit = Fraction(10) ** 9
     rates = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in times]
     slow = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in panel_times]
