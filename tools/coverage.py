@@ -62,8 +62,8 @@ def run() -> None:
 
 def measured() -> dict[str, list[Line]]:
     """Lines of each file, with their branches, by gcovr."""
-    words = "--root . --filter csrc/(?!tests/|fuzz/) --json - --gcov-ignore-parse-errors=all --gcov-ignore-errors=no_working_dir_found"
-    words += " --merge-mode-functions=merge-use-line-min"
+    words = "--root . --filter csrc/(?!tests/|fuzz/) --json - --gcov-ignore-parse-errors=all"
+    words += " --gcov-ignore-errors=no_working_dir_found --merge-mode-functions=merge-use-line-min"
     folders = [f"build/{name}" for name in BUILDS]
     report = subprocess.run(
         [sys.executable, "-m", "gcovr", *words.split(), *folders], cwd=ROOT, check=True, capture_output=True, text=True
