@@ -213,4 +213,15 @@ static inline void planner_status(const bytes *in, hs_status status, hs_status t
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What a harness runs: one of its areas, by the first bytes of the input. */
+#define HARNESS(...)                                                   \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)       \
+    {                                                                  \
+        static void (*const areas[])(bytes *) = {__VA_ARGS__};         \
+        bytes in = bytes_of(data, size);                               \
+        areas[pick(&in, (int)(sizeof areas / sizeof *areas))](&in);    \
+        bytes_end(&in);                                                \
+        return 0;                                                      \
+    }
+
 #endif

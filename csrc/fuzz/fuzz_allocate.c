@@ -282,11 +282,4 @@ static void wavefront(bytes *in)
     HOLDS(near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid, wavefront};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 8)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid, wavefront)

@@ -226,11 +226,4 @@ static void divisible(bytes *in)
     HOLDS(!*optimal || least >= *makespan * (1 - 2e-12));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {assign_real, assign_whole, axial, tasks, links, divisible};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 6)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(assign_real, assign_whole, axial, tasks, links, divisible)

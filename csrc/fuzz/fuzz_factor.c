@@ -191,11 +191,4 @@ static void inverse(bytes *in)
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {cholesky, qr, triangular, inverse};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 4)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(cholesky, qr, triangular, inverse)

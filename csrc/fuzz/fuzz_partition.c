@@ -283,11 +283,4 @@ static void trees(bytes *in)
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {readers, planners, planners, columns, contiguous, cuboids, trees};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 7)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(readers, planners, planners, columns, contiguous, cuboids, trees)

@@ -332,11 +332,4 @@ static void star(bytes *in)
     check_product(&x);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {by_boxes, by_boxes, gemm, star};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 4)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(by_boxes, by_boxes, gemm, star)

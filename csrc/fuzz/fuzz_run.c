@@ -271,11 +271,4 @@ static void measure(bytes *in)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {factor, factor, slices, wavefront, stencil, measure};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 6)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(factor, factor, slices, wavefront, stencil, measure)

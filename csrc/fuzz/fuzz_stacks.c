@@ -270,11 +270,4 @@ static void tall(bytes *in)
     if (with_q && !strange) check_tall(&a, &q, &r, &b, &c, x.residuals);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    bytes in = bytes_of(data, size);
-    if (pick(&in, 3)) stack(&in);
-    else tall(&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(tall, stack, stack)

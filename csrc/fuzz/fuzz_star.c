@@ -218,11 +218,4 @@ static void bounds(bytes *in)
     HOLDS(hs_star_side(extreme(in), layout) >= 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    static void (*const areas[])(bytes *) = {simulate, plan, cut, search, exact, bounds};
-    bytes in = bytes_of(data, size);
-    areas[pick(&in, 6)](&in);
-    bytes_end(&in);
-    return 0;
-}
+HARNESS(simulate, plan, cut, search, exact, bounds)

@@ -316,8 +316,9 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     const hs__matrix all = {c, e, qr->m, cols, c_row_stride, c_col_stride};
     hs__matrix to = all;
     int64_t count = hs__min(qr->m, qr->n);
-    if (identity && finite_reflectors(qr) < hs__min(count, cols)) { /* columns before it are not touched by it, all others are */
-        to.cols = cols = count = finite_reflectors(qr);
+    const int64_t finite = identity ? finite_reflectors(qr) : count;
+    if (finite < hs__min(count, cols)) { /* columns before it are not touched by it, all others are */
+        to.cols = cols = count = finite;
         const hs__matrix others = hs__part(&all, 0, cols, qr->m, all.cols - cols);
         hs__scale(qr->dtype, &others, (const double[2]){NAN, NAN});
         if (cols == 0) return HS_OK;
