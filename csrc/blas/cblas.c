@@ -1,0 +1,48 @@
+#include "blas/gate.h"
+#include "blas/names.h"
+#include "blas/products.h"
+#include "blas/systems.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+enum { ROWS = 101, COLUMNS = 102 };
+
+/* Fortran's letter for one of CBLAS's numbers; none for others. */
+static char letter(int number)
+{
+    switch (number) {
+    case 111: case 131: return 'N';
+    case 112: return 'T';
+    case 113: return 'C';
+    case 121: case 132: return 'U';
+    case 122: case 141: return 'L';
+    case 142: return 'R';
+    default: return '?';
+    }
+}
+
+static char other_side(char side) { return side == 'L' ? 'R' : side == 'R' ? 'L' : side; }
+static char other_triangle(char triangle) { return triangle == 'L' ? 'U' : triangle == 'U' ? 'L' : triangle; }
+
+/* What turns what 'N' does not, and the other way round. */
+static char turned(char op, int hermitian)
+{
+    if (op == 'N') return hermitian ? 'C' : 'T';
+    return op == 'T' || op == 'C' ? 'N' : op;
+}
+
+#define INT int32_t
+#define NAME(x) cblas_##x
+#include "blas/cblas_template.h"
+
+#define INT int64_t
+#define NAME(x) cblas_##x##64_
+#include "blas/cblas_template.h"
+
+#define INT int32_t
+#define NAME(x) scipy_cblas_##x
+#include "blas/cblas_template.h"
+
+#define INT int64_t
+#define NAME(x) scipy_cblas_##x##64_
+#include "blas/cblas_template.h"

@@ -1,0 +1,29 @@
+/* A function of the BLAS or LAPACK that programs call by its name, and the one of that name behind us. */
+#ifndef HS_BLAS_ENTRY_H
+#define HS_BLAS_ENTRY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "hetsched.h"
+
+/* What is counted, and has a least size, together. */
+typedef enum hs__routine {
+    HS__GEMM, HS__SYMM, HS__SYRK, HS__SYR2K, HS__TRSM, HS__GEMV,
+    HS__GETRF, HS__GETRS, HS__GESV, HS__GETRI, HS__POTRF, HS__POTRS, HS__POSV, HS__TRTRS, HS__GEQRF, HS__ORGQR, HS__ORMQR, HS__GELS,
+    HS__ROUTINES
+} hs__routine;
+
+/* One for each exported name. What lies behind is found at its first call. */
+typedef struct hs__entry {
+    const char *name;
+    int32_t routine, dtype; /* hs__routine, hs_dtype */
+    _Atomic(void *) behind;
+    _Atomic(int (*)(void)) threads; /* how many threads the library behind is to use; NULL: it has no such function */
+    atomic_int doubtful;            /* nobody knows how wide its integers are: never ours */
+} hs__entry;
+
+/* The function behind; the process ends, as at the start of a program that lacks a function, if no library has one. */
+void *hs__behind(hs__entry *entry);
+
+#endif

@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "blas/gate.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "blas/settings.h"
+
+/* One call at a time is the engine's. Who finds it taken goes to the library behind, also where a signal has interrupted the very thread
+ * that has it: nobody waits. */
+static atomic_int taken;
+static hs_pool *pools[HS__MOST_WORKERS + 1]; /* by number of workers; never destroyed, for a program may call to its end */
+
+/* ---- fork -------------------------------------------------------------------------------------------------------- */
+
+/* The threads of the parent's pools are not here. What its other threads had taken is nobody's. */
+static void in_child(void)
+{
+    const int in_use = atomic_exchange(&taken, 0);
+    for (int p = 0; p <= HS__MOST_WORKERS; p++) {
+        if (!in_use) hs_pool_destroy(pools[p]);
+        pools[p] = NULL;
+    }
+}
+
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+/* ---- OpenMP ------------------------------------------------------------------------------------------------------ */
+
+enum { MOST_RUNTIMES = 8 };
+typedef int in_parallel(void);
+
+typedef struct {
+    in_parallel *in[MOST_RUNTIMES];
+    int count;
+    unsigned long long adds, seen; /* libraries that were loaded when it was looked, and now */
+} runtimes;
+static runtimes openmp; /* of who has `taken` */
+
+static int look_for_openmp(struct dl_phdr_info *object, size_t size, void *context)
+{
+    runtimes *found = context;
+    (void)size;
+    if (!object->dlpi_name || !strstr(object->dlpi_name, "omp")) return 0;
+    void *handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    void *function = handle ? dlsym(handle, "omp_in_parallel") : NULL;
+    if (function && found->count < MOST_RUNTIMES) memcpy(&found->in[found->count++], &function, sizeof function);
+    return 0; /* the handle stays: the runtime may not go away */
+}
+
+static int loaded(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    *(unsigned long long *)context = object->dlpi_adds;
+    return 1;
+}
+
+static int is_in_parallel(void)
+{
+    dl_iterate_phdr(loaded, &openmp.seen);
+    if (openmp.seen != openmp.adds) {
+        openmp.count = 0;
+        dl_iterate_phdr(look_for_openmp, &openmp);
+        openmp.adds = openmp.seen;
+    }
+    for (int i = 0; i < openmp.count; i++)
+        if (openmp.in[i]()) return 1;
+    return 0;
+}
+
+/* ---- the gate ---------------------------------------------------------------------------------------------------- */
+
+static int no(hs__entry *entry, hs__fate fate, double volume)
+{
+    if (hs__counting) hs__count(entry, fate, volume, 0.0, 0.0);
+    return 0;
+}
+
+int hs__refuse(hs__entry *entry, double volume) { return no(entry, HS__REFUSED, volume); }
+
+/* As many as the library behind is to use, and there are. */
+static int32_t workers_for(hs__entry *entry)
+{
+    int (*threads)(void) = atomic_load_explicit(&entry->threads, memory_order_relaxed);
+    const int32_t told = threads ? threads() : 0;
+    return told > 0 && told < hs__set.workers ? told : hs__set.workers;
+}
+
+int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
+{
+    hs__behind(entry);
+    const int32_t workers = workers_for(entry);
+    if (workers < 2) return no(entry, HS__ONE_THREAD, volume);
+    if (atomic_load_explicit(&entry->doubtful, memory_order_relaxed)) return no(entry, HS__REFUSED, volume);
+    if (atomic_exchange(&taken, 1)) return no(entry, HS__BUSY, volume);
+    if (is_in_parallel()) {
+        atomic_store(&taken, 0);
+        return no(entry, HS__PARALLEL, volume);
+    }
+    if (!pools[workers] && (hs_kernel_init() || hs_pool_create(workers, hs__set.cores, &pools[workers]))) {
+        atomic_store(&taken, 0);
+        return no(entry, HS__REFUSED, volume);
+    }
+    *turn = (hs__turn){entry, pools[workers], workers, hs__set.has_speeds ? hs__set.speeds : NULL, volume, hs__counting ? hs_clock() : 0.0};
+    return 1;
+}
+
+/* Core-seconds that the workers did not get. */
+static double lost(const hs__turn *turn, double seconds)
+{
+    double available[HS__MOST_WORKERS], missing = 0.0;
+    hs_pool_availability(turn->pool, turn->speeds, available);
+    for (int32_t p = 0; p < turn->workers; p++) missing += 1.0 - available[p];
+    return missing * seconds;
+}
+
+int hs__leave(hs__turn *turn, hs_status status)
+{
+    if (hs__counting) {
+        const double seconds = hs_clock() - turn->start;
+        hs__count(turn->entry, status ? HS__REFUSED : HS__TAKEN, turn->volume, seconds, status ? 0.0 : lost(turn, seconds));
+    }
+    atomic_store(&taken, 0);
+    return !status;
+}

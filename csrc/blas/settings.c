@@ -1,0 +1,116 @@
+#define _GNU_SOURCE
+#include "blas/settings.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/gate.h"
+
+hs__settings hs__set;
+int hs__counting;
+
+const char *const hs__routine_names[] = {"gemm", "symm", "syrk", "syr2k", "trsm", "gemv", "getrf", "getrs", "gesv", "getri",
+                                         "potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"};
+_Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES, "a name for each");
+
+/* Where the engine was at least as fast as OpenBLAS on two idle cores of the machine that this was measured on. */
+#define EACH(x) {x, x, (x) / 4, (x) / 4}
+double hs__least[HS__ROUTINES][4] = {
+    [HS__GEMM] = EACH(4e6), [HS__SYMM] = EACH(1.6e7), [HS__SYRK] = EACH(4e6), [HS__SYR2K] = EACH(8e6), [HS__TRSM] = EACH(8e6),
+    [HS__GEMV] = EACH(1e7), [HS__GETRF] = EACH(1e6), [HS__GETRS] = EACH(8e6), [HS__GESV] = EACH(1e6), [HS__GETRI] = EACH(4e6),
+    [HS__POTRF] = EACH(1e6), [HS__POTRS] = EACH(8e6), [HS__POSV] = EACH(1e6), [HS__TRTRS] = EACH(8e6), [HS__GEQRF] = EACH(4e6),
+    [HS__ORGQR] = EACH(4e6), [HS__ORMQR] = EACH(8e6), [HS__GELS] = EACH(4e6)};
+
+static void set_least(double least, const char *name, size_t length)
+{
+    static const char letters[] = "sdcz";
+    for (int r = 0; r < HS__ROUTINES; r++) {
+        const char *routine = hs__routine_names[r];
+        const int all = !name || (strlen(routine) == length && strncmp(routine, name, length) == 0);
+        const char *letter = !all && length == strlen(routine) + 1 && strncmp(routine, name + 1, length - 1) == 0 ? strchr(letters, name[0]) : NULL;
+        for (int t = 0; t < 4; t++)
+            if (all || (letter && letter - letters == t)) hs__least[r][t] = least;
+    }
+}
+
+/* "1e6" or "gemm=1e6,dgetrf=1e5". */
+static void read_least(const char *text)
+{
+    while (text && *text) {
+        const char *equals = strpbrk(text, "=,"), *name = NULL;
+        size_t length = 0;
+        if (equals && *equals == '=') name = text, length = (size_t)(equals - text), text = equals + 1;
+        char *end;
+        const double least = strtod(text, &end);
+        if (end > text && least >= 0.0) set_least(least, name, length);
+        text = strchr(text, ',');
+        if (text) text++;
+    }
+}
+
+/* Whether a cpu is the first of its core among those allowed; true where the system does not say. */
+static int is_first(int cpu, const cpu_set_t *allowed)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    FILE *file = fopen(path, "re");
+    if (!file) return 1;
+    int first = 1, from, to;
+    while (first && fscanf(file, "%d", &from) == 1) {
+        to = from;
+        int mark = fgetc(file);
+        if (mark == '-') mark = fscanf(file, "%d", &to) == 1 ? fgetc(file) : EOF;
+        for (int other = from; other <= to && other < cpu && other < CPU_SETSIZE; other++) first = first && !CPU_ISSET(other, allowed);
+        if (mark != ',') break;
+    }
+    fclose(file);
+    return first;
+}
+
+static void find_cores(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed)) {
+        hs__set.workers = 1;
+        return;
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE && hs__set.workers < HS__MOST_WORKERS; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && is_first(cpu, &allowed)) hs__set.cores[hs__set.workers++] = cpu;
+}
+
+/* Numbers between commas; how many. */
+static int32_t read_numbers(const char *text, double *to)
+{
+    int32_t count = 0;
+    for (char *end; text && count < HS__MOST_WORKERS; count++) {
+        to[count] = strtod(text, &end);
+        if (end == text || !(to[count] >= 0.0 && isfinite(to[count]))) break;
+        text = *end == ',' ? end + 1 : NULL;
+    }
+    return count;
+}
+
+static void limit(const char *name)
+{
+    const char *text = getenv(name);
+    const long most = text ? strtol(text, NULL, 10) : 0;
+    if (most > 0 && most < hs__set.workers) hs__set.workers = (int32_t)most;
+}
+
+__attribute__((constructor)) static void read_all(void)
+{
+    const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT");
+    double numbers[HS__MOST_WORKERS];
+    const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers);
+    for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = (int32_t)numbers[i];
+    hs__set.workers = cores;
+    if (!cores) find_cores();
+    hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds) >= hs__set.workers;
+    limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
+    hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;
+    read_least(getenv("HETSCHED_BLAS_LEAST"));
+    if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
+}

@@ -1,0 +1,273 @@
+#include "blas/systems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/gate.h"
+#include "blas/operand.h"
+
+static const double none[2] = {0.0, 0.0};
+
+/* ---- triangles --------------------------------------------------------------------------------------------------- */
+
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__operand t, const hs__operand *b)
+{
+    const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
+    if (op != 'N') t = hs__turned(t);
+    const hs_triangular system = {.dtype = dtype, .n = t.rows, .cols = b->cols, .upper = upper, .unit = unit, .t = t.data, .t_row_stride = t.row,
+                                  .t_col_stride = t.col, .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col};
+    if (conjugate) hs__conjugate(dtype, b);
+    const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
+    if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
+    return status;
+}
+
+int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m, int64_t n, const void *alpha, const void *a,
+             int64_t lda, void *b, int64_t ldb)
+{
+    side = hs__letter(side, "LR"), triangle = hs__letter(triangle, "LU"), op = hs__letter(op, "NTC"), diagonal = hs__letter(diagonal, "NU");
+    const int64_t order = side == 'L' ? m : n;
+    const double volume = 0.5 * (double)m * (double)n * (double)order;
+    double scale[2];
+    if (!side || !triangle || !op || !diagonal || !hs__fits(lda, order) || !hs__fits(ldb, m) || n < 0) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    const int32_t dtype = entry->dtype;
+    hs__factor_of(dtype, alpha, scale);
+    hs__operand x = hs__stored(b, m, n, ldb);
+    if (scale[0] == 0.0 && scale[1] == 0.0) {
+        hs__multiply_by(dtype, &x, none);
+        return hs__leave(&turn, HS_OK);
+    }
+    /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all conjugated but T. */
+    const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
+    char first = op;
+    if (right) x = hs__turned(x), first = op == 'N' ? 'T' : 'N';
+    if (conjugate) hs__conjugate(dtype, &x);
+    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', hs__stored(a, order, order, lda), &x);
+    if (conjugate) hs__conjugate(dtype, &x);
+    if (!status) hs__multiply_by(dtype, &x, scale); /* last, for until then it may fail */
+    return hs__leave(&turn, status);
+}
+
+int64_t hs__first_zero(int32_t dtype, const hs__operand *t)
+{
+    for (int64_t i = 0; i < t->rows; i++) {
+        double x[2];
+        hs__factor_of(dtype, hs__element_at(dtype, t, i, i), x);
+        if (x[0] == 0.0 && x[1] == 0.0) return i + 1;
+    }
+    return 0;
+}
+
+int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols, const void *a, int64_t lda, void *b,
+              int64_t ldb, int64_t *info)
+{
+    const double volume = 0.5 * (double)n * (double)n * (double)cols;
+    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, "NTC"), diagonal = hs__letter(diagonal, "NU");
+    if (!triangle || !op || !diagonal || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    const hs__operand t = hs__stored(a, n, n, lda), x = hs__stored(b, n, cols, ldb);
+    *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
+    return hs__leave(&turn, *info ? HS_OK : hs__substitute(turn.pool, entry->dtype, triangle, op, diagonal == 'U', t, &x));
+}
+
+/* ---- LU ---------------------------------------------------------------------------------------------------------- */
+
+static hs_factor lu_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64_t lda)
+{
+    hs_factor lu;
+    hs_factor_default(&lu, HS_LU, dtype, m, n, (void *)(uintptr_t)a);
+    lu.row_stride = 1, lu.col_stride = lda;
+    return lu;
+}
+
+/* Room for pivots counted from 0, for the engine: LAPACK's own memory where its integers are as wide. */
+static int32_t *open_pivots(hs__pivots to, int64_t count)
+{
+    return to.bytes == 4 ? to.at : malloc((size_t)(count > 0 ? count : 1) * sizeof(int32_t));
+}
+
+static void close_pivots(hs__pivots to, int32_t *found, int64_t count, int filled)
+{
+    for (int64_t i = 0; i < count && filled; i++) {
+        if (to.bytes == 4) found[i]++;
+        else ((int64_t *)to.at)[i] = found[i] + 1;
+    }
+    if (to.bytes == 8) free(found);
+}
+
+/* A copy of LAPACK's, from 0; NULL without memory, or where they are none of n. */
+static int32_t *read_pivots(hs__pivots from, int64_t n)
+{
+    int32_t *to = malloc((size_t)(n > 0 ? n : 1) * sizeof *to);
+    for (int64_t i = 0; to && i < n; i++) {
+        const int64_t row = from.bytes == 4 ? ((const int32_t *)from.at)[i] : ((const int64_t *)from.at)[i];
+        if (row <= i || row > n) {
+            free(to);
+            return NULL;
+        }
+        to[i] = (int32_t)(row - 1);
+    }
+    return to;
+}
+
+static hs_status factor_lu(hs__turn *turn, hs_factor *lu, hs__pivots pivots, int64_t *info)
+{
+    const int64_t count = lu->m < lu->n ? lu->m : lu->n;
+    lu->pivots = open_pivots(pivots, count);
+    const hs_status status = lu->pivots ? hs_run_factor(turn->pool, lu, NULL, NULL) : HS_ERROR_MEMORY;
+    if (!status) *info = lu->failed + 1;
+    return status;
+}
+
+int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots, int64_t *info)
+{
+    const int64_t count = m < n ? m : n;
+    const double r = (double)count, volume = r * ((double)m * (double)n - r * ((double)m + (double)n) / 2.0 + r * r / 3.0);
+    if (n < 0 || !hs__fits(lda, m)) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    hs_factor lu = lu_of(entry->dtype, m, n, a, lda);
+    const hs_status status = factor_lu(&turn, &lu, pivots, info);
+    if (lu.pivots) close_pivots(pivots, lu.pivots, count, !status);
+    return hs__leave(&turn, status);
+}
+
+/* B <- op(A)^-1 B from the factors. */
+static hs_status solve_lu(hs_pool *pool, const hs_factor *lu, char op, const hs__operand *b)
+{
+    const int conjugate = op == 'C' && lu->dtype >> 1;
+    if (conjugate) hs__conjugate(lu->dtype, b);
+    const hs_status status = hs_lu_solve(pool, lu, op != 'N', b->cols, b->data, b->row, b->col, NULL, NULL);
+    if (conjugate) hs__conjugate(lu->dtype, b);
+    return status;
+}
+
+int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info)
+{
+    const double volume = (double)n * (double)n * (double)cols;
+    op = hs__letter(op, "NTC");
+    if (!op || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
+    const hs__operand x = hs__stored(b, n, cols, ldb);
+    lu.pivots = read_pivots(pivots, n);
+    const hs_status status = lu.pivots ? solve_lu(turn.pool, &lu, op, &x) : HS_ERROR_MEMORY;
+    free(lu.pivots);
+    *info = 0;
+    return hs__leave(&turn, status);
+}
+
+/* Whether it is the identity: what programs pass that want an inverse. Ends at the first element that is not. */
+static int is_identity(int32_t dtype, const hs__operand *b)
+{
+    if (b->rows != b->cols) return 0;
+    for (int64_t j = 0; j < b->cols; j++)
+        for (int64_t i = 0; i < b->rows; i++) {
+            double x[2];
+            hs__factor_of(dtype, hs__element_at(dtype, b, i, j), x);
+            if (x[0] != (i == j ? 1.0 : 0.0) || x[1] != 0.0) return 0;
+        }
+    return 1;
+}
+
+int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info)
+{
+    const double volume = (double)n * (double)n * ((double)n / 3.0 + (double)cols);
+    if (cols < 0 || !hs__fits(lda, n) || !hs__fits(ldb, n)) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
+    const hs__operand x = hs__stored(b, n, cols, ldb);
+    hs_status status = factor_lu(&turn, &lu, pivots, info);
+    const int factored = !status; /* from here on nothing is refused: what solves does without memory, slower */
+    if (factored && !*info) {
+        status = is_identity(entry->dtype, &x) ? hs_lu_inverse(turn.pool, &lu, x.data, x.row, x.col, NULL, NULL) : HS_ERROR_MEMORY;
+        if (status) status = solve_lu(turn.pool, &lu, 'N', &x);
+    }
+    if (lu.pivots) close_pivots(pivots, lu.pivots, n, factored);
+    return hs__leave(&turn, status);
+}
+
+int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work, int64_t *info)
+{
+    const int32_t dtype = entry->dtype;
+    const double volume = 2.0 / 3.0 * (double)n * (double)n * (double)n;
+    if (!hs__fits(lda, n)) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    hs_factor lu = lu_of(dtype, n, n, a, lda);
+    const hs__operand x = hs__stored(a, n, n, lda);
+    hs_status status = HS_OK;
+    *info = hs__first_zero(dtype, &x);
+    if (!*info) {
+        lu.pivots = read_pivots(pivots, n);
+        char *inverse = malloc(hs__element(dtype) * (size_t)n * (size_t)n);
+        status = lu.pivots && inverse ? hs_lu_inverse(turn.pool, &lu, inverse, 1, n, NULL, NULL) : HS_ERROR_MEMORY;
+        const hs__operand found = hs__stored(inverse, n, n, n);
+        if (!status) hs__duplicate(dtype, &found, &x);
+        free(inverse), free(lu.pivots);
+    }
+    if (!status) hs__set_size(dtype, work, n);
+    return hs__leave(&turn, status);
+}
+
+/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
+
+/* The upper triangle is the lower one of the transpose, which is conj(A): its factor is what LAPACK wants there. */
+static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__operand *a, int64_t *info)
+{
+    const hs__operand lower = triangle == 'L' ? *a : hs__turned(*a);
+    hs_factor factor;
+    hs_factor_default(&factor, HS_CHOLESKY, turn->entry->dtype, a->rows, a->rows, a->data);
+    factor.row_stride = lower.row, factor.col_stride = lower.col;
+    const hs_status status = hs_run_factor(turn->pool, &factor, NULL, NULL);
+    if (!status) *info = factor.failed + 1;
+    return status;
+}
+
+static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__operand a, const hs__operand *b)
+{
+    const int32_t dtype = turn->entry->dtype;
+    const hs_status status = hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, b);
+    return status ? status : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a, b);
+}
+
+int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, int64_t *info)
+{
+    const double volume = (double)n * (double)n * (double)n / 6.0;
+    triangle = hs__letter(triangle, "LU");
+    if (!triangle || !hs__fits(lda, n)) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    const hs__operand x = hs__stored(a, n, n, lda);
+    return hs__leave(&turn, factor_cholesky(&turn, triangle, &x, info));
+}
+
+int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
+{
+    const double volume = (double)n * (double)n * (double)cols;
+    triangle = hs__letter(triangle, "LU");
+    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    const hs__operand x = hs__stored(b, n, cols, ldb);
+    *info = 0;
+    return hs__leave(&turn, solve_cholesky(&turn, triangle, hs__stored(a, n, n, lda), &x));
+}
+
+int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
+{
+    const double volume = (double)n * (double)n * ((double)n / 6.0 + (double)cols);
+    triangle = hs__letter(triangle, "LU");
+    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    hs__turn turn;
+    if (!hs__enter(&turn, entry, volume)) return 0;
+    const hs__operand c = hs__stored(a, n, n, lda), x = hs__stored(b, n, cols, ldb);
+    hs_status status = factor_cholesky(&turn, triangle, &c, info);
+    if (!status && !*info) status = solve_cholesky(&turn, triangle, c, &x);
+    return hs__leave(&turn, status);
+}
