@@ -19,7 +19,8 @@ from hetsched._engine import dtypes, kernels, run
 from hetsched.cli import main as cli
 from hetsched.machine import linux
 from hetsched.machine.cpus import Cpu
-from hetsched.machine.measure import fingerprint, recent, typical
+from hetsched.machine.kept import fingerprint
+from hetsched.machine.measure import recent, typical
 
 HOUR = 3600.0
 linux_ticks = linux.ticks

@@ -675,7 +675,7 @@ SAVES = {
     "csv": "trace.to_csv(path)",
     "json": "trace.to_chrome(path)",
     "paje": "trace.to_paje(path)",
-    "measurement": "hs.measure.__globals__['_write'](pathlib.Path(path), ['x' * 99999])",
+    "measurement": "hs.measure.__globals__['keep'].__globals__['_write'](pathlib.Path(path), ['x' * 99999])",
 }
 
 

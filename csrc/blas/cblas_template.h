@@ -13,20 +13,6 @@
         HS__BEHIND(NAME(P##gemm))(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                      \
     }
 
-#define SYMM(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                                                                        \
-    HS__BLAS void NAME(NAMED)(int order, int side, int triangle, INT m, INT n, SCALAR alpha, const void *a, INT lda, const void *b,      \
-                              INT ldb, SCALAR beta, void *c, INT ldc)                                                                    \
-    {                                                                                                                                    \
-        HS__ENTRY(NAME(NAMED), HS__SYMM, DTYPE);                                                                                         \
-        if (hs__is_large(&entry, (double)m * (double)n * (double)(letter(side) == 'L' ? m : n))) {                                       \
-            const char s = letter(side), t = letter(triangle);                                                                           \
-            if (order == COLUMNS && hs__symm(&entry, HERMITIAN, s, t, m, n, AT(alpha), a, lda, b, ldb, AT(beta), c, ldc)) return;        \
-            if (order == ROWS && hs__symm(&entry, HERMITIAN, other_side(s), other_triangle(t), n, m, AT(alpha), a, lda, b, ldb, AT(beta), c, ldc))     \
-                return;                                                                                                                  \
-        }                                                                                                                                \
-        HS__BEHIND(NAME(NAMED))(order, side, triangle, m, n, alpha, a, lda, b, ldb, beta, c, ldc);                                       \
-    }
-
 #define SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                                                                        \
     HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k, SCALAR alpha, const void *a, INT lda, SCALAR beta, void *c, \
                               INT ldc)                                                                                                   \
@@ -39,24 +25,6 @@
                 return;                                                                                                                  \
         }                                                                                                                                \
         HS__BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);                                                 \
-    }
-
-#define SYR2K(NAMED, DTYPE, FACTOR, AT_FACTOR, SCALAR, AT, HERMITIAN)                                                                    \
-    HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k, FACTOR alpha, const void *a, INT lda, const void *b,        \
-                              INT ldb, SCALAR beta, void *c, INT ldc)                                                                    \
-    {                                                                                                                                    \
-        HS__ENTRY(NAME(NAMED), HS__SYR2K, DTYPE);                                                                                        \
-        if (hs__is_large(&entry, (double)n * (double)n * (double)k)) {                                                                   \
-            const char t = letter(triangle), x = letter(op);                                                                             \
-            if (order == COLUMNS && hs__syr2k(&entry, HERMITIAN, t, x, n, k, AT_FACTOR(alpha), a, lda, b, ldb, AT(beta), c, ldc)) return; \
-            if (order == ROWS && HERMITIAN && /* of the transpose the first factor is that of B^H A, so they change places */             \
-                hs__syr2k(&entry, 1, other_triangle(t), turned(x, 1), n, k, AT_FACTOR(alpha), b, ldb, a, lda, AT(beta), c, ldc))                  \
-                return;                                                                                                                  \
-            if (order == ROWS && !HERMITIAN &&                                                                                           \
-                hs__syr2k(&entry, 0, other_triangle(t), turned(x, 0), n, k, AT_FACTOR(alpha), a, lda, b, ldb, AT(beta), c, ldc))                  \
-                return;                                                                                                                  \
-        }                                                                                                                                \
-        HS__BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                         \
     }
 
 #define TRSM(P, DTYPE, SCALAR, AT)                                                                                                       \
@@ -96,13 +64,6 @@ EACH_TYPE(GEMM)
 EACH_TYPE(TRSM)
 EACH_TYPE(GEMV)
 
-SYMM(ssymm, HS_FLOAT32, float, VALUE, 0)
-SYMM(dsymm, HS_FLOAT64, double, VALUE, 0)
-SYMM(csymm, HS_COMPLEX64, const void *, POINTER, 0)
-SYMM(zsymm, HS_COMPLEX128, const void *, POINTER, 0)
-SYMM(chemm, HS_COMPLEX64, const void *, POINTER, 1)
-SYMM(zhemm, HS_COMPLEX128, const void *, POINTER, 1)
-
 SYRK(ssyrk, HS_FLOAT32, float, VALUE, 0)
 SYRK(dsyrk, HS_FLOAT64, double, VALUE, 0)
 SYRK(csyrk, HS_COMPLEX64, const void *, POINTER, 0)
@@ -110,17 +71,8 @@ SYRK(zsyrk, HS_COMPLEX128, const void *, POINTER, 0)
 SYRK(cherk, HS_COMPLEX64, float, VALUE, 1)
 SYRK(zherk, HS_COMPLEX128, double, VALUE, 1)
 
-SYR2K(ssyr2k, HS_FLOAT32, float, VALUE, float, VALUE, 0)
-SYR2K(dsyr2k, HS_FLOAT64, double, VALUE, double, VALUE, 0)
-SYR2K(csyr2k, HS_COMPLEX64, const void *, POINTER, const void *, POINTER, 0)
-SYR2K(zsyr2k, HS_COMPLEX128, const void *, POINTER, const void *, POINTER, 0)
-SYR2K(cher2k, HS_COMPLEX64, const void *, POINTER, float, VALUE, 1)
-SYR2K(zher2k, HS_COMPLEX128, const void *, POINTER, double, VALUE, 1)
-
 #undef GEMM
-#undef SYMM
 #undef SYRK
-#undef SYR2K
 #undef TRSM
 #undef GEMV
 #undef VALUE

@@ -9,7 +9,7 @@
 
 /* What is counted, and has a least size, together. */
 typedef enum hs__routine {
-    HS__GEMM, HS__SYMM, HS__SYRK, HS__SYR2K, HS__TRSM, HS__GEMV,
+    HS__GEMM, HS__SYRK, HS__TRSM, HS__GEMV,
     HS__GETRF, HS__GETRS, HS__GESV, HS__GETRI, HS__POTRF, HS__POTRS, HS__POSV, HS__TRTRS, HS__GEQRF, HS__ORGQR, HS__ORMQR, HS__GELS,
     HS__ROUTINES
 } hs__routine;

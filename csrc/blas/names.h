@@ -14,5 +14,6 @@
 /* An entry of its own for the function that is being defined, and the call of that behind. */
 #define HS__ENTRY(FUNCTION, ROUTINE, DTYPE) static hs__entry entry = {.name = HS__TEXT_OF(FUNCTION), .routine = ROUTINE, .dtype = DTYPE}
 #define HS__BEHIND(FUNCTION) ((__typeof__(&FUNCTION))hs__behind(&entry))
+#define HS__BEHIND_FORTRAN ((void (*)())hs__behind(&entry))
 
 #endif

@@ -120,26 +120,3 @@ void hs__duplicate(int32_t dtype, const hs__operand *x, const hs__operand *to)
             if (x->conjugate) hs__conjugate(dtype, &there);
         }
 }
-
-void hs__mirror(int32_t dtype, int hermitian, char triangle, const hs__operand *x, const hs__operand *to)
-{
-    const int conjugate = hermitian && dtype >> 1;
-    const hs__operand low = triangle == 'L' ? *x : hs__turned(*x), up = triangle == 'L' ? *to : hs__turned(*to); /* as if it were the lower one */
-    for (int64_t j = 0; j < x->cols; j++) {
-        for (int64_t end = j / BLOCK * BLOCK + BLOCK, i = j; i < end && i < x->rows; i++) {
-            hs__operand one = hs__piece(dtype, &low, i, j, 1, 1), there = hs__piece(dtype, &up, i, j, 1, 1), image = hs__piece(dtype, &up, j, i, 1, 1);
-            hs__duplicate(dtype, &one, &there);
-            one.conjugate = conjugate;
-            if (i > j) hs__duplicate(dtype, &one, &image);
-            else if (conjugate) memset(there.data + hs__element(dtype) / 2, 0, hs__element(dtype) / 2);
-        }
-        if (j % BLOCK) continue;
-        const int64_t first = j + BLOCK, wide = x->cols - j < BLOCK ? x->cols - j : BLOCK;
-        if (first >= x->rows) continue;
-        hs__operand below = hs__piece(dtype, &low, first, j, x->rows - first, wide), there = hs__piece(dtype, &up, first, j, x->rows - first, wide);
-        hs__duplicate(dtype, &below, &there);
-        below.conjugate = conjugate;
-        const hs__operand turned = hs__turned(below), image = hs__piece(dtype, &up, j, first, wide, x->rows - first);
-        hs__duplicate(dtype, &turned, &image);
-    }
-}

@@ -64,8 +64,4 @@ void hs__conjugate(int32_t dtype, const hs__operand *x);
 /* to <- x, or its conjugate if it is one, of one size. */
 void hs__duplicate(int32_t dtype, const hs__operand *x, const hs__operand *to);
 
-/* to <- all of the symmetric matrix, or the Hermitian one, of which x has the lower triangle, or the upper one; no other element of x is
- * read. Its diagonal then is real. */
-void hs__mirror(int32_t dtype, int hermitian, char triangle, const hs__operand *x, const hs__operand *to);
-
 #endif

@@ -10,7 +10,7 @@ static hs_factor qr_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64
 {
     hs_factor qr;
     hs_factor_default(&qr, HS_QR, dtype, m, n, (void *)(uintptr_t)a);
-    qr.row_stride = 1, qr.col_stride = lda, qr.tau = (void *)(uintptr_t)tau;
+    qr.col_stride = lda, qr.cooperative = 1, qr.tau = (void *)(uintptr_t)tau;
     return qr;
 }
 

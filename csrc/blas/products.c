@@ -48,43 +48,17 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op_a, a, m, k, lda), hs__op(entry->dtype, op_b, b, k, n, ldb), scale, keep, hs__stored(c, m, n, ldc)));
 }
 
-int hs__symm(hs__entry *entry, int hermitian, char side, char triangle, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda,
-             const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc)
-{
-    side = hs__letter(side, "LR"), triangle = hs__letter(triangle, "LU");
-    const int64_t order = side == 'L' ? m : n;
-    const double volume = (double)m * (double)n * (double)order;
-    double scale[2], keep[2];
-    if (!side || !triangle || !hs__fits(lda, order) || !hs__fits(ldb, m) || !hs__fits(ldc, m) || n < 0) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
-    hs__factor_of(entry->dtype, alpha, scale), hs__factor_of(entry->dtype, beta, keep);
-    const hs__operand half = hs__stored(a, order, order, lda), other = hs__stored(b, m, n, ldb), out = hs__stored(c, m, n, ldc);
-    char *all = malloc(hs__element(entry->dtype) * (size_t)order * (size_t)order);
-    hs_status status = HS_ERROR_MEMORY;
-    if (all) {
-        const hs__operand full = hs__stored(all, order, order, order);
-        hs__mirror(entry->dtype, hermitian, triangle, &half, &full);
-        status = side == 'L' ? multiply(&turn, full, other, scale, keep, out) : multiply(&turn, other, full, scale, keep, out);
-    }
-    free(all);
-    return hs__leave(&turn, status);
-}
-
-/* The triangle of C <- alpha A B^T + beta C, or with `hermitian` B^H. C is left as it is, also its diagonal, where the BLAS does so. */
-static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__operand *a, const hs__operand *b, const double alpha[2],
-                      const double beta[2], const hs__operand *c)
+/* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also its diagonal, where the BLAS does so. */
+static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__operand *a, const double alpha[2], const double beta[2],
+                      const hs__operand *c)
 {
     if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0))) return HS_OK;
-    hs__operand second = hs__turned(*b);
+    hs__operand second = hs__turned(*a);
     second.conjugate = hermitian;
     hs_product product = product_of(turn->entry->dtype, a, &second, alpha, beta, c);
     product.triangle = triangle == 'L' ? HS_TRIANGLE_LOWER : HS_TRIANGLE_UPPER;
     return hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
 }
-
-/* The letters that the BLAS knows for what comes twice, here: for complex numbers only the one that keeps the symmetry. */
-static const char *ops_of_halves(int32_t dtype, int hermitian) { return !(dtype >> 1) ? "NTC" : hermitian ? "NC" : "NT"; }
 
 int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
              const void *beta, void *c, int64_t ldc)
@@ -92,7 +66,7 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
     const int32_t dtype = entry->dtype;
     const double volume = 0.5 * (double)n * (double)n * (double)k;
     double scale[2], keep[2];
-    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, ops_of_halves(dtype, hermitian));
+    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, !(dtype >> 1) ? "NTC" : hermitian ? "NC" : "NT");
     if (!triangle || !op || !hs__fits(lda, op == 'N' ? n : k) || !hs__fits(ldc, n) || k < 0) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
@@ -102,41 +76,7 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
         out = hs__turned(out);
         triangle = triangle == 'L' ? 'U' : 'L';
     }
-    return hs__leave(&turn, half(&turn, hermitian, triangle, &x, &x, scale, keep, &out));
-}
-
-/* [alpha A, conj(alpha) B], or without factors [B, A], one beside the other. */
-static void beside(int32_t dtype, const hs__operand *a, const hs__operand *b, const double alpha[2], const hs__operand *to)
-{
-    const hs__operand left = hs__piece(dtype, to, 0, 0, to->rows, a->cols), right = hs__piece(dtype, to, 0, a->cols, to->rows, b->cols);
-    hs__duplicate(dtype, a, &left), hs__duplicate(dtype, b, &right);
-    hs__multiply_by(dtype, &left, alpha), hs__multiply_by(dtype, &right, (const double[2]){alpha[0], -alpha[1]});
-}
-
-int hs__syr2k(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
-              const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc)
-{
-    const int32_t dtype = entry->dtype;
-    const double volume = (double)n * (double)n * (double)k, one[2] = {1.0, 0.0};
-    double scale[2], keep[2];
-    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, ops_of_halves(dtype, hermitian));
-    const int64_t rows = op == 'N' ? n : k;
-    if (!triangle || !op || !hs__fits(lda, rows) || !hs__fits(ldb, rows) || !hs__fits(ldc, n) || k < 0) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
-    hs__factor_of(dtype, alpha, scale), hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
-    const hs__operand x = hs__op(dtype, op, a, n, k, lda), y = hs__op(dtype, op, b, n, k, ldb), out = hs__stored(c, n, n, ldc);
-    const size_t bytes = hs__element(dtype) * (size_t)n * (size_t)k;
-    char *memory = malloc(4 * bytes);
-    hs_status status = HS_ERROR_MEMORY;
-    if (memory) { /* [A, B] [B, A]^T: all of it in one product, or nothing */
-        const hs__operand first = hs__stored(memory, n, 2 * k, n), second = hs__stored(memory + 2 * bytes, n, 2 * k, n);
-        beside(dtype, &x, &y, hermitian ? scale : one, &first), beside(dtype, &y, &x, one, &second);
-        const int empty = scale[0] == 0.0 && scale[1] == 0.0;
-        status = half(&turn, hermitian, triangle, &first, &second, hermitian && !empty ? one : scale, keep, &out);
-    }
-    free(memory);
-    return hs__leave(&turn, status);
+    return hs__leave(&turn, half(&turn, hermitian, triangle, &x, scale, keep, &out));
 }
 
 int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda, const void *x, int64_t incx,

@@ -8,17 +8,9 @@
 int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
              const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc);
 
-/* Of a symmetric A, or a Hermitian one. */
-int hs__symm(hs__entry *entry, int hermitian, char side, char triangle, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda,
-             const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc);
-
 /* syrk, or with `hermitian` herk, whose factors are real. */
 int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
              const void *beta, void *c, int64_t ldc);
-
-/* syr2k, or her2k, whose beta is real. */
-int hs__syr2k(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
-              const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc);
 
 int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda, const void *x, int64_t incx,
              const void *beta, void *y, int64_t incy);

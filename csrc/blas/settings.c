@@ -7,37 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas/control.h"
 #include "blas/gate.h"
 
 hs__settings hs__set;
 int hs__counting;
 
-const char *const hs__routine_names[] = {"gemm", "symm", "syrk", "syr2k", "trsm", "gemv", "getrf", "getrs", "gesv", "getri",
+const char *const hs__routine_names[] = {"gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri",
                                          "potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"};
 _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES, "a name for each");
 
-/* Where the engine was at least as fast as OpenBLAS on two idle cores of the machine that this was measured on. */
-#define EACH(x) {x, x, (x) / 4, (x) / 4}
+/* From where on the engine was no later than OpenBLAS on two idle cores with AVX-512; `hetsched measure --blas` finds it out elsewhere. */
+#define FOR(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
 double hs__least[HS__ROUTINES][4] = {
-    [HS__GEMM] = EACH(4e6), [HS__SYMM] = EACH(1.6e7), [HS__SYRK] = EACH(4e6), [HS__SYR2K] = EACH(8e6), [HS__TRSM] = EACH(8e6),
-    [HS__GEMV] = EACH(1e7), [HS__GETRF] = EACH(1e6), [HS__GETRS] = EACH(8e6), [HS__GESV] = EACH(1e6), [HS__GETRI] = EACH(4e6),
-    [HS__POTRF] = EACH(1e6), [HS__POTRS] = EACH(8e6), [HS__POSV] = EACH(1e6), [HS__TRTRS] = EACH(8e6), [HS__GEQRF] = EACH(4e6),
-    [HS__ORGQR] = EACH(4e6), [HS__ORMQR] = EACH(8e6), [HS__GELS] = EACH(4e6)};
+    [HS__GEMM] = FOR(2e6, 2e6), [HS__SYRK] = FOR(5e5, 5e5), [HS__TRSM] = FOR(2e5, 9e6), [HS__GEMV] = FOR(1.6e7, 1.6e7),
+    [HS__GETRF] = FOR(5e5, 6e6), [HS__GETRS] = FOR(4e6, 2e7), [HS__GESV] = FOR(5e5, 6e6), [HS__GETRI] = FOR(6e6, 1.2e7),
+    [HS__POTRF] = FOR(1e5, 1e5), [HS__POTRS] = FOR(3e6, 2e7), [HS__POSV] = FOR(1e5, 1e5), [HS__TRTRS] = FOR(2e5, 9e6),
+    [HS__GEQRF] = FOR(2e6, 1e6), [HS__ORGQR] = FOR(2e6, 1e6), [HS__ORMQR] = FOR(2e6, 3e7), [HS__GELS] = FOR(2e6, 1e6)};
+
+/* Whether a name of so many letters is that of a routine, "gemm", or of it for a type, "dgemm". */
+static int is_named(const char *name, size_t length, int routine, int dtype)
+{
+    const char *own = hs__routine_names[routine];
+    if (length == strlen(own) + 1 && name[0] == "sdcz"[dtype]) name++, length--;
+    return strlen(own) == length && strncmp(own, name, length) == 0;
+}
 
 static void set_least(double least, const char *name, size_t length)
 {
-    static const char letters[] = "sdcz";
-    for (int r = 0; r < HS__ROUTINES; r++) {
-        const char *routine = hs__routine_names[r];
-        const int all = !name || (strlen(routine) == length && strncmp(routine, name, length) == 0);
-        const char *letter = !all && length == strlen(routine) + 1 && strncmp(routine, name + 1, length - 1) == 0 ? strchr(letters, name[0]) : NULL;
+    for (int r = 0; r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (all || (letter && letter - letters == t)) hs__least[r][t] = least;
-    }
+            if (!name || is_named(name, length, r, t)) hs__least[r][t] = least;
 }
 
-/* "1e6" or "gemm=1e6,dgetrf=1e5". */
-static void read_least(const char *text)
+void hetsched_blas_set_least(const char *text)
 {
     while (text && *text) {
         const char *equals = strpbrk(text, "=,"), *name = NULL;
@@ -50,6 +53,18 @@ static void read_least(const char *text)
         if (text) text++;
     }
 }
+
+double hetsched_blas_get_least(const char *name)
+{
+    for (int r = 0; name && r < HS__ROUTINES; r++)
+        for (int t = 0; t < 4; t++)
+            if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t)) return hs__least[r][t];
+    return NAN;
+}
+
+int hetsched_blas_get_num_threads(void) { return hs__set.workers; }
+
+void hetsched_blas_set_num_threads(int threads) { hs__set.workers = threads < 1 ? 1 : threads < hs__set.most ? threads : hs__set.most; }
 
 /* Whether a cpu is the first of its core among those allowed; true where the system does not say. */
 static int is_first(int cpu, const cpu_set_t *allowed)
@@ -110,7 +125,8 @@ __attribute__((constructor)) static void read_all(void)
     if (!cores) find_cores();
     hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds) >= hs__set.workers;
     limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
+    hs__set.most = hs__set.workers;
     hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;
-    read_least(getenv("HETSCHED_BLAS_LEAST"));
+    hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
     if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
 }

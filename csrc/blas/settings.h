@@ -16,9 +16,9 @@ enum { HS__MOST_WORKERS = 1024 };
 
 typedef struct hs__settings {
     int report;
-    int32_t workers;                  /* at least 1 */
-    int32_t cores[HS__MOST_WORKERS];  /* [workers] */
-    double speeds[HS__MOST_WORKERS];  /* [workers] */
+    int32_t workers, most;            /* those in use, at least 1, and all there are */
+    int32_t cores[HS__MOST_WORKERS];  /* [most] */
+    double speeds[HS__MOST_WORKERS];  /* [most] */
     int has_speeds;
 } hs__settings;
 

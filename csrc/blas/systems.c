@@ -79,7 +79,7 @@ static hs_factor lu_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64
 {
     hs_factor lu;
     hs_factor_default(&lu, HS_LU, dtype, m, n, (void *)(uintptr_t)a);
-    lu.row_stride = 1, lu.col_stride = lda;
+    lu.col_stride = lda, lu.cooperative = 1;
     return lu;
 }
 
@@ -223,7 +223,7 @@ static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__operan
     const hs__operand lower = triangle == 'L' ? *a : hs__turned(*a);
     hs_factor factor;
     hs_factor_default(&factor, HS_CHOLESKY, turn->entry->dtype, a->rows, a->rows, a->data);
-    factor.row_stride = lower.row, factor.col_stride = lower.col;
+    factor.row_stride = lower.row, factor.col_stride = lower.col, factor.cooperative = 1;
     const hs_status status = hs_run_factor(turn->pool, &factor, NULL, NULL);
     if (!status) *info = factor.failed + 1;
     return status;

@@ -6,7 +6,10 @@ import argparse
 import json
 from typing import Any
 
+from ..machine import least
 from ..machine import measure as measuring
+from ..machine.dropin import library
+from ..machine.topology import topology
 from ..platform import file_kind
 from .output import require_folder, require_picture, write_picture
 
@@ -27,6 +30,11 @@ def add_parser(commands: Any) -> None:
     measure.add_argument(
         "--max-age", type=float, metavar="T", help="seconds for which an earlier measurement is good (default: a week)"
     )
+    measure.add_argument(
+        "--blas",
+        action="store_true",
+        help="measure from which size on `hetsched exec` takes each function of the BLAS and LAPACK (half a minute)",
+    )
     measure.add_argument("--refresh", action="store_true", help="measure anew")
     measure.add_argument(
         "-o",
@@ -45,6 +53,10 @@ def _measure(given: argparse.Namespace) -> None:
     if given.output:
         file_kind(given.output)
         require_folder("--output", given.output)
+    if given.blas:
+        multiply_adds = least.measured(topology(), library())
+        print(json.dumps(multiply_adds, indent=1) if given.json else least.table(multiply_adds))
+        return
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
     found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)

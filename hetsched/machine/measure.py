@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-import os
-import platform as system
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,20 +15,19 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .._base import check
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
-from .._base.replace import replace_file
 from .._base.table import table
-from .._base.version import __version__
-from .._engine import kernels, run
+from .._engine import run
 from .._engine.dtypes import DTYPES, flops_per_update
-from .._engine.kernels import version
 from .._engine.run import seconds
 from ..platform import UNIT, Platform, Unit, Worker
 from . import linux
+from .kept import header, keep, kept_record
 from .topology import Topology, topology
 
 KERNELS = run.MEASURED
 #: Of gemm the side, of panel the rows, of trsm the columns.
 _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (64, 256, 1024)}
+_KIND = "measure"  # of what is kept
 _ROUNDS = 3  # a burst of noise hits one of them
 _AT_ONCE = 0.25  # share of the time for all cores at once
 _PERIODS = 0.3  # seconds: three of a quota's usual periods
@@ -403,7 +396,7 @@ def measure(
     found = MeasuredPlatform(record)
     if kept is not None and found.disturbed:
         return found  # what is kept is better
-    _write(_path(record["fingerprint"]), record)
+    keep(record)
     for renew in _renewals:
         renew()
     return found
@@ -420,36 +413,14 @@ def when_measured(renew: Callable[[], None]) -> None:
 
 def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredPlatform | None:
     """The measurement of this machine that the cache holds, if it is not too old; costs a fraction of a millisecond."""
-    mark = fingerprint(topology() if host is None else host)
     try:
-        path = _path(mark)
-        if path is None:
-            return None
-        record = json.loads(path.read_bytes())
-        if record["format"] != "hetsched-measure" or record["version"] != 2 or record["fingerprint"] != mark:
-            return None
-        if not 0 <= time.time() - record["measured"] < max_age:
+        record = kept_record(topology() if host is None else host, _KIND)
+        if record is None or not 0 <= time.time() - record["measured"] < max_age:
             return None
         found = MeasuredPlatform(record)
         return None if found.disturbed and found.age >= _BRIEFLY else found
     except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
         return None  # not there, or broken: it is written anew
-
-
-def fingerprint(host: Topology) -> dict[str, Any]:
-    """What a measurement is valid for."""
-    kernel = kernels.kernel()
-    return {
-        "hetsched": __version__,
-        "engine": version(),
-        "model": host.model,
-        "system": f"{system.system()} {system.machine()}",
-        "cpus": list(host.allowed),
-        "cores": [[cpu.core, cpu.type, cpu.capacity, cpu.max_frequency] for cpu in host.logical],
-        "workers": list(host.places[: host.worth]),
-        "quota": host.quota,
-        "kernel": [kernel[key] for key in ("name", "version", "set")] + [list(x) for x in kernel["kernels"].values()],
-    }
 
 
 def rate(dtype: np.dtype[Any]) -> float:
@@ -526,9 +497,7 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
         alone = [x["gflops"][-1] for x in profiles if (x["kernel"], x["dtype"]) == ("gemm", name)]
         at_once[name]["alone"] = alone or at_once[name]["gflops"]
     return {
-        "format": "hetsched-measure",
-        "version": 2,
-        "fingerprint": fingerprint(host),
+        **header(host, _KIND),
         "measured": begin,
         "took": time.time() - begin,
         "cpus": cpus,
@@ -680,27 +649,6 @@ def _start_cost(threads: run.Threads, p: int) -> float:
 
 
 # ---- the cache ----------------------------------------------------------------------------------------------------
-
-
-def _path(mark: dict[str, Any]) -> Path | None:
-    """Where measurements with a fingerprint are kept; None for a user without a home."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
-        folder = Path(base) if os.path.isabs(base) else Path.home() / usual
-    except RuntimeError:
-        return None
-    digest = sha256(json.dumps(mark, sort_keys=True).encode()).hexdigest()[:16]
-    return folder / "hetsched" / f"measure-{digest}.json"
-
-
-def _write(path: Path | None, record: dict[str, Any]) -> None:
-    if path is None:
-        return
-    with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(path) as file:
-            file.write(json.dumps(record).encode())
 
 
 def describe(found: MeasuredPlatform | None) -> str:

@@ -1,0 +1,65 @@
+"""The drop-in library, which programs call as their BLAS and LAPACK without knowing it: where it is, and what it is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from .._base import check
+from .._engine.ffi import folder
+from .least import kept
+from .measure import recent
+from .topology import topology
+
+
+def library() -> Path:
+    """The file of the drop-in library.
+
+    Raises
+    ------
+    NotImplementedError
+        Not on Linux, for which it is built.
+    """
+    path = Path(folder(), "libhetsched_blas.so")
+    if not path.exists():
+        raise NotImplementedError(f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}")
+    return path
+
+
+def environment(
+    *, threads: int | None = None, least: str | None = None, report: bool = False, given: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment in which a program has the drop-in library before its BLAS.
+
+    Parameters
+    ----------
+    threads : int, optional
+        How many workers at most; default: as `topology` and `measure` find worth it.
+    least : str, optional
+        Multiply-adds from which calls are the engine's, such as "1e6" or "gemm=1e6,dgetrf=3e5"; default: what was measured, or
+        else what the library has.
+    report : bool
+        A table of all calls when the program ends.
+    given : mapping, optional
+        What to add to; default: the environment of this process.
+    """
+    made = dict(os.environ if given is None else given)
+    host = topology()
+    count = host.worth if threads is None else min(check.integer("threads", threads, low=1), len(host.places))
+    made["LD_PRELOAD"] = ":".join([str(library()), *filter(None, [made.get("LD_PRELOAD")])])
+    made["HETSCHED_BLAS_CORES"] = ",".join(map(str, host.places[:count]))
+    found = recent(host)
+    if found is not None and len(found) == count and found.cpus == host.places[:count]:
+        speeds = found.relative(np.float64)
+        if speeds is not None:
+            made["HETSCHED_BLAS_SPEEDS"] = ",".join(f"{speed:.6g}" for speed in speeds)
+    least = kept(host) if least is None else least
+    if least:
+        made["HETSCHED_BLAS_LEAST"] = least
+    if report:
+        made["HETSCHED_BLAS_REPORT"] = "1"
+    return made

@@ -1,0 +1,75 @@
+"""What has been measured of this machine, kept for later processes: a file for each kind, and for all that it depends on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform as system
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .._base.replace import replace_file
+from .._base.version import __version__
+from .._engine import kernels
+from .topology import Topology
+
+
+def fingerprint(host: Topology) -> dict[str, Any]:
+    """What a measurement is valid for."""
+    kernel = kernels.kernel()
+    return {
+        "hetsched": __version__,
+        "engine": kernels.version(),
+        "model": host.model,
+        "system": f"{system.system()} {system.machine()}",
+        "cpus": list(host.allowed),
+        "cores": [[cpu.core, cpu.type, cpu.capacity, cpu.max_frequency] for cpu in host.logical],
+        "workers": list(host.places[: host.worth]),
+        "quota": host.quota,
+        "kernel": [kernel[key] for key in ("name", "version", "set")] + [list(x) for x in kernel["kernels"].values()],
+    }
+
+
+def header(host: Topology, kind: str) -> dict[str, Any]:
+    """What a record of that kind begins with."""
+    return {"format": f"hetsched-{kind}", "version": 2, "fingerprint": fingerprint(host)}
+
+
+def kept_record(host: Topology, kind: str) -> dict[str, Any] | None:
+    """What `keep` has kept of this machine; None: nothing, or nothing that can be read. Costs a fraction of a millisecond."""
+    wanted = header(host, kind)
+    try:
+        path = _path(wanted)
+        found = None if path is None else json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and all(found.get(key) == value for key, value in wanted.items()) else None
+
+
+def keep(record: dict[str, Any]) -> None:
+    """Keep a record, which begins with its `header`."""
+    path = _path(record)
+    if path is not None:
+        _write(path, record)
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(path) as file:
+            file.write(json.dumps(record).encode())
+
+
+def _path(record: dict[str, Any]) -> Path | None:
+    """Where it is kept; None for a user without a home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+        folder = Path(base) if os.path.isabs(base) else Path.home() / usual
+    except RuntimeError:
+        return None
+    digest = sha256(json.dumps(record["fingerprint"], sort_keys=True).encode()).hexdigest()[:16]
+    return folder / "hetsched" / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"

@@ -1,0 +1,165 @@
+"""From which size on a call of the BLAS or LAPACK is sooner done by hetsched's workers than by the library that a program has."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kept import header, keep, kept_record
+from .topology import Topology
+
+#: Sides of the matrices that are tried.
+_SIZES = (25, 33, 50, 65, 100, 130, 200, 260, 390, 520)
+_TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
+_KIND = "blas"
+
+
+def kept(host: Topology) -> str | None:
+    """What `measured` has found on this machine, as HETSCHED_BLAS_LEAST has it; None: nothing yet."""
+    record = kept_record(host, _KIND)
+    found = record.get("least") if record else None
+    if not isinstance(found, dict) or not found:
+        return None
+    return ",".join(f"{name}={value:.4g}" for name, value in found.items() if isinstance(value, float))
+
+
+def measured(host: Topology, library: Path) -> dict[str, float]:
+    """Times both at each function and type beside NumPy's own library, keeps and returns the multiply-adds from which ours is no
+    later; inf where it never is. In a process of its own, for a library without one of the functions ends it. Half a minute."""
+    child = [sys.executable, "-c", f"from {__name__} import compare; compare({str(library)!r})"]
+    done = subprocess.run(child, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"NumPy's BLAS could not be compared with: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+    least = {name: float(value) for name, value in json.loads(done.stdout).items()}
+    keep({**header(host, _KIND), "least": least})
+    return least
+
+
+def table(least: dict[str, float]) -> str:
+    """For people: of each function its letters' multiply-adds in columns."""
+    lines = ["from so many multiply-adds on hetsched's; never: -", f"{'':8}" + "".join(f"{letter:>10}" for letter in _TYPES)]
+    for routine in _CALLS:
+        cells = [least[name] for name in least if _routine(name) == routine]
+        lines.append(f"{routine:8}" + "".join(f"{'-' if math.isinf(cell) else format(cell, '.1e'):>10}" for cell in cells))
+    return "\n".join(lines)
+
+
+def compare(path: str) -> None:
+    """The child's part: prints name -> multiply-adds as JSON."""
+    ours = ctypes.CDLL(path)
+    wheel = "openblas64_" in Path("/proc/self/maps").read_text()  # that of NumPy's wheels, with names and integers of its own
+    calls = [_Call(ours, name, wheel) for name in _names()]
+    times = []
+    for least in (b"0", b"inf"):  # first all of ours: for a while after a call the threads of others look for work
+        ours.hetsched_blas_set_least(least)
+        times.append([[call.seconds(n) for n in _SIZES] for call in calls])
+    print(json.dumps({call.name: _least(call, *pair) for call, *pair in zip(calls, *times, strict=True)}))
+
+
+def _names() -> Iterator[str]:
+    for letter in _TYPES:
+        for routine in _CALLS:
+            changed = {"orgqr": "ungqr", "ormqr": "unmqr"} if letter in "cz" else {}
+            yield letter + changed.get(routine, routine)
+
+
+def _routine(name: str) -> str:
+    """Of a function's name, without the type's letter and by its real name."""
+    return "or" + name[3:] if name[1:3] == "un" else name[1:]
+
+
+def _least(call: _Call, ours: list[float], theirs: list[float]) -> float:
+    """Of the sizes from which on ours is no later, but for one in ten that a disturbance may have hit."""
+    found, lost = math.inf, 0
+    for n, mine, other in zip(reversed(_SIZES), reversed(ours), reversed(theirs), strict=True):
+        lost = lost + 1 if mine > 1.03 * other else 0
+        if lost == 2:
+            break
+        if not lost:
+            found = call.volume(n)
+    return found
+
+
+class _Call:
+    """A function of the BLAS, on square matrices of a size."""
+
+    def __init__(self, ours: ctypes.CDLL, name: str, wheel: bool) -> None:
+        self.name = name
+        self.function = getattr(ours, f"scipy_{name}_64_" if wheel else f"{name}_")
+        self.integer = ctypes.c_int64 if wheel else ctypes.c_int32
+        self.dtype = np.dtype(_TYPES[name[0]])
+        self.words, self.changes, self.count = _CALLS[_routine(name)]
+
+    def volume(self, n: int) -> float:
+        return self.count(float(n))
+
+    def _prepare(self, n: int) -> None:
+        made = np.asfortranarray(_numbers(2 * n, n), self.dtype)
+        self.arrays = {key: made.copy("F") for key in "ABCTWX"}
+        self.pivots = np.arange(1, 2 * n + 1, dtype=self.integer)
+        self.sources = {key: self.arrays[key].copy("F") for key in self.changes}
+        self.arguments = [self._argument(word, n) for word in self.words.split()]
+
+    def _argument(self, word: str, n: int) -> Any:
+        if word.startswith("'"):
+            return ctypes.byref(ctypes.c_char(word[1].encode()))
+        if word in self.arrays:
+            return ctypes.c_void_p(self.arrays[word].ctypes.data)
+        if word == "p":
+            return ctypes.c_void_p(self.pivots.ctypes.data)
+        if word in ("one", "zero"):
+            self.arrays[word] = np.full(1, word == "one", self.dtype)
+            return ctypes.c_void_p(self.arrays[word].ctypes.data)
+        sizes = {"n": n, "2n": 2 * n, "1": 1, "work": 2 * n * n, "info": 0}
+        return ctypes.byref(self.integer(sizes[word]))
+
+    def seconds(self, n: int) -> float:
+        """The least of several calls."""
+        self._prepare(n)
+        best, total, turns = math.inf, 0.0, 0
+        while turns < 3 or (total < 0.004 and turns < 100):
+            for key, source in self.sources.items():
+                self.arrays[key][...] = source
+            start = time.perf_counter()
+            self.function(*self.arguments)
+            took = time.perf_counter() - start
+            best, total, turns = min(best, took), total + took, turns + 1
+        return best
+
+
+def _numbers(m: int, n: int) -> NDArray[np.float64]:
+    """A matrix that is quickly made, and well conditioned."""
+    numbers: NDArray[np.float64] = (np.arange(m * n, dtype=float).reshape(m, n) * 0.618) % 1.0 + n * np.eye(m, n)
+    return numbers
+
+
+_Count = Callable[[float], float]
+#: Arguments, those that are changed, and multiply-adds as the library counts them, of n. Matrices have room for 2 n rows.
+_CALLS: dict[str, tuple[str, str, _Count]] = {
+    "gemm": ("'N 'N n n n one A 2n B 2n zero C 2n", "", lambda n: n**3),
+    "syrk": ("'L 'N n n one A 2n zero C 2n", "", lambda n: n**3 / 2),
+    "trsm": ("'L 'L 'N 'N n n one A 2n B 2n", "B", lambda n: n**3 / 2),
+    "gemv": ("'N 2n n one A 2n X 1 zero C 1", "", lambda n: 2 * n**2),
+    "getrf": ("n n A 2n p info", "A", lambda n: n**3 / 3),
+    "getrs": ("'N n n A 2n p B 2n info", "B", lambda n: n**3),
+    "gesv": ("n 1 A 2n p B 2n info", "AB", lambda n: n**3 / 3 + n**2),
+    "getri": ("n A 2n p W work info", "A", lambda n: n**3 * 2 / 3),
+    "potrf": ("'L n A 2n info", "A", lambda n: n**3 / 6),
+    "potrs": ("'L n n A 2n B 2n info", "B", lambda n: n**3),
+    "posv": ("'L n 1 A 2n B 2n info", "AB", lambda n: n**3 / 6 + n**2),
+    "trtrs": ("'L 'N 'N n n A 2n B 2n info", "B", lambda n: n**3 / 2),
+    "geqrf": ("2n n A 2n T W work info", "A", lambda n: 2 * n**3),
+    "orgqr": ("2n n n A 2n T W work info", "A", lambda n: 2 * n**3),
+    "ormqr": ("'L 'N 2n n n A 2n T C 2n W work info", "C", lambda n: 4 * n**3),
+    "gels": ("'N 2n n 1 A 2n B 2n W work info", "AB", lambda n: 2 * n**3),
+}
