@@ -1,9 +1,9 @@
 """Whole programs with `libhetsched_blas.so` and without, in turns: what `hetsched exec` brings to programs that are not changed.
 
-Each program runs in a process of its own, and times its repetitions without imports and data; the figure is the median of the ratios of
-neighbouring processes' medians (time without / time with). OpenBLAS, which NumPy and SciPy bring along, is told its best kernel for this
-processor; Octave and R use the libblas and liblapack that --blas names, or the system's. With --busy somebody else's program computes on
-the first core all the time.
+Each program runs in a process of its own, and times its repetitions without imports and data; the figure is the median of the
+ratios of neighbouring processes' medians (time without / time with). OpenBLAS, which NumPy and SciPy bring, is told its best
+kernel for this processor; Octave and R use the libblas and liblapack that --blas names, or the system's. With --busy somebody
+else's program computes on the first core all the time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def seconds(arguments: list[str], environment: dict[str, str]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", default=[*PYTHON, "octave", "R"])
+    parser.add_argument("programs", nargs="*", default=[*PYTHON, "octave", "R", "joblib", "fork"])
     parser.add_argument("--repeats", type=int, default=5, help="in each process")
     parser.add_argument("--turns", type=int, default=3, help="processes of each")
     parser.add_argument("--busy", action="store_true")

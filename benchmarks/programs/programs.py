@@ -1,5 +1,9 @@
-"""Programs that know nothing of hetsched: python programs.py NAME REPEATS prints the seconds of each repetition, without imports and data."""
+"""Programs that know nothing of hetsched.
 
+python programs.py NAME REPEATS prints the seconds of each repetition, without imports and data.
+"""
+
+import multiprocessing
 import sys
 import time
 
@@ -72,32 +76,29 @@ def matmul():
     return lambda: a @ b @ a.T
 
 
-def workers(kind):
-    """Two at a time, each with products and systems of its own."""
+def task(seed):
+    a = np.random.default_rng(seed).standard_normal((1000, 1000))
+    return float(np.linalg.solve(a, a @ a.T).sum())
 
-    def task(seed):
-        a = np.random.default_rng(seed).standard_normal((1000, 1000))
-        return float(np.linalg.solve(a, a @ a.T).sum())
 
-    if kind == "joblib":
-        from joblib import Parallel, delayed
+def joblib():
+    """Two processes, each with products and systems of its own."""
+    from joblib import Parallel, delayed
 
-        return lambda: Parallel(n_jobs=2, backend="multiprocessing")(delayed(task)(i) for i in range(8))
-    import multiprocessing
+    return lambda: Parallel(n_jobs=2, backend="multiprocessing")(delayed(task)(i) for i in range(8))
 
-    def forked():
+
+def fork():
+    def run():
         with multiprocessing.get_context("fork").Pool(2) as pool:
             return pool.map(task, range(8))
 
-    globals()["task"] = task
-    task.__qualname__ = "task"
-    return forked
+    return run
 
 
 PROGRAMS = {
-    "kernel_ridge": kernel_ridge, "ridge": ridge, "pca": pca, "gaussian_process": gaussian_process, "ols": ols, "als": als, "solve": solve,
-    "matmul": matmul, "joblib": lambda: workers("joblib"), "fork": lambda: workers("fork"),
-}  # fmt: skip
+    program.__name__: program for program in (kernel_ridge, ridge, pca, gaussian_process, ols, als, solve, matmul, joblib, fork)
+}
 
 if __name__ == "__main__":
     run = PROGRAMS[sys.argv[1]]()
