@@ -17,6 +17,7 @@ FLOORS = (
     {"allocate", "assign", "partition", "ring", "star", "layers", "kernel"},
     {"threads"},
     {"run"},
+    {"blas"},
 )
 FLOOR = {folder: number for number, folders in enumerate(FLOORS) for folder in folders}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

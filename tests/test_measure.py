@@ -17,7 +17,7 @@ import hetsched.runners.shared
 import hetsched.runners.workers
 from hetsched._engine import dtypes, kernels, run
 from hetsched.cli import main as cli
-from hetsched.machine import linux
+from hetsched.machine import kept, linux
 from hetsched.machine.cpus import Cpu
 from hetsched.machine.kept import fingerprint
 from hetsched.machine.measure import recent, typical
@@ -407,7 +407,7 @@ class TestCache:
         for other in (topology(2), topology(quota=2.0), topology(model="B"), topology(thread_limit=2)):
             assert fingerprint(other) != fingerprint(topology())
             assert recent(other) is None
-        monkeypatch.setattr(measuring, "__version__", "0")
+        monkeypatch.setattr(kept, "__version__", "0")
         assert recent(topology()) is None
 
     def test_kernel_set(self, machine):

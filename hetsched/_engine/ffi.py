@@ -5,14 +5,12 @@ from __future__ import annotations
 import _thread
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InfeasibleError
-from . import _hetsched
 from ._hetsched import ffi as ffi
 from ._hetsched import lib as lib
 
@@ -23,11 +21,6 @@ _EXCEPTIONS = {
     lib.HS_ERROR_THREAD: RuntimeError,
     lib.HS_ERROR_UNSUPPORTED: NotImplementedError,
 }
-
-
-def folder() -> Path:
-    """Where the engine is installed."""
-    return Path(_hetsched.__file__).parent
 
 
 def check_status(status: int) -> None:

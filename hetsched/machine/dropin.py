@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from .._base import check
-from .._engine.ffi import folder
+from .._engine.blas import library as library
 from .least import kept
 from .measure import recent
 from .topology import topology
-
-
-def library() -> Path:
-    """The file of the drop-in library.
-
-    Raises
-    ------
-    NotImplementedError
-        Not on Linux, for which it is built.
-    """
-    path = Path(folder(), "libhetsched_blas.so")
-    if not path.exists():
-        raise NotImplementedError(f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}")
-    return path
 
 
 def environment(
