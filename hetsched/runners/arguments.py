@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Elements whose squares NumPy sums on one thread.
 _FEW = 10_000
+#: Bytes of a matrix for which to look where it starts takes longer than what it saves.
+_SMALL = 1 << 17
 
 
 def numbers(name: str, value: ArrayLike) -> Array:
@@ -91,8 +93,10 @@ def require_finite(*arrays: Array) -> None:
 
 
 def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False) -> Array:
-    """A matrix by columns, empty or of zeros, that starts with a cache line, as the engine likes it."""
+    """A matrix by columns, empty or of zeros, that starts with a cache line where it is large, as the engine likes it."""
     size = shape[0] * shape[1] * dtype.itemsize
+    if size <= _SMALL:
+        return (np.zeros if zero else np.empty)(shape, dtype, order="F")
     memory = (np.zeros if zero else np.empty)(size + 64, np.uint8)
     return np.ndarray(shape, dtype, memory, line_start(memory), order="F")
 
