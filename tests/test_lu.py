@@ -508,6 +508,36 @@ class TestBadInput:
         require_finite(np.full((3, 3), 1.7e308))  # the sum is not finite, the elements are
         require_finite(np.empty((0, 3)))
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("n", [1, 3, 99, 100, 101])  # on both sides of where it is looked for in another way
+    def test_one_element_is_not_finite(self, n, dtype):
+        bad = [np.nan, np.inf, -np.inf] + ([complex(0, np.inf), complex(1, np.nan)] if np.dtype(dtype).kind == "c" else [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for order in "CF":
+                for value in bad:
+                    for at in ((0, 0), (n - 1, n // 2), (n - 1, n - 1)):
+                        a = np.ones((n, n), dtype, order=order)
+                        a[at] = value
+                        with pytest.raises(ValueError, match="infs or NaNs"):
+                            require_finite(a)
+                        with pytest.raises(ValueError, match="infs or NaNs"):
+                            require_finite(a[::-1])
+                for value in (np.finfo(dtype).max, -np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal):
+                    require_finite(np.full((n, n), value, dtype, order=order))
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_read_only_and_any_layout(self, dtype):
+        a = random_matrix(np.random.default_rng(5), (2 * 17, 3 * 17), dtype)
+        given = [a[:17, :17], a[::2, ::3], a[16::-1, 16::-1], a[:17, :17].T, np.asfortranarray(a[:17, :17])]
+        for x in given:
+            copy = x.copy()
+            x.flags.writeable = False
+            for y in (x, x.astype(dtype)):
+                lu, piv = hs.lu_factor(y)
+                same_as_scipy(copy, (lu, piv))
+            assert np.array_equal(x, copy)
+
     def test_owners_and_blocks(self):
         a = np.eye(10)
         with hs.Pool(hs.Platform.star(THREE)) as pool:

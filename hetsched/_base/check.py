@@ -67,6 +67,8 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 def flag(name: str, value: Any) -> bool:
     """True or False, or a number or None that stands for one of them."""
+    if value is True or value is False:
+        return value
     if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)

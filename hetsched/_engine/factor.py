@@ -38,33 +38,38 @@ class Order:
 
 
 _ANY = Order()
+_FACTOR, _OPTIONS = ffi.typeof("hs_factor *"), ffi.typeof("hs_options *")
+_NONE = ffi.NULL, 0, 0
 #: Factorisations of fewer multiply-adds end before anybody would ask.
 _SHORT = 10**7
 
 
 def _strided(array: Matrix) -> tuple[Any, int, int]:
     """Address and strides in elements; also of arrays that cannot be written to."""
-    return (ffi.cast("void *", array.ctypes.data), *(stride // array.itemsize for stride in array.strides))
+    (row, col), size = array.strides, array.itemsize
+    return address(array), row // size, col // size
 
 
 def _problem(
     kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    rows = ffi.NULL if pivots is None else int32s(pivots)
+    scales = ffi.NULL if tau is None else address(tau)
+    source = _NONE if a is None else _strided(a)
+    if order is _ANY:
+        code = FACTORS[kind], CODES[x.dtype.num]
+        fields = (*code, *x.shape, *source, *_strided(x), clear, 0, ffi.NULL, 0, True, ffi.NULL, rows, scales, -1)
+        return ffi.new(_FACTOR, fields), (rows, scales, a, x)
     owner = order.owner
     grid = owner is not None and owner.ndim == 2
-    alive = (
-        or_null(None if owner is None else owner.reshape(-1), int32s),
-        or_null(pivots, int32s),
-        ffi.NULL if tau is None else address(tau),
-    )
-    costs, views = (ffi.NULL, ()) if order is _ANY else factor_costs(order.panel_pace, order.links, order.late_panel)
-    source = (ffi.NULL, 0, 0) if a is None else _strided(a)
+    owners = or_null(None if owner is None else owner.reshape(-1), int32s)
+    costs, views = factor_costs(order.panel_pace, order.links, order.late_panel)
     fields = (
-        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, alive[0], grid,
-        order.pace is None and not grid, costs, alive[1], alive[2], -1,
+        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, owners, grid,
+        order.pace is None and not grid, costs, rows, scales, -1,
     )  # fmt: skip
-    return ffi.new("hs_factor *", fields), (alive, costs, views, a, x)
+    return ffi.new(_FACTOR, fields), (owners, rows, scales, costs, views, a, x)
 
 
 def run(
@@ -85,7 +90,7 @@ def run(
     problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear)
     if order is None and event_capacity == 0:
         handle = ffi.NULL if poll.progress is None and x.size * min(x.shape) < _SHORT else ffi.new_handle(poll)
-        options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL
+        options = ffi.new(_OPTIONS, (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL
         _ended(lib.hs_run_factor(threads.handle, problem, options, ffi.NULL), poll)
         if poll.error is not None:  # in the last tasks, after the last poll
             raise poll.error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .dtypes import CODES
 from .ffi import doubles, ffi, int32s, int64s, lib, or_null
-from .run import Poll, Threads, finish
+from .run import Poll, Threads, address, finish
 
 Array = NDArray[Any]
 Indices = NDArray[np.int64]
@@ -85,7 +85,7 @@ def _run(
     stack, e = c.shape[:-2], c.itemsize
     arrays = [np.broadcast_to(x, (*stack, *x.shape[-2:])) if x is not c else c for x in (a, b, c) if x is not None]
     sizes, steps = merged(stack, [tuple(stride // e for stride in x.strides[:-2]) for x in arrays])
-    addresses = [ffi.cast("void *", x.ctypes.data) for x in arrays]
+    addresses = [address(x) for x in arrays]
     matrices = [(at, x.strides[-2] // e, x.strides[-1] // e) for at, x in zip(addresses, arrays, strict=True)]
     views = [ffi.new("int64_t[]", step) for step in steps]
     if b is None:

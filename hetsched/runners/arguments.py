@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import cmath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._engine.run import line_start
 from .operands import Array, as_array, operand
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+#: Elements whose squares NumPy sums on one thread.
+_FEW = 10_000
+#: Bytes of a matrix for which to look where it starts takes longer than what it saves.
+_SMALL = 1 << 17
 
 
 def numbers(name: str, value: ArrayLike) -> Array:
@@ -72,20 +79,26 @@ def stacked(name: str, a: Array, b: Array) -> tuple[int, ...]:
 
 def require_finite(*arrays: Array) -> None:
     """ValueError as of numpy.asarray_chkfinite."""
-    for array in arrays:
-        with np.errstate(all="ignore"):
-            if np.isfinite(array.sum()):  # a NaN or an infinity would show; a sum that overflows is looked at again
+    for array in arrays:  # a NaN or an infinity would show in a sum, as of squares; one that overflows is looked at again
+        if array.size <= _FEW and array.flags.forc:
+            elements = array.ravel("K")
+            if cmath.isfinite(np.vdot(elements, elements)):  # which warns of nothing
                 continue
+        else:
+            with np.errstate(all="ignore"):
+                if np.isfinite(array.sum()):
+                    continue
         if not np.isfinite(array).all():
             raise ValueError("array must not contain infs or NaNs")
 
 
 def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False) -> Array:
-    """A matrix by columns, empty or of zeros, that starts with a cache line, as the engine likes it."""
+    """A matrix by columns, empty or of zeros, that starts with a cache line where it is large, as the engine likes it."""
     size = shape[0] * shape[1] * dtype.itemsize
+    if size <= _SMALL:
+        return (np.zeros if zero else np.empty)(shape, dtype, order="F")
     memory = (np.zeros if zero else np.empty)(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(dtype).reshape(shape, order="F")
+    return np.ndarray(shape, dtype, memory, line_start(memory), order="F")
 
 
 def in_place(given: Any, array: Array, overwrite: bool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,7 @@ class Wish:
 NOTHING = Wish()
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(NamedTuple):
     """A matrix to be factored and where its results go, checked."""
 
     kind: str
@@ -73,11 +72,12 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
     plan = _chosen(workers, x, wish)
     if workers.emulated:
         workers.require_products(x.x.dtype)
-    events = len(plan.tasks) + len(plan.messages) if plan is not None and wish.trace else 0
-    failed, result = x.run(threads, None if plan is None else _order(workers, plan, x.x.dtype), wish.progress, events)
-    if plan is not None:
-        workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, 5)
-    if plan is None or not wish.trace:
+    if plan is None:
+        return x.run(threads, progress=wish.progress)[0], None
+    events = len(plan.tasks) + len(plan.messages) if wish.trace else 0
+    failed, result = x.run(threads, _order(workers, plan, x.x.dtype), wish.progress, events)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, 5)
+    if not wish.trace:
         return failed, None
     blocks = plan.blocks
     return failed, workers.trace(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ def run(
     return (x.lu, x.piv) if trace is None else ((x.lu, x.piv), trace)
 
 
-@dataclass(frozen=True, eq=False)
-class Factors:
+class Factors(NamedTuple):
     """Checked arguments of `Pool.lu_factor`, and where its results go."""
 
     a: Array | None  # None: lu holds the matrix

@@ -49,7 +49,8 @@ def operand(name: str, value: ArrayLike) -> Array:
 
 def element_strides(array: Array) -> bool:
     """Whether the array can be described by strides counted in elements."""
-    return array.flags.aligned and all(s % array.itemsize == 0 for s in array.strides)
+    flags = array.flags
+    return flags.aligned and (flags.forc or all(s % array.itemsize == 0 for s in array.strides))
 
 
 @dataclass(frozen=True)
