@@ -1,8 +1,11 @@
 /* Stacks: the workers take items from one counter, a few at a time. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "core/numbers.h"
+#include "kernel/stream.h"
 #include "run/item.h"
 #include "run/member.h"
 
@@ -16,6 +19,7 @@ typedef struct {
     double flops; /* of an item */
     double *done; /* [workers] flops */
     int64_t count, together;
+    int64_t streamed; /* bytes of a C, or 0 */
     _Alignas(64) _Atomic int64_t next;
 } job;
 
@@ -37,6 +41,25 @@ static hs_product item_at(const hs_stack *stack, int64_t i)
     return p;
 }
 
+/* The items first .. end - 1; the one that follows them is likely to be the first that nobody has taken yet. */
+static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
+{
+    const hs_stack *stack = j->stack;
+    hs_product item = item_at(stack, first);
+    hs__stream stream;
+    if (j->streamed) stream = hs__stream_start(item.c, memory + j->items.bytes);
+    for (int64_t i = first; i < end; i++) {
+        const int64_t after = i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
+        const hs_product next = item_at(stack, hs__min(after, j->count - 1));
+        if (j->streamed) item.c = hs__stream_place(&stream);
+        int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
+        hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory, self);
+        if (j->streamed) hs__stream_put(&stream, j->streamed);
+        item = next;
+    }
+    if (j->streamed) hs__stream_end(&stream);
+}
+
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
@@ -51,11 +74,7 @@ static void work(void *context, int32_t worker, int is_caller)
         const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
         if (fresh) memset(memory, 0, j->items.bytes); /* of one who comes late there is nothing to do */
         fresh = 0;
-        for (int64_t i = first; i < end; i++) {
-            const hs_product item = item_at(stack, i);
-            int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
-            hs__item_do(&j->items, &item, pivots, stack->info ? stack->info + i : NULL, memory, &self);
-        }
+        do_items(j, first, end, memory, &self);
         j->done[worker] += (double)(end - first) * j->flops;
         atomic_fetch_add_explicit(&j->run.done, end - first, memory_order_relaxed);
         self.box = (int32_t)hs__min(first, INT32_MAX);
@@ -122,6 +141,21 @@ static hs_status check(const void *context)
     return !j->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
 }
 
+/* Whether the products are written past the caches: small ones, of which no part is in the caches when it is written, and side by side. From
+ * MANY bytes on that was faster even with a caller who reads them at once. Bytes of one, or 0. */
+static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t count)
+{
+    const int64_t MANY = 16 << 20;
+    const hs_product *p = &stack->item;
+    const int64_t size = p->m * p->n, bytes = size * (int64_t)hs__element_bytes(p->dtype);
+    if (stack->operation != HS_STACK_MULTIPLY || items->c_bytes || bytes > HS__STREAM_PUT || bytes * count < MANY) return 0;
+    if (items->turned ? p->c_col_stride != p->m : p->c_row_stride != p->n) return 0;
+    int64_t step = size;
+    for (int32_t d = stack->rank - 1; d >= 0; step *= stack->size[d--])
+        if (stack->c_steps[d] != step) return 0;
+    return hs__stream_can() ? bytes : 0;
+}
+
 static hs_status open(void *context)
 {
     job *j = context;
@@ -131,11 +165,12 @@ static hs_status open(void *context)
     if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
+    j->streamed = getenv("NOSTREAM") ? 0: streamed(j->stack, &j->items, count);
     j->together = (int64_t)fmax(1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
     j->run.manner = (double)count * j->flops <= SMALL ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) j->run.work_of = j->done;
     for (int32_t w = 0; w < (j->run.manner == HS__ALONE ? 1 : workers) && count; w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes + HS__STREAM_BYTES)) return HS_ERROR_MEMORY;
     return HS_OK;
 }
 
