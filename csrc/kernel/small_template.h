@@ -14,12 +14,13 @@ TARGET static inline __attribute__((always_inline)) void NAME(tile)(
     UNROLLED for (int part = 0; part < PARTS; part++)
         UNROLLED for (int r = 0; r < rows; r++)
             UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] = (NAME(vector)){0};
-    if (k >= 128) /* long enough for the tile of C to arrive */
-        UNROLLED for (int r = 0; r < rows; r++)
-            UNROLLED for (int v = 0; v <= vectors; v++) __builtin_prefetch(c + r * c_row + v * NAME(lanes), 1, 3);
+    const int fetches = ahead && rows == NAME(tile_rows); /* the others have little time for it */
+    if (fetches && k >= 128)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v <= vectors; v++) __builtin_prefetch(c + r * c_row + v * NAME(lanes), 1, 3);
     for (int64_t l = 0; l < k;) {
-        if (ahead) hs__fetch(ahead);
-        for (const int64_t end = ahead && k - l > HS__FETCH_STEPS ? l + HS__FETCH_STEPS : k; l < end; l++, a += a_col, b += b_row) {
+        if (fetches) hs__fetch(ahead);
+        for (const int64_t end = fetches && k - l > HS__FETCH_STEPS ? l + HS__FETCH_STEPS : k; l < end; l++, a += a_col, b += b_row) {
             NAME(vector) y[VECTORS];
             UNROLLED for (int v = 0; v < vectors; v++) y[v] = NAME(load)(b + (v + 1 < vectors ? v * NAME(lanes) : b_last));
             UNROLLED for (int part = 0; part < PARTS; part++)
@@ -79,6 +80,14 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
 #undef TILE
 }
 
+/* One of VECTORS while other memory is fetched; a function of its own, for what the others need not pay for. */
+TARGET __attribute__((noinline, nonnull(13))) static void NAME(fetching_strip)(
+    int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row,
+    int32_t flags, REAL *aside, hs__ahead *ahead)
+{
+    NAME(strip)(VECTORS, last, m, k, a, a_row, a_col, b, b_row, c, c_row, flags, aside, ahead);
+}
+
 /* The hs__small_multiply. */
 TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_,
                                   int64_t b_row, void *c_, int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead)
@@ -90,8 +99,12 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
         const int64_t left = (n - j + NAME(lanes) - 1) / NAME(lanes);
         vectors = left < VECTORS ? left : VECTORS;
         const int64_t last = left > vectors ? (vectors - 1) * NAME(lanes) : n - j - NAME(lanes); /* below 0: alone, and over others */
+        if (ahead && VECTORS > 2 && vectors == VECTORS) {
+            NAME(fetching_strip)(last, m, k, a, a_row, a_col, b + j, b_row, c + j, c_row, flags, aside, ahead);
+            continue;
+        }
 #define STRIP(VECTORS_, FROM, LAST) \
-    NAME(strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), c_row, flags, aside, ahead)
+    NAME(strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), c_row, flags, aside, NULL)
         if (vectors == 1) STRIP(1, j + last, 0);
         if (VECTORS > 1 && vectors == 2) STRIP(VECTORS > 1 ? 2 : 1, j, last);
         if (VECTORS > 2 && vectors == 3) STRIP(VECTORS > 2 ? 3 : 1, j, last);

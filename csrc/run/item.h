@@ -22,13 +22,19 @@ typedef struct hs__items {
     int turned, plain;
 } hs__items;
 
+/* Where the operands of an item are. */
+typedef struct hs__operands {
+    const char *a, *b;
+    char *c;
+} hs__operands;
+
 /* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be
  * counted. */
 int hs__items_init(hs__items *items, const hs_stack *stack);
 
 /* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. `next` is what the worker is likely to do then. Ends early after
  * a cancel. */
-void hs__item_do(const hs__items *items, const hs_product *item, const hs_product *next, int32_t *pivots, int64_t *info, char *memory,
+void hs__item_do(const hs__items *items, const hs_product *item, const hs__operands *next, int32_t *pivots, int64_t *info, char *memory,
                  hs__member *self);
 
 #endif

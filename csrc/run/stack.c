@@ -1,6 +1,5 @@
 /* Stacks: the workers take items from one counter, a few at a time. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/element.h"
@@ -23,39 +22,36 @@ typedef struct {
     _Alignas(64) _Atomic int64_t next;
 } job;
 
-/* The operands of item i. */
-static hs_product item_at(const hs_stack *stack, int64_t i)
+static hs__operands operands_of(const hs_stack *stack, int64_t i)
 {
-    hs_product p = stack->item;
-    const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p.dtype);
+    const hs_product *p = &stack->item;
+    const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
     int64_t a = 0, b = 0, c = 0;
     for (int32_t d = stack->rank - 1; d >= 0; d--) {
         const int64_t at = d ? i % stack->size[d] : i;
         if (d) i /= stack->size[d];
         a += at * stack->a_steps[d], c += at * stack->c_steps[d];
-        if (p.b) b += at * stack->b_steps[d];
+        if (p->b) b += at * stack->b_steps[d];
     }
-    if (p.a) p.a = (const char *)p.a + a * e;
-    if (p.c) p.c = (char *)p.c + c * e;
-    if (p.b) p.b = (const char *)p.b + b * e;
-    return p;
+    return (hs__operands){p->a ? (const char *)p->a + a * e : NULL, p->b ? (const char *)p->b + b * e : NULL, p->c ? (char *)p->c + c * e : NULL};
 }
 
 /* The items first .. end - 1; the one that follows them is likely to be the first that nobody has taken yet. */
 static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
 {
     const hs_stack *stack = j->stack;
-    hs_product item = item_at(stack, first);
-    hs__stream stream;
-    if (j->streamed) stream = hs__stream_start(item.c, memory + j->items.bytes);
+    hs_product item = stack->item;
+    hs__operands at = operands_of(stack, first);
+    hs__stream stream = {0};
+    if (j->streamed) stream = hs__stream_start(at.c, memory + j->items.bytes);
     for (int64_t i = first; i < end; i++) {
         const int64_t after = i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
-        const hs_product next = item_at(stack, hs__min(after, j->count - 1));
-        if (j->streamed) item.c = hs__stream_place(&stream);
+        const hs__operands next = operands_of(stack, hs__min(after, j->count - 1));
+        item.a = at.a, item.b = at.b, item.c = j->streamed ? hs__stream_place(&stream) : at.c;
         int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
         hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory, self);
         if (j->streamed) hs__stream_put(&stream, j->streamed);
-        item = next;
+        at = next;
     }
     if (j->streamed) hs__stream_end(&stream);
 }
@@ -63,7 +59,6 @@ static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__membe
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    const hs_stack *stack = j->stack;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     char *memory = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
     int fresh = 1;
@@ -165,7 +160,7 @@ static hs_status open(void *context)
     if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
-    j->streamed = getenv("NOSTREAM") ? 0: streamed(j->stack, &j->items, count);
+    j->streamed = streamed(j->stack, &j->items, count);
     j->together = (int64_t)fmax(1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
     j->run.manner = (double)count * j->flops <= SMALL ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) j->run.work_of = j->done;
