@@ -12,6 +12,8 @@ typedef struct hs__span {
     int64_t rows, bytes, pitch;
 } hs__span;
 
+static inline int64_t hs__span_lines(const hs__span *x) { return x->rows * (x->bytes / HS__LINE + 1); }
+
 /* The first `spans` are still to come, the last of them first; of the piece that has begun, `at` up to `end`. hs__fetch asks for `lines`
  * lines of the caches at once, to the second level. All zero: nothing. */
 typedef struct hs__ahead {
@@ -20,15 +22,16 @@ typedef struct hs__ahead {
     uintptr_t at, end;
 } hs__ahead;
 
-/* A matrix of elements of e bytes; of no rows unless its rows or its columns lie side by side. */
+/* A matrix of elements of e bytes, or nothing, if neither its rows nor its columns are side by side. */
 static inline hs__span hs__span_of(int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t e)
 {
     if (col != 1) return row == 1 ? hs__span_of(cols, rows, col, row, e) : (hs__span){0};
-    hs__span span = {0, rows, cols * e, row * e};
-    if (span.pitch >= 0 && span.pitch < span.bytes + HS__LINE) span.bytes += (rows - 1) * span.pitch, span.rows = 1;
+    hs__span span = {0, rows, cols * e, rows > 1 ? row * e : 0};
+    if (rows > 1 && row >= 0 && span.pitch < span.bytes + HS__LINE) span.bytes += (rows - 1) * span.pitch, span.rows = 1;
     return span;
 }
 
+/* What lies at `data` like that. */
 static inline void hs__ahead_add(hs__ahead *x, const hs__span *span, const void *data)
 {
     if (!span->rows) return;
@@ -47,6 +50,7 @@ static inline int hs__ahead_next(hs__ahead *x)
     return 1;
 }
 
+/* Nothing more, when all has been asked for. */
 static inline void hs__fetch(hs__ahead *x)
 {
     for (int32_t i = 0; i < x->lines; i++, x->at += HS__LINE) {

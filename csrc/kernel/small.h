@@ -16,7 +16,8 @@ typedef enum hs__small_flags {
 } hs__small_flags;
 
 /* C (m x n) <- A B, or C + A B, or C - A B. n is at least a vector, and whole vectors where C is read. A has any strides.
- * aside: k times HS__SMALL_ASIDE bytes, aligned to 64, or NULL. ahead: what to fetch meanwhile, at HS__FETCH_STEPS of k each, or NULL. */
+ * aside: k times HS__SMALL_ASIDE bytes, aligned to 64, or NULL. ahead: what to fetch meanwhile, besides C itself where k is long, or NULL;
+ * by tiles of at most HS__SMALL_ROWS and just HS__SMALL_VECTORS vectors, before each HS__FETCH_STEPS of k. */
 enum { HS__SMALL_ASIDE = 192, HS__SMALL_ROWS = 8, HS__SMALL_VECTORS = 3 };
 typedef void hs__small_multiply(int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row,
                                 void *c, int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead);

@@ -1,7 +1,8 @@
 /* The functions of small.h, included by each_type.h: a tile of C is ROWS x VECTORS vectors, of complex types half the rows. */
 #include "kernel/vector_type.h"
 
-enum { NAME(tile_rows) = ROWS / PARTS };
+/* A tile's rows; steps of k during which its C arrives at leisure. */
+enum { NAME(tile_rows) = ROWS / PARTS, NAME(long) = 128 };
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
@@ -14,8 +15,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(tile)(
     UNROLLED for (int part = 0; part < PARTS; part++)
         UNROLLED for (int r = 0; r < rows; r++)
             UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] = (NAME(vector)){0};
-    const int fetches = ahead && rows == NAME(tile_rows); /* the others have little time for it */
-    if (fetches && k >= 128)
+    const int fetches = ahead && rows == NAME(tile_rows); /* lower ones have little time for it */
+    if (fetches && k >= NAME(long))
         for (int r = 0; r < rows; r++)
             for (int v = 0; v <= vectors; v++) __builtin_prefetch(c + r * c_row + v * NAME(lanes), 1, 3);
     for (int64_t l = 0; l < k;) {
@@ -80,7 +81,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
 #undef TILE
 }
 
-/* One of VECTORS while other memory is fetched; a function of its own, for what the others need not pay for. */
+/* One of VECTORS, which fetches; a function of its own, that the others be as fast as without. */
 TARGET __attribute__((noinline, nonnull(13))) static void NAME(fetching_strip)(
     int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row,
     int32_t flags, REAL *aside, hs__ahead *ahead)
@@ -99,7 +100,7 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
         const int64_t left = (n - j + NAME(lanes) - 1) / NAME(lanes);
         vectors = left < VECTORS ? left : VECTORS;
         const int64_t last = left > vectors ? (vectors - 1) * NAME(lanes) : n - j - NAME(lanes); /* below 0: alone, and over others */
-        if (ahead && VECTORS > 2 && vectors == VECTORS) {
+        if (ahead && VECTORS == HS__SMALL_VECTORS && vectors == VECTORS) {
             NAME(fetching_strip)(last, m, k, a, a_row, a_col, b + j, b_row, c + j, c_row, flags, aside, ahead);
             continue;
         }

@@ -9,7 +9,8 @@
 
 __attribute__((target("avx2"))) static void write_lines(char *to, const char *from, int64_t bytes)
 {
-    for (int64_t i = 0; i < bytes; i += 32) _mm256_stream_si256((__m256i *)(void *)(to + i), _mm256_load_si256((const __m256i *)(const void *)(from + i)));
+    for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(__m256i))
+        _mm256_stream_si256((__m256i *)(void *)(to + i), _mm256_load_si256((const __m256i *)(const void *)(from + i)));
 }
 
 static void fence(void) { _mm_sfence(); }

@@ -13,7 +13,7 @@ typedef struct {
     int64_t row;
     ptrdiff_t element;
     void *aside;      /* of the products */
-    hs__ahead *ahead; /* of theirs with matrices that are not the worker's: empty, but their C is fetched */
+    hs__ahead *ahead; /* not NULL, but empty, where C is not in the caches: its tiles are fetched */
 } worksheet;
 
 static char *at(const worksheet *w, int64_t i, int64_t j) { return w->data + (i * w->row + j) * w->element; }
@@ -311,14 +311,15 @@ static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
 /* Of products whose operands are so large that it pays, and so small that they stay in the second level cache. */
 static void init_ahead(hs__items *x, const hs_product *p, int64_t rows, int64_t cols, ptrdiff_t e)
 {
-    enum { LEAST = 6 << 10, MOST = 1 << 20 };
+    const double LEAST = 6 << 10, MOST = 1 << 20, m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double size = (m * n + k * (m + n)) * (double)e;
     const int64_t strips = hs__ceil_div(cols, x->loops.across) / HS__SMALL_VECTORS, tiles = rows / HS__SMALL_ROWS * strips;
+    if (!tiles || size < LEAST || size > MOST) return;
     x->span[0] = hs__span_of(p->m, p->k, p->a_row_stride, p->a_col_stride, e);
     x->span[1] = hs__span_of(p->k, p->n, p->b_row_stride, p->b_col_stride, e);
     x->span[2] = hs__span_of(p->m, p->n, p->c_row_stride, p->c_col_stride, e);
-    int64_t bytes = 0, lines = 0;
-    for (int i = 0; i < 3; i++) bytes += x->span[i].rows * x->span[i].bytes, lines += x->span[i].rows * (x->span[i].bytes / HS__LINE + 1);
-    if (tiles && bytes >= LEAST && bytes <= MOST) x->lines = (int32_t)hs__ceil_div(lines, tiles * hs__ceil_div(p->k, HS__FETCH_STEPS));
+    const int64_t lines = hs__span_lines(&x->span[0]) + hs__span_lines(&x->span[1]) + hs__span_lines(&x->span[2]);
+    x->lines = (int32_t)hs__ceil_div(lines, tiles * hs__ceil_div(p->k, HS__FETCH_STEPS));
 }
 
 static int init_product(hs__items *x, const hs_product *p)

@@ -32,8 +32,8 @@ typedef struct hs__operands {
  * counted. */
 int hs__items_init(hs__items *items, const hs_stack *stack);
 
-/* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. `next` is what the worker is likely to do then. Ends early after
- * a cancel. */
+/* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. `next` is what the worker is likely to do then. Ends early
+ * after a cancel. */
 void hs__item_do(const hs__items *items, const hs_product *item, const hs__operands *next, int32_t *pivots, int64_t *info, char *memory,
                  hs__member *self);
 
