@@ -31,14 +31,14 @@
 #define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
 #define ROWS 4
-#define VECTORS 3
+#define VECTORS HS__SMALL_VECTORS
 #include "kernel/each_type.h"
 
 #define SET(x) avx512_##x
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 #define BYTES 64
-#define ROWS 8
-#define VECTORS 3
+#define ROWS HS__SMALL_ROWS
+#define VECTORS HS__SMALL_VECTORS
 #include "kernel/each_type.h"
 #endif
 

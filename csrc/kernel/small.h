@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "kernel/ahead.h"
+
 typedef enum hs__small_flags {
     HS__ADD = 1,       /* C <- C + A B */
     HS__SUBTRACT = 2,  /* C <- C - A B; with neither C <- A B */
@@ -14,10 +16,11 @@ typedef enum hs__small_flags {
 } hs__small_flags;
 
 /* C (m x n) <- A B, or C + A B, or C - A B. n is at least a vector, and whole vectors where C is read. A has any strides.
- * aside: k times HS__SMALL_ASIDE bytes, aligned to 64, or NULL. */
-enum { HS__SMALL_ASIDE = 192 };
+ * aside: k times HS__SMALL_ASIDE bytes, aligned to 64, or NULL. ahead: what to fetch meanwhile, besides C itself where k is long, or NULL;
+ * by tiles of at most HS__SMALL_ROWS and just HS__SMALL_VECTORS vectors, before each HS__FETCH_STEPS of k. */
+enum { HS__SMALL_ASIDE = 192, HS__SMALL_ROWS = 8, HS__SMALL_VECTORS = 3 };
 typedef void hs__small_multiply(int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row,
-                                void *c, int64_t c_row, int32_t flags, void *aside);
+                                void *c, int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead);
 
 /* X (h x n) <- T^-1 X for a lower triangle T with any strides, whose diagonal has no zero; n is whole vectors. */
 typedef void hs__small_substitute(int64_t h, int64_t n, const void *t, int64_t t_row, int64_t t_col, void *x, int64_t x_row, int32_t flags);

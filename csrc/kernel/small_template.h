@@ -1,25 +1,33 @@
 /* The functions of small.h, included by each_type.h: a tile of C is ROWS x VECTORS vectors, of complex types half the rows. */
 #include "kernel/vector_type.h"
 
-enum { NAME(tile_rows) = ROWS / PARTS };
+/* A tile's rows; steps of k during which its C arrives at leisure. */
+enum { NAME(tile_rows) = ROWS / PARTS, NAME(long) = 128 };
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
 /* A tile of C; the last of its vectors is `last` reals behind the first, b_last in B: it may overlap the one before. */
 TARGET static inline __attribute__((always_inline)) void NAME(tile)(
     const int rows, const int vectors, int64_t b_last, int64_t last, int64_t k, const REAL *a, int64_t a_row, int64_t a_col,
-    const REAL *b, int64_t b_row, REAL *c, int64_t c_row, int32_t flags)
+    const REAL *b, int64_t b_row, REAL *c, int64_t c_row, int32_t flags, hs__ahead *ahead)
 {
     NAME(vector) sum[PARTS][NAME(tile_rows)][VECTORS];
     UNROLLED for (int part = 0; part < PARTS; part++)
         UNROLLED for (int r = 0; r < rows; r++)
             UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] = (NAME(vector)){0};
-    for (int64_t l = 0; l < k; l++, a += a_col, b += b_row) {
-        NAME(vector) y[VECTORS];
-        UNROLLED for (int v = 0; v < vectors; v++) y[v] = NAME(load)(b + (v + 1 < vectors ? v * NAME(lanes) : b_last));
-        UNROLLED for (int part = 0; part < PARTS; part++)
-            UNROLLED for (int r = 0; r < rows; r++)
-                UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] += y[v] * a[r * a_row + part];
+    const int fetches = ahead && rows == NAME(tile_rows); /* lower ones have little time for it */
+    if (fetches && k >= NAME(long))
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v <= vectors; v++) __builtin_prefetch(c + r * c_row + v * NAME(lanes), 1, 3);
+    for (int64_t l = 0; l < k;) {
+        if (fetches) hs__fetch(ahead);
+        for (const int64_t end = fetches && k - l > HS__FETCH_STEPS ? l + HS__FETCH_STEPS : k; l < end; l++, a += a_col, b += b_row) {
+            NAME(vector) y[VECTORS];
+            UNROLLED for (int v = 0; v < vectors; v++) y[v] = NAME(load)(b + (v + 1 < vectors ? v * NAME(lanes) : b_last));
+            UNROLLED for (int part = 0; part < PARTS; part++)
+                UNROLLED for (int r = 0; r < rows; r++)
+                    UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] += y[v] * a[r * a_row + part];
+        }
     }
 #if PARTS == 2
     UNROLLED for (int r = 0; r < rows; r++)
@@ -48,7 +56,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(tile)(
 /* All rows of so many vectors. Those of B that would cross cache lines are copied to `aside` first, if there are rows enough. */
 TARGET static inline __attribute__((always_inline)) void NAME(strip)(
     const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row,
-    REAL *c, int64_t c_row, int32_t flags, REAL *aside)
+    REAL *c, int64_t c_row, int32_t flags, REAL *aside, hs__ahead *ahead)
 {
     enum { FEW = 12 * NAME(tile_rows) };
     int64_t i = 0, b_last = last;
@@ -59,7 +67,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
                             NAME(load)(b + l * b_row + (v + 1 < vectors ? v * NAME(lanes) : last)));
         b = aside, b_row = vectors * NAME(lanes), b_last = (vectors - 1) * NAME(lanes);
     }
-#define TILE(ROWS_) NAME(tile)(ROWS_, vectors, b_last, last, k, a + i * a_row, a_row, a_col, b, b_row, c + i * c_row, c_row, flags)
+#define TILE(ROWS_) NAME(tile)(ROWS_, vectors, b_last, last, k, a + i * a_row, a_row, a_col, b, b_row, c + i * c_row, c_row, flags, ahead)
     for (; i + NAME(tile_rows) <= m; i += NAME(tile_rows)) TILE(NAME(tile_rows));
     if (NAME(tile_rows) > 4 && i + 4 <= m) {
         TILE(4);
@@ -73,9 +81,17 @@ TARGET static inline __attribute__((always_inline)) void NAME(strip)(
 #undef TILE
 }
 
+/* One of VECTORS, which fetches; a function of its own, that the others be as fast as without. */
+TARGET __attribute__((noinline, nonnull(13))) static void NAME(fetching_strip)(
+    int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row,
+    int32_t flags, REAL *aside, hs__ahead *ahead)
+{
+    NAME(strip)(VECTORS, last, m, k, a, a_row, a_col, b, b_row, c, c_row, flags, aside, ahead);
+}
+
 /* The hs__small_multiply. */
 TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_,
-                                  int64_t b_row, void *c_, int64_t c_row, int32_t flags, void *aside)
+                                  int64_t b_row, void *c_, int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead)
 {
     const REAL *a = a_, *b = b_;
     REAL *c = c_;
@@ -84,8 +100,12 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
         const int64_t left = (n - j + NAME(lanes) - 1) / NAME(lanes);
         vectors = left < VECTORS ? left : VECTORS;
         const int64_t last = left > vectors ? (vectors - 1) * NAME(lanes) : n - j - NAME(lanes); /* below 0: alone, and over others */
+        if (ahead && VECTORS == HS__SMALL_VECTORS && vectors == VECTORS) {
+            NAME(fetching_strip)(last, m, k, a, a_row, a_col, b + j, b_row, c + j, c_row, flags, aside, ahead);
+            continue;
+        }
 #define STRIP(VECTORS_, FROM, LAST) \
-    NAME(strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), c_row, flags, aside)
+    NAME(strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), c_row, flags, aside, NULL)
         if (vectors == 1) STRIP(1, j + last, 0);
         if (VECTORS > 1 && vectors == 2) STRIP(VECTORS > 1 ? 2 : 1, j, last);
         if (VECTORS > 2 && vectors == 3) STRIP(VECTORS > 2 ? 3 : 1, j, last);

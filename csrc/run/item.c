@@ -12,7 +12,8 @@ typedef struct {
     char *data;
     int64_t row;
     ptrdiff_t element;
-    void *aside; /* of the products */
+    void *aside;      /* of the products */
+    hs__ahead *ahead; /* not NULL, but empty, where C is not in the caches: its tiles are fetched */
 } worksheet;
 
 static char *at(const worksheet *w, int64_t i, int64_t j) { return w->data + (i * w->row + j) * w->element; }
@@ -44,7 +45,7 @@ static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a
         for (int64_t i = 0; i < m; i += rows) {
             if ((m > WATCHED || n > WATCHED) && hs__attend(w->self)) return 0;
             w->loops->multiply(hs__min(rows, m - i), n, hs__min(DEPTH, k - l), a.data + (i * a.row + l * a.col) * w->element, a.row, a.col,
-                               b + l * b_row * w->element, b_row, c + i * c_row * w->element, c_row, flags, w->aside);
+                               b + l * b_row * w->element, b_row, c + i * c_row * w->element, c_row, flags, w->aside, w->ahead);
         }
     return !hs__stopped(w->self);
 }
@@ -54,7 +55,7 @@ static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, stride
 {
     const int64_t rows = rows_at_once(w->element);
     if (k <= DEPTH && m <= rows) {
-        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside);
+        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside, w->ahead);
         return;
     }
     const int64_t across = w->loops->across, whole = n / across * across, tail = (n - across) * w->element;
@@ -64,7 +65,7 @@ static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, stride
     }
     for (int64_t i = 0; n > whole && i < m && !hs__attend(w->self); i += rows) /* its last vector lies over others */
         w->loops->multiply(hs__min(rows, m - i), across, k, a.data + i * a.row * w->element, a.row, a.col, b + tail, b_row,
-                           c + i * c_row * w->element + tail, c_row, 0, NULL);
+                           c + i * c_row * w->element + tail, c_row, 0, NULL, NULL);
 }
 
 /* Whether a factor, rounded to the type, is x. */
@@ -91,14 +92,23 @@ static int is_direct(const hs_product *p)
 
 static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
 
-/* One that is plain. */
-static void do_plain(const hs__items *x, const hs_product *p, char *memory)
+/* One that is plain. What it shares with the next is there already. */
+static void do_plain(const hs__items *x, const hs_product *p, const hs__operands *next, char *memory)
 {
     void *aside = aside_of(x, memory);
+    hs__ahead ahead = {.lines = x->lines};
+    if (x->lines) {
+        hs__ahead_add(&ahead, &x->span[2], next->c);
+        if (next->b != p->b) hs__ahead_add(&ahead, &x->span[1], next->b);
+        if (next->a != p->a) hs__ahead_add(&ahead, &x->span[0], next->a);
+    }
+    hs__ahead *fetched = x->lines ? &ahead : NULL;
     if (x->turned)
-        x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside);
+        x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside,
+                          fetched);
     else
-        x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside);
+        x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside,
+                          fetched);
 }
 
 static void do_product(const hs__items *x, const hs_product *p, char *memory, hs__member *self)
@@ -113,7 +123,8 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
         const hs__matrix kept = a;
         a = hs__transposed(b), b = hs__transposed(kept), c = hs__transposed(c);
     }
-    const worksheet w = {&x->loops, self, memory, 0, c.element, aside_of(x, memory)};
+    hs__ahead none = {0};
+    const worksheet w = {&x->loops, self, memory, 0, c.element, aside_of(x, memory), &none};
     hs__matrix rows = b, to = c;
     if (x->b_bytes) {
         rows = (hs__matrix){memory, b.element, b.rows, b.cols, x->b_row, 1};
@@ -297,6 +308,20 @@ static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
     return *bytes < SIZE_MAX / 4;
 }
 
+/* Of products whose operands are so large that it pays, and so small that they stay in the second level cache. */
+static void init_ahead(hs__items *x, const hs_product *p, int64_t rows, int64_t cols, ptrdiff_t e)
+{
+    const double LEAST = 6 << 10, MOST = 1 << 20, m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double size = (m * n + k * (m + n)) * (double)e;
+    const int64_t strips = hs__ceil_div(cols, x->loops.across) / HS__SMALL_VECTORS, tiles = rows / HS__SMALL_ROWS * strips;
+    if (!tiles || size < LEAST || size > MOST) return;
+    x->span[0] = hs__span_of(p->m, p->k, p->a_row_stride, p->a_col_stride, e);
+    x->span[1] = hs__span_of(p->k, p->n, p->b_row_stride, p->b_col_stride, e);
+    x->span[2] = hs__span_of(p->m, p->n, p->c_row_stride, p->c_col_stride, e);
+    const int64_t lines = hs__span_lines(&x->span[0]) + hs__span_lines(&x->span[1]) + hs__span_lines(&x->span[2]);
+    x->lines = (int32_t)hs__ceil_div(lines, tiles * hs__ceil_div(p->k, HS__FETCH_STEPS));
+}
+
 static int init_product(hs__items *x, const hs_product *p)
 {
     const int turned = x->turned = is_turned(p);
@@ -308,6 +333,7 @@ static int init_product(hs__items *x, const hs_product *p)
     if (!is_direct(p) && !size_of(&x->c_bytes, rows, x->c_row, e)) return 0;
     x->bytes = x->b_bytes + x->c_bytes + ASIDE;
     x->plain = !x->b_bytes && !x->c_bytes && p->k > 0 && p->k <= DEPTH && rows <= rows_at_once(e);
+    if (x->plain) init_ahead(x, p, rows, cols, e);
     return 1;
 }
 
@@ -326,13 +352,14 @@ int hs__items_init(hs__items *x, const hs_stack *stack)
     return 1;
 }
 
-void hs__item_do(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info, char *memory, hs__member *self)
+void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *next, int32_t *pivots, int64_t *info, char *memory,
+                 hs__member *self)
 {
     if (x->plain) {
-        do_plain(x, p, memory);
+        do_plain(x, p, next, memory);
         return;
     }
-    const worksheet w = {&x->loops, self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype), aside_of(x, memory)};
+    const worksheet w = {&x->loops, self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype), aside_of(x, memory), NULL};
     if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
     else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
     else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, info, &w);

@@ -10,20 +10,31 @@
  *   b_row, c_row      the same of copies of a product's B and C, where these cannot be used as they are
  *   b_bytes, c_bytes  of those; of a system c_bytes are its pivots
  *   turned   a product is computed as C^T = B^T A^T
- *   plain    it needs no copies, and is done at once */
+ *   plain    it needs no copies, and is done at once
+ *   span, lines   during a plain product that is large enough its A, B and C for the next are fetched, so many lines at a time; or 0 */
 typedef struct hs__items {
     const hs_stack *stack;
     hs__small loops;
     int64_t row, right, b_row, c_row;
     size_t b_bytes, c_bytes, bytes;
+    hs__span span[3];
+    int32_t lines;
     int turned, plain;
 } hs__items;
+
+/* Where the operands of an item are. */
+typedef struct hs__operands {
+    const char *a, *b;
+    char *c;
+} hs__operands;
 
 /* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be
  * counted. */
 int hs__items_init(hs__items *items, const hs_stack *stack);
 
-/* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. Ends early after a cancel. */
-void hs__item_do(const hs__items *items, const hs_product *item, int32_t *pivots, int64_t *info, char *memory, hs__member *self);
+/* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. `next` is what the worker is likely to do then. Ends early
+ * after a cancel. */
+void hs__item_do(const hs__items *items, const hs_product *item, const hs__operands *next, int32_t *pivots, int64_t *info, char *memory,
+                 hs__member *self);
 
 #endif

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "core/numbers.h"
+#include "kernel/stream.h"
 #include "run/item.h"
 #include "run/member.h"
 
@@ -16,31 +18,50 @@ typedef struct {
     double flops; /* of an item */
     double *done; /* [workers] flops */
     int64_t count, together;
+    int64_t streamed; /* bytes of a C, or 0 */
     _Alignas(64) _Atomic int64_t next;
 } job;
 
-/* The operands of item i. */
-static hs_product item_at(const hs_stack *stack, int64_t i)
+static hs__operands operands_of(const hs_stack *stack, int64_t i)
 {
-    hs_product p = stack->item;
-    const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p.dtype);
+    const hs_product *p = &stack->item;
+    const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
     int64_t a = 0, b = 0, c = 0;
     for (int32_t d = stack->rank - 1; d >= 0; d--) {
         const int64_t at = d ? i % stack->size[d] : i;
         if (d) i /= stack->size[d];
         a += at * stack->a_steps[d], c += at * stack->c_steps[d];
-        if (p.b) b += at * stack->b_steps[d];
+        if (p->b) b += at * stack->b_steps[d];
     }
-    if (p.a) p.a = (const char *)p.a + a * e;
-    if (p.c) p.c = (char *)p.c + c * e;
-    if (p.b) p.b = (const char *)p.b + b * e;
-    return p;
+    return (hs__operands){
+        .a = p->a ? (const char *)p->a + a * e : NULL,
+        .b = p->b ? (const char *)p->b + b * e : NULL,
+        .c = p->c ? (char *)p->c + c * e : NULL,
+    };
+}
+
+/* The items first .. end - 1; the one that follows them is likely to be the first that nobody has taken yet. */
+static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
+{
+    const hs_stack *stack = j->stack;
+    hs_product item = stack->item;
+    hs__operands at = operands_of(stack, first);
+    hs__stream stream = hs__stream_start(at.c, memory + j->items.bytes);
+    for (int64_t i = first; i < end; i++) {
+        const int64_t after = i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
+        const hs__operands next = operands_of(stack, hs__min(after, j->count - 1));
+        item.a = at.a, item.b = at.b, item.c = j->streamed ? hs__stream_place(&stream) : at.c;
+        int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
+        hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory, self);
+        if (j->streamed) hs__stream_put(&stream, j->streamed);
+        at = next;
+    }
+    if (j->streamed) hs__stream_end(&stream);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
-    const hs_stack *stack = j->stack;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     char *memory = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
     int fresh = 1;
@@ -51,11 +72,7 @@ static void work(void *context, int32_t worker, int is_caller)
         const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
         if (fresh) memset(memory, 0, j->items.bytes); /* of one who comes late there is nothing to do */
         fresh = 0;
-        for (int64_t i = first; i < end; i++) {
-            const hs_product item = item_at(stack, i);
-            int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
-            hs__item_do(&j->items, &item, pivots, stack->info ? stack->info + i : NULL, memory, &self);
-        }
+        do_items(j, first, end, memory, &self);
         j->done[worker] += (double)(end - first) * j->flops;
         atomic_fetch_add_explicit(&j->run.done, end - first, memory_order_relaxed);
         self.box = (int32_t)hs__min(first, INT32_MAX);
@@ -122,6 +139,21 @@ static hs_status check(const void *context)
     return !j->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
 }
 
+/* Bytes of a product, if they are written past the caches: small ones, side by side. From MANY bytes of all on that is faster even with a
+ * caller who reads them at once (of 8 x 8 float64 each took 82 ns instead of 118). Else 0. */
+static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t count)
+{
+    const double MANY = 16 << 20;
+    const hs_product *p = &stack->item;
+    const double bytes = (double)p->m * (double)p->n * (double)hs__element_bytes(p->dtype);
+    if (stack->operation != HS_STACK_MULTIPLY || items->c_bytes || bytes > HS__STREAM_PUT || bytes * (double)count < MANY) return 0;
+    if (items->turned ? p->c_col_stride != p->m : p->c_row_stride != p->n) return 0;
+    int64_t step = p->m * p->n;
+    for (int32_t d = stack->rank - 1; d >= 0; step *= stack->size[d--])
+        if (stack->c_steps[d] != step && stack->size[d] > 1) return 0;
+    return hs__stream_can() ? (int64_t)bytes : 0;
+}
+
 static hs_status open(void *context)
 {
     job *j = context;
@@ -131,11 +163,12 @@ static hs_status open(void *context)
     if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
+    j->streamed = streamed(j->stack, &j->items, count);
     j->together = (int64_t)fmax(1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
     j->run.manner = (double)count * j->flops <= SMALL ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) j->run.work_of = j->done;
     for (int32_t w = 0; w < (j->run.manner == HS__ALONE ? 1 : workers) && count; w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes + HS__STREAM_BYTES)) return HS_ERROR_MEMORY;
     return HS_OK;
 }
 

@@ -320,6 +320,34 @@ static void whoever(hs_pool *pool, hs_pool *alone)
     free(a), free(b), free(x), free(y);
 }
 
+/* So many small products that they are written past the caches, the same bits as of parts that are not; nothing before and behind. */
+static void streamed(hs_pool *pool, hs_pool *alone, int dtype, int by_columns)
+{
+    enum { M = 5, N = 9, K = 2, PARTS = 3, BEFORE = 3 };
+    const size_t bytes = size_of[dtype];
+    const int64_t count = (17 << 20) / (int64_t)(M * N * bytes), a_step = M * K, b_step = K * N, c_step = M * N, part = count / PARTS;
+    const size_t all = (size_t)(count * M * N + 2 * BEFORE) * bytes;
+    char *a = malloc((size_t)(count * a_step) * bytes), *b = malloc((size_t)(count * b_step) * bytes), *c = malloc(all), *d = malloc(all);
+    if (!CHECK(a && b && c && d)) return;
+    for (int64_t i = 0; i < count * a_step; i++) set(a, dtype, i, small_integer(dtype) / 3.0);
+    for (int64_t i = 0; i < count * b_step; i++) set(b, dtype, i, small_integer(dtype) / 7.0);
+    memset(c, 1, all), memset(d, 1, all);
+    hs_stack stack = {.operation = HS_STACK_MULTIPLY, .rank = 1, .size = &count, .a_steps = &a_step, .b_steps = &b_step, .c_steps = &c_step,
+                      .item = {.dtype = dtype, .m = M, .n = N, .k = K, .alpha = {1.0}, .a = a, .b = b, .c = c + BEFORE * bytes,
+                               .a_row_stride = K, .a_col_stride = 1, .b_row_stride = by_columns ? 1 : N, .b_col_stride = by_columns ? K : 1,
+                               .c_row_stride = by_columns ? 1 : N, .c_col_stride = by_columns ? M : 1}};
+    CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
+    for (int64_t first = 0; first < count; first += part) {
+        const int64_t some = first + part < count ? part : count - first;
+        stack.size = &some;
+        stack.item.a = a + (size_t)(first * a_step) * bytes, stack.item.b = b + (size_t)(first * b_step) * bytes;
+        stack.item.c = d + (size_t)(first * c_step + BEFORE) * bytes;
+        CHECK(hs_run_stack(alone, &stack, NULL, NULL, NULL) == HS_OK);
+    }
+    CHECK(!memcmp(c, d, all));
+    free(a), free(b), free(c), free(d);
+}
+
 static hs_status run_scarce(hs_pool *pool, void *context)
 {
     double a[9] = {4, 1, 1, 1, 4, 1, 1, 1, 4}, c[9];
@@ -354,6 +382,7 @@ int main(void)
     sets = 2;
     refused(pool);
     whoever(pool, alone);
+    for (int dtype = 0; dtype < 4; dtype++) streamed(pool, alone, dtype, dtype % 2);
     cancelling(alone);
     CHECK_SCARCE(scarce_life(2, run_scarce, NULL), 1);
     hs_pool_destroy(pool), hs_pool_destroy(alone);
