@@ -21,20 +21,54 @@ static void *object_of(const void *address)
 
 static int is_ours(const void *function) { return object_of(function) == object_of(&here); }
 
+void hs__keep(const void *address)
+{
+    Dl_info info;
+    void *handle = dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+    if (handle) dlclose(handle);
+}
+
+typedef struct {
+    char *names; /* one after the other, each with its end */
+    size_t bytes;
+} objects;
+
+static int note_object(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    objects *all = context;
+    if (!object->dlpi_name || !object->dlpi_name[0]) return 0; /* the program */
+    const size_t length = strlen(object->dlpi_name) + 1;
+    char *more = realloc(all->names, all->bytes + length);
+    if (!more) return 1;
+    memcpy(more + all->bytes, object->dlpi_name, length);
+    all->names = more, all->bytes += length;
+    return 0;
+}
+
+void hs__each_object(int (*visit)(void *handle, void *context), void *context)
+{
+    objects all = {NULL, 0};
+    dl_iterate_phdr(note_object, &all);
+    for (size_t at = 0; at < all.bytes; at += strlen(all.names + at) + 1) {
+        void *handle = dlopen(all.names + at, RTLD_LAZY | RTLD_NOLOAD);
+        if (!handle) continue;
+        const int enough = visit(handle, context);
+        dlclose(handle);
+        if (enough) break;
+    }
+    free(all.names);
+}
+
 typedef struct {
     const char *name;
     void *found;
 } search;
 
-static int look_in(struct dl_phdr_info *object, size_t size, void *context)
+static int look_in(void *handle, void *context)
 {
-    (void)size;
     search *s = context;
-    if (!object->dlpi_name || !object->dlpi_name[0]) return 0; /* the program: with it all of the global scope */
-    void *handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) return 0;
     void *function = dlsym(handle, s->name);
-    dlclose(handle);
     if (!function || is_ours(function)) return 0;
     s->found = function;
     return 1;
@@ -45,7 +79,7 @@ static void *find(const char *name)
     void *function = dlsym(RTLD_NEXT, name);
     if (function && !is_ours(function)) return function;
     search s = {name, NULL};
-    dl_iterate_phdr(look_in, &s);
+    hs__each_object(look_in, &s);
     static const char *const usual[] = {"liblapack.so.3", "libblas.so.3", "libopenblas.so.0"};
     for (int i = 0; !s.found && i < 3 && strncmp(name, "scipy_", 6) != 0; i++) {
         void *handle = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL);
@@ -106,6 +140,7 @@ void *hs__behind(hs__entry *entry)
         fprintf(stderr, "hetsched: symbol lookup error: no BLAS or LAPACK library that is loaded has %s\n", entry->name);
         _exit(127); /* as the loader does */
     }
+    hs__keep(function);
     atomic_store(&entry->threads, threads_of(function));
     atomic_store(&entry->doubtful, is_doubtful(entry->name, function));
     atomic_store_explicit(&entry->behind, function, memory_order_release);

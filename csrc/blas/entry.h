@@ -26,4 +26,11 @@ typedef struct hs__entry {
 /* The function behind; the process ends, as at the start of a program that lacks a function, if no library has one. */
 void *hs__behind(hs__entry *entry);
 
+/* The library that has the address stays loaded, though the program may be done with it. */
+void hs__keep(const void *address);
+
+/* Calls visit with each library that is loaded, until it returns non-zero; with no lock of the loader's held, under which another thread
+ * that loads one, and this one, could wait for each other. */
+void hs__each_object(int (*visit)(void *handle, void *context), void *context);
+
 #endif

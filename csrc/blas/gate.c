@@ -39,15 +39,18 @@ typedef struct {
 } runtimes;
 static runtimes openmp; /* of who has `taken` */
 
-static int look_for_openmp(struct dl_phdr_info *object, size_t size, void *context)
+static int look_for_openmp(void *handle, void *context)
 {
     runtimes *found = context;
-    (void)size;
-    if (!object->dlpi_name || !strstr(object->dlpi_name, "omp")) return 0;
-    void *handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    void *function = handle ? dlsym(handle, "omp_in_parallel") : NULL;
-    if (function && found->count < MOST_RUNTIMES) memcpy(&found->in[found->count++], &function, sizeof function);
-    return 0; /* the handle stays: the runtime may not go away */
+    void *function = dlsym(handle, "omp_in_parallel");
+    in_parallel *in;
+    memcpy(&in, &function, sizeof in);
+    int known = !in || found->count == MOST_RUNTIMES;
+    for (int i = 0; i < found->count; i++) known = known || found->in[i] == in;
+    if (known) return 0;
+    hs__keep(function);
+    found->in[found->count++] = in;
+    return 0;
 }
 
 static int loaded(struct dl_phdr_info *object, size_t size, void *context)
@@ -61,8 +64,7 @@ static int is_in_parallel(void)
 {
     dl_iterate_phdr(loaded, &openmp.seen);
     if (openmp.seen != openmp.adds) {
-        openmp.count = 0;
-        dl_iterate_phdr(look_for_openmp, &openmp);
+        hs__each_object(look_for_openmp, &openmp);
         openmp.adds = openmp.seen;
     }
     for (int i = 0; i < openmp.count; i++)
