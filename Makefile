@@ -16,7 +16,7 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers lint wheel clean system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers lint wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -124,12 +124,16 @@ $(MODULES): | $(BIN)/python
 	@touch $@
 
 # First, as the sanitized engines are built while the rest is installed.
-$(VENV)/installed-test: | $(BIN)/cmake
+$(VENV)/installed-test: | $(BIN)/cmake test-system
 $(BIN)/cmake: | $(BIN)/python
 	$(BIN)/pip install -q cmake
 
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
+
+# The BLAS's and LAPACK's own test programs; without them their tests are skipped.
+test-system: | $(BIN)/python
+	@sh tools/system-packages.sh $(PYTHON) tests
 
 # What Debian has to give: a C compiler, Python's headers and venv, and BLIS. Only the first three are needed.
 system:

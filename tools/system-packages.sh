@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, if this is Debian and we are root (or have sudo); says in words what to do if not.
-# system-packages.sh PYTHON, and after it "clang" for what "make cfuzz" needs.
+# system-packages.sh PYTHON, and after it "clang" for what "make cfuzz" needs, "tests" for the BLAS's and LAPACK's own test programs.
 set -u
 python=$1
 missing=""
@@ -17,18 +17,23 @@ has_blis() {
         pkg-config --exists blis 2>/dev/null || pkg-config --exists blis64 2>/dev/null
 }
 has_blis || missing="$missing libblis-pthread-dev"
+if [ "${2:-}" = tests ]; then
+    [ -n "$(find /usr/lib -path '*/lapack/xlintstd' 2>/dev/null)" ] || missing="$missing liblapack-test"
+    [ -n "$(find /usr/lib -path '*/blas/xblat3d' 2>/dev/null)" ] || missing="$missing libblas-test"
+    [ -n "$(find /usr/lib -path '*/blas/libblas.so.3' 2>/dev/null)" ] || missing="$missing libblas3"
+fi
 [ -z "$missing" ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
     [ -z "$required" ] || { echo "hetsched needs (by Debian's names):$required"; exit 1; }
-    echo "hetsched: BLIS was not found; install it for full speed. Going on without."
+    has_blis || echo "hetsched: BLIS was not found; install it for full speed. Going on without."
     exit 0
 fi
 as_root=""
 if [ "$(id -u)" != 0 ]; then
     if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root="sudo"; else
         [ -z "$required" ] || { echo "hetsched needs Debian packages and is not root; please run: apt-get install$missing"; exit 1; }
-        echo "hetsched: not root, so BLIS stays out (for full speed: apt-get install libblis-pthread-dev). Going on without."
+        echo "hetsched: not root; going on without (what would be used: apt-get install$missing)."
         exit 0
     fi
 fi
@@ -37,4 +42,4 @@ export DEBIAN_FRONTEND=noninteractive
 install() { $as_root apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null 2>&1; }
 install || { $as_root apt-get update -qq >/dev/null 2>&1; install; } && exit 0
 [ -z "$required" ] || { echo "hetsched: apt-get install$missing failed"; exit 1; }
-echo "hetsched: BLIS could not be installed; going on without."
+echo "hetsched:$missing could not be installed; going on without."

@@ -13,10 +13,10 @@ def library() -> Path:
 
     Raises
     ------
-    NotImplementedError
+    OSError
         Not on Linux, for which alone it is built.
     """
     path = Path(_hetsched.__file__).parent / "lib" / "libhetsched_blas.so"
     if not path.exists():
-        raise NotImplementedError(f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}")
+        raise OSError(f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}")
     return path

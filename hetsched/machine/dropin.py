@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base import check
 from .._engine.blas import library as library
-from .least import kept
+from .least import checked, kept
 from .measure import recent
 from .topology import topology
 
@@ -30,6 +30,13 @@ def environment(
         A table of all calls when the program ends.
     given : mapping, optional
         What to add to; default: the environment of this process.
+
+    Raises
+    ------
+    ValueError
+        The message names the argument.
+    OSError
+        There is no drop-in library.
     """
     made = dict(os.environ if given is None else given)
     host = topology()
@@ -41,7 +48,7 @@ def environment(
         speeds = found.relative(np.float64)
         if speeds is not None:
             made["HETSCHED_BLAS_SPEEDS"] = ",".join(f"{speed:.6g}" for speed in speeds)
-    least = kept(host) if least is None else least
+    least = kept(host) if least is None else checked(least)
     if least:
         made["HETSCHED_BLAS_LEAST"] = least
     if report:

@@ -30,27 +30,46 @@ def kept(host: Topology) -> str | None:
     found = record.get("least") if record else None
     if not isinstance(found, dict) or not found:
         return None
-    return ",".join(f"{name}={value:.4g}" for name, value in found.items() if isinstance(value, float))
+    numbers = {name: math.inf if value is None else value for name, value in found.items()}
+    return ",".join(f"{name[0]}{_routine(name)}={value:.4g}" for name, value in numbers.items() if isinstance(value, float))
 
 
-def measured(host: Topology, library: Path) -> dict[str, float]:
+def checked(text: str) -> str:
+    """The same of a user, if it can be read."""
+    names = {*_CALLS, *(letter + routine for letter in _TYPES for routine in _CALLS)}
+    for part in text.split(","):
+        name, equals, number = part.rpartition("=")
+        if equals and name not in names:
+            raise ValueError(
+                f"least names {name!r}, which is no function that is taken over; such are {', '.join(_CALLS)}, dgemm"
+            )
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if not value >= 0.0:
+            raise ValueError(f'least must be a number of multiply-adds, or some such as "gemm=1e6,dgetrf=inf", got {text!r}')
+    return text
+
+
+def measured(host: Topology, library: Path) -> dict[str, float | None]:
     """Times both at each function and type beside NumPy's own library, keeps and returns the multiply-adds from which ours is no
-    later; inf where it never is. In a process of its own, for a library without one of the functions ends it. Half a minute."""
+    later; None where it never is. In a process of its own, for a library without one of the functions ends it. Half a minute."""
     child = [sys.executable, "-c", f"from {__name__} import compare; compare({str(library)!r})"]
     done = subprocess.run(child, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"NumPy's BLAS could not be compared with: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
-    least = {name: float(value) for name, value in json.loads(done.stdout).items()}
+        raise OSError(f"NumPy's BLAS could not be compared with: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+    least: dict[str, float | None] = json.loads(done.stdout)
     keep({**header(host, _KIND), "least": least})
     return least
 
 
-def table(least: dict[str, float]) -> str:
+def table(least: dict[str, float | None]) -> str:
     """For people: of each function its letters' multiply-adds in columns."""
     lines = ["from so many multiply-adds on hetsched's; never: -", f"{'':8}" + "".join(f"{letter:>10}" for letter in _TYPES)]
     for routine in _CALLS:
         cells = [least[name] for name in least if _routine(name) == routine]
-        lines.append(f"{routine:8}" + "".join(f"{'-' if math.isinf(cell) else format(cell, '.1e'):>10}" for cell in cells))
+        lines.append(f"{routine:8}" + "".join(f"{'-' if cell is None else format(cell, '.1e'):>10}" for cell in cells))
     return "\n".join(lines)
 
 
@@ -78,9 +97,9 @@ def _routine(name: str) -> str:
     return "or" + name[3:] if name[1:3] == "un" else name[1:]
 
 
-def _least(call: _Call, ours: list[float], theirs: list[float]) -> float:
+def _least(call: _Call, ours: list[float], theirs: list[float]) -> float | None:
     """Of the sizes from which on ours is no later, but for one in ten that a disturbance may have hit."""
-    found, lost = math.inf, 0
+    found, lost = None, 0
     for n, mine, other in zip(reversed(_SIZES), reversed(ours), reversed(theirs), strict=True):
         lost = lost + 1 if mine > 1.03 * other else 0
         if lost == 2:
