@@ -1,6 +1,7 @@
 #include "blas/products.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "blas/gate.h"
 #include "blas/operand.h"
@@ -48,11 +49,21 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op_a, a, m, k, lda), hs__op(entry->dtype, op_b, b, k, n, ldb), scale, keep, hs__stored(c, m, n, ldc)));
 }
 
+/* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */
+static void make_real(int32_t dtype, const hs__operand *x)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        char *e = hs__element_at(dtype, x, i, i);
+        memset(e + hs__element(dtype) / 2, 0, hs__element(dtype) / 2);
+    }
+}
+
 /* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also its diagonal, where the BLAS does so. */
 static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__operand *a, const double alpha[2], const double beta[2],
                       const hs__operand *c)
 {
     if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0))) return HS_OK;
+    if (hermitian) make_real(turn->entry->dtype, c);
     hs__operand second = hs__turned(*a);
     second.conjugate = hermitian;
     hs_product product = product_of(turn->entry->dtype, a, &second, alpha, beta, c);

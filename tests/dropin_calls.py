@@ -1,0 +1,255 @@
+"""Calls of the drop-in library's functions as compilers make them, from within this process, with arrays between guards."""
+
+import contextlib
+import ctypes
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hetsched.machine.dropin import library
+
+LETTERS = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
+FORMS = ["fortran", "columns", "rows"]
+WIDTHS = {"wheel64": np.int64, "wheel32": np.int32, "plain32": np.int32}
+GUARDS = 40  # elements around each array
+
+
+def skip_without_library():
+    """For the top of a test module: the functions that it calls are those of SciPy's and NumPy's wheels."""
+    pytest.importorskip("scipy.linalg")
+    try:
+        library()
+    except NotImplementedError as error:
+        pytest.skip(str(error), allow_module_level=True)
+
+
+def is_complex(letter):
+    return letter in "cz"
+
+
+def eps(letter):
+    return np.finfo(LETTERS[letter]).eps
+
+
+def loaded(word):
+    """Paths of the shared libraries of this process whose file's name has a word."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return sorted({line.split(maxsplit=5)[5] for line in lines if word in line.rpartition("/")[2]})
+
+
+def behind(width):
+    """The libraries that have the names of that width; none if there are no such here."""
+    if width == "plain32":
+        with contextlib.suppress(OSError):
+            return [ctypes.CDLL(name) for name in ("libblas.so.3", "liblapack.so.3")]
+        return []
+    name = "scipy_dgemm_64_" if width == "wheel64" else "scipy_dgemm_"
+    return [found for found in map(ctypes.CDLL, loaded("openblas")) if hasattr(found, name)][:1]
+
+
+def two_cores():
+    """For HETSCHED_BLAS_CORES: two workers, on one core where there is but one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return f"{allowed[0]},{allowed[-1]}"
+
+
+def load():
+    """The drop-in library with two workers."""
+    before = dict(os.environ)
+    os.environ["HETSCHED_BLAS_CORES"] = two_cores()
+    for name in ("HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "HETSCHED_BLAS", "HETSCHED_BLAS_LEAST"):
+        os.environ.pop(name, None)
+    try:
+        found = ctypes.CDLL(str(library()))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    found.hetsched_blas_get_least.restype = ctypes.c_double
+    return found
+
+
+def told_threads(count):
+    """Tells all OpenBLAS of this process how many threads to use; what they were told before."""
+    told = []
+    for path in loaded("openblas"):
+        found = ctypes.CDLL(path)
+        for suffix in ("", "64_"):
+            get, set_ = (getattr(found, f"scipy_openblas_{verb}_num_threads{suffix}", None) for verb in ("get", "set"))
+            if get and set_:
+                told.append((set_, get()))
+                set_(count)
+    return told
+
+
+@contextlib.contextmanager
+def every_call_taken(found):
+    """Whatever its size."""
+    names = [letter + routine for letter in LETTERS for routine in ROUTINES]
+    before = {name: found.hetsched_blas_get_least(name.encode()) for name in names}
+    told = told_threads(2)
+    found.hetsched_blas_set_least(b"0")
+    try:
+        yield found
+    finally:
+        found.hetsched_blas_set_least(",".join(f"{name}={value!r}" for name, value in before.items()).encode())
+        for set_, count in told:
+            set_(count)
+
+
+ROUTINES = "gemm syrk trsm gemv getrf getrs gesv getri potrf potrs posv trtrs geqrf orgqr ormqr gels".split()
+
+
+def usual(letter, routine):
+    """The function's name without prefix and suffix."""
+    if is_complex(letter) and routine in ("orgqr", "ormqr"):
+        routine = "un" + routine[2:]
+    return letter + routine
+
+
+class Caller:
+    """Functions by routine and type. `source` has them: the drop-in library, or that behind."""
+
+    def __init__(self, sources, width):
+        self.sources, self.width, self.integer = sources, width, WIDTHS[width]
+
+    def _find(self, name):
+        return next(getattr(source, name) for source in self.sources if hasattr(source, name))
+
+    def fortran(self, letter, routine, *arguments):
+        """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind them. The routine's own name if
+        it begins with the type's letter."""
+        prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_"), "plain32": ("", "_")}[self.width]
+        kept = [self._pointed(argument) for argument in arguments]
+        self._find(prefix + usual(letter, routine) + suffix)(*(ctypes.c_void_p(each.ctypes.data) for each in kept))
+
+    def _pointed(self, argument):
+        if isinstance(argument, str):
+            return np.frombuffer(argument.encode() + b"?", np.uint8).copy()
+        return np.array([argument], self.integer) if isinstance(argument, int) else at_least_an_array(argument)
+
+    def cblas(self, letter, routine, *arguments, real=False):
+        """Enumerations and integers as Python's, by value; real numbers by value, complex ones by address, unless `real`."""
+        prefix, suffix = {"wheel64": ("scipy_cblas_", "64_"), "wheel32": ("scipy_cblas_", ""), "plain32": ("cblas_", "")}[
+            self.width
+        ]
+        integer = ctypes.c_int64 if self.integer is np.int64 else ctypes.c_int32
+        kept, passed = [], []
+        for argument in arguments:
+            if isinstance(argument, Enumerated):
+                passed.append(ctypes.c_int(argument))
+            elif isinstance(argument, int):
+                passed.append(integer(argument))
+            elif isinstance(argument, np.generic) and (real or not is_complex(letter)):
+                passed.append((ctypes.c_float if letter in "sc" else ctypes.c_double)(argument.real))
+            else:
+                kept.append(at_least_an_array(argument))
+                passed.append(ctypes.c_void_p(kept[-1].ctypes.data))
+        self._find(prefix + letter + routine + suffix)(*passed)
+
+
+class Enumerated(int):
+    """Of CBLAS: an int, whatever the width."""
+
+
+ENUMERATED = {"R": 101, "C": 102}
+OF_LETTER = {"N": 111, "T": 112, "C": 113, "U": 121, "L": 122}
+OF_DIAGONAL = {"N": 131, "U": 132}
+OF_SIDE = {"L": 141, "R": 142}
+
+
+def order_of(form):
+    return Enumerated(ENUMERATED["R" if form == "rows" else "C"])
+
+
+def enumerated(table, letter):
+    return Enumerated(table[letter.upper()])
+
+
+def at_least_an_array(argument):
+    return argument.memory if isinstance(argument, (Guarded, Integers)) else np.atleast_1d(np.asarray(argument))
+
+
+class Guarded:
+    """A matrix as it lies in memory, between guards: NaN, which whoever reads them gives away. `form` rows: row by row. A vector is
+    a matrix with one column and a `step`."""
+
+    def __init__(self, values, form="columns", more=3, step=None):
+        values = np.asarray(values)
+        lines, self.length = values.shape[::-1] if form != "rows" else values.shape
+        self.lead = max(self.length, 1) + more
+        if step is not None:
+            assert values.shape[1] == 1
+            self.lead = (max(self.length - 1, 0)) * abs(step) + 1
+        self.store = np.full(
+            2 * GUARDS + self.lead * max(lines, 1), np.nan * (1 + 0j if values.dtype.kind == "c" else 1), values.dtype
+        )
+        self.memory = self.store[GUARDS:]
+        inside = self.store[GUARDS : GUARDS + self.lead * max(lines, 1)].reshape(max(lines, 1), self.lead)[:lines]
+        if step is None:
+            self.values = inside[:, : self.length]
+        else:
+            self.values = inside[:, ::step] if self.length else inside[:, :0]  # a negative step begins at the end
+        if form != "rows":
+            self.values = self.values.T
+        self.values[...] = values
+        self._before = self.store.copy()
+
+    def check_guards(self):
+        """Nothing but the matrix has changed."""
+        kept = self.values.copy()
+        self.values[...] = 0
+        now = self.store.copy()
+        self.values[...] = kept
+        store, self.store[...] = self.store.copy(), self._before
+        self.values[...] = 0
+        assert now.tobytes() == self.store.tobytes(), "something around a matrix has changed"
+        self.store[...] = store
+
+    def check_unchanged(self):
+        assert self.store.tobytes() == self._before.tobytes(), "an array that is only read, or nothing of, has changed"
+
+
+class Integers:
+    """Pivots or info of an integer's width, between guards."""
+
+    def __init__(self, count, dtype):
+        self.store = np.full(count + 6, -77, dtype)
+        self.memory = self.store[3:]
+        self.values = self.store[3 : 3 + count]
+
+    def check_guards(self):
+        assert (self.store[:3] == -77).all()
+        assert (self.store[len(self.store) - 3 :] == -77).all()
+
+
+def random(rng, letter, *shape):
+    values = rng.uniform(-1, 1, shape)
+    if is_complex(letter):
+        values = values + 1j * rng.uniform(-1, 1, shape)
+    return values.astype(LETTERS[letter])
+
+
+def wide(values):
+    """In double precision."""
+    return np.asarray(values).astype(np.complex128 if np.iscomplexobj(values) else np.float64)
+
+
+def op(letter, values):
+    """op(X) by the BLAS's letter, either case."""
+    return {"N": values, "T": values.T, "C": values.conj().T}[letter.upper()]
+
+
+def stored(letter, values):
+    """The X of which values are op(X)."""
+    return op(letter, values).copy()
+
+
+def assert_near(found, expected, scale, letter, terms):
+    """Each element to so many roundings of its own scale."""
+    error = np.abs(wide(found) - expected)
+    bound = 4 * (terms + 8) * eps(letter) * np.broadcast_to(scale, error.shape)
+    assert not np.isnan(wide(found)).any(), "NaN that was not to be read"
+    worst = np.unravel_index(np.argmax(error - bound), error.shape) if error.size else None
+    assert (error <= bound).all(), f"at {worst}: {found[worst]} for {expected[worst]}"
