@@ -35,7 +35,8 @@ int hs__geqrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, void
     return hs__leave(&turn, status);
 }
 
-int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_t lda, const void *tau, void *work, int64_t lwork, int64_t *info)
+int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_t lda, const void *tau, void *work, int64_t lwork,
+              int64_t *info)
 {
     const int32_t dtype = entry->dtype;
     const double volume = volume_of(m, n);
@@ -63,7 +64,8 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     side = hs__letter(side, "LR"), op = hs__letter(op, dtype >> 1 ? "NC" : "NT");
     const int64_t order = side == 'L' ? m : n, others = side == 'L' ? n : m;
     const double volume = 2.0 * (double)k * (double)others * ((double)order - (double)k / 2.0);
-    if (!side || !op || k < 0 || k > order || !hs__fits(lda, order) || !hs__fits(ldc, m) || n < 0 || !has_room(lwork, others)) return hs__refuse(entry, volume);
+    if (!side || !op || k < 0 || k > order || n < 0 || !has_room(lwork, others)) return hs__refuse(entry, volume);
+    if (!hs__fits(lda, order) || !hs__fits(ldc, m)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const hs_factor qr = qr_of(dtype, order, k, a, lda, tau);
@@ -90,9 +92,8 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
     const double volume = volume_of(m, n) + 2.0 * (double)m * (double)n * (double)cols;
     const hs__operand x = hs__stored(a, m, n, lda), y = hs__stored(b, m, cols, ldb);
     const hs__operand triangle = hs__stored(a, n, n, lda), solution = hs__stored(b, n, cols, ldb);
-    if (hs__letter(op, "N") == 0 || n < 1 || m < n || cols < 1 || !hs__fits(lda, m) || !hs__fits(ldb, m) || !has_room(lwork, n + (n > cols ? n : cols)) ||
-        is_extreme(dtype, &x) || is_extreme(dtype, &y))
-        return hs__refuse(entry, volume);
+    if (hs__letter(op, "N") == 0 || n < 1 || m < n || cols < 1 || !hs__fits(lda, m) || !hs__fits(ldb, m)) return hs__refuse(entry, volume);
+    if (!has_room(lwork, n + (n > cols ? n : cols)) || is_extreme(dtype, &x) || is_extreme(dtype, &y)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     char *factors = malloc(hs__element(dtype) * (size_t)(m + 1) * (size_t)n), *tau = factors + hs__element(dtype) * (size_t)m * (size_t)n;

@@ -7,7 +7,8 @@
 int hs__geqrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, void *tau, void *work, int64_t lwork, int64_t *info);
 
 /* Also ungqr. */
-int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_t lda, const void *tau, void *work, int64_t lwork, int64_t *info);
+int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_t lda, const void *tau, void *work, int64_t lwork,
+              int64_t *info);
 
 /* Also unmqr. */
 int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *tau, void *c,

@@ -7,10 +7,13 @@
 #include "blas/operand.h"
 
 /* C <- alpha A B + beta C, not yet with A conjugated. */
-static hs_product product_of(int32_t dtype, const hs__operand *a, const hs__operand *b, const double alpha[2], const double beta[2], const hs__operand *c)
+static hs_product product_of(int32_t dtype, const hs__operand *a, const hs__operand *b, const double alpha[2], const double beta[2],
+                             const hs__operand *c)
 {
-    return (hs_product){.dtype = dtype, .m = c->rows, .n = c->cols, .k = a->cols, .a = a->data, .a_row_stride = a->row, .a_col_stride = a->col,
-                        .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col, .c = c->data, .c_row_stride = c->row, .c_col_stride = c->col,
+    return (hs_product){.dtype = dtype, .m = c->rows, .n = c->cols, .k = a->cols,
+                        .a = a->data, .a_row_stride = a->row, .a_col_stride = a->col,
+                        .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col,
+                        .c = c->data, .c_row_stride = c->row, .c_col_stride = c->col,
                         .alpha = {alpha[0], alpha[1]}, .beta = {beta[0], beta[1]}, .conjugate = b->conjugate};
 }
 
@@ -42,11 +45,14 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     const double volume = (double)m * (double)n * (double)k;
     double scale[2], keep[2];
     op_a = hs__letter(op_a, "NTC"), op_b = hs__letter(op_b, "NTC");
-    if (!op_a || !op_b || !hs__fits(lda, op_a == 'N' ? m : k) || !hs__fits(ldb, op_b == 'N' ? k : n) || !hs__fits(ldc, m) || n < 0 || k < 0) return hs__refuse(entry, volume);
+    if (!op_a || !op_b || n < 0 || k < 0) return hs__refuse(entry, volume);
+    if (!hs__fits(lda, op_a == 'N' ? m : k) || !hs__fits(ldb, op_b == 'N' ? k : n) || !hs__fits(ldc, m)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    hs__factor_of(entry->dtype, alpha, scale), hs__factor_of(entry->dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op_a, a, m, k, lda), hs__op(entry->dtype, op_b, b, k, n, ldb), scale, keep, hs__stored(c, m, n, ldc)));
+    const int32_t dtype = entry->dtype;
+    const hs__operand x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
+    hs__factor_of(dtype, alpha, scale), hs__factor_of(dtype, beta, keep);
+    return hs__leave(&turn, multiply(&turn, x, y, scale, keep, hs__stored(c, m, n, ldc)));
 }
 
 /* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */

@@ -47,11 +47,11 @@ __attribute__((destructor)) static void report(void)
             for (int f = 0; f < HS__FATES; f++) calls += t->calls[f];
             if (!calls) continue;
             if (!printed++)
-                fprintf(stderr, "hetsched: calls of process %ld\n%-7s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %8s\n", (long)getpid(), "", "taken",
-                        "small", "1-thread", "busy", "parallel", "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
+                fprintf(stderr, "hetsched: calls of process %ld\n%-7s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %8s\n", (long)getpid(), "",
+                        "taken", "small", "1-thread", "busy", "parallel", "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
             print(hs__routine_names[r], d, t);
         }
     if (printed)
-        fputs("Taken: by the engine; all others went to the library behind. largest: multiply-adds. flops, seconds, GFLOP/s: of those taken. lost: "
-              "core-seconds\nmeanwhile that other programs had.\n", stderr);
+        fputs("Taken: by the engine; all others went to the library behind. largest: multiply-adds. flops, seconds, GFLOP/s: of those\n"
+              "taken. lost: core-seconds meanwhile that other programs had.\n", stderr);
 }

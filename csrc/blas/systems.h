@@ -26,7 +26,8 @@ int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n
               int64_t ldb, int64_t *info);
 
 int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots, int64_t *info);
-int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info);
+int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda, hs__pivots pivots, void *b,
+              int64_t ldb, int64_t *info);
 int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info);
 int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work, int64_t *info);
 
