@@ -15,7 +15,8 @@ hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, i
     const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
     if (op != 'N') t = hs__turned(t);
     const hs_triangular system = {.dtype = dtype, .n = t.rows, .cols = b->cols, .upper = upper, .unit = unit, .t = t.data,
-                                  .t_row_stride = t.row, .t_col_stride = t.col, .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col};
+                                  .t_row_stride = t.row, .t_col_stride = t.col,
+                                  .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col};
     if (conjugate) hs__conjugate(dtype, b);
     const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
     if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
