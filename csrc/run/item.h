@@ -10,18 +10,22 @@
  *   b_row, c_row      the same of copies of a product's B and C, where these cannot be used as they are
  *   b_bytes, c_bytes  of those; of a system c_bytes are its pivots
  *   turned   a product is computed as C^T = B^T A^T
- *   plain    it needs no copies, and is done at once */
+ *   plain    it needs no copies, and is done at once
+ *   leading  where a Cholesky factorisation ends at a minor, what it has found before that is kept: the factor of the minor before it */
 typedef struct hs__items {
     const hs_stack *stack;
     hs__small loops;
     int64_t row, right, b_row, c_row;
     size_t b_bytes, c_bytes, bytes;
-    int turned, plain;
+    int turned, plain, leading;
 } hs__items;
 
 /* Sizes: `bytes` is the memory that each worker needs, aligned for vectors and zero before its first item. 0 if that is too much to be
  * counted. */
 int hs__items_init(hs__items *items, const hs_stack *stack);
+
+/* hs_run_stack, with `leading` as above. */
+hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const double *speeds, const hs_options *options, hs_trace *trace);
 
 /* The item, whose operands `item` tells; pivots [m] and info as in hs_stack. Ends early after a cancel. */
 void hs__item_do(const hs__items *items, const hs_product *item, int32_t *pivots, int64_t *info, char *memory, hs__member *self);
