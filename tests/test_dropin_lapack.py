@@ -472,3 +472,30 @@ def test_the_size_of_a_workspace(ours, letter, width, routine):
     work = Guarded(np.zeros((1, 1), a.dtype), more=0)
     assert lapack(letter, routine, *arguments, work, -1, unchanged=[A, B, tau]) == 0
     assert work.values.real[0, 0] >= {"gels": 140}.get(routine, 70)
+
+
+# ---- NaN -------------------------------------------------------------------------------------------------------------
+
+
+@each_letter
+@each_width
+@pytest.mark.parametrize("triangle", "UL")
+@pytest.mark.parametrize("n", [1, 5, 70, 130])
+def test_the_minor_with_a_nan_is_not_positive_definite(ours, letter, width, triangle, n):
+    a = 4 * np.eye(n, dtype=LETTERS[letter])
+    a[n // 2, n // 2] = np.nan
+    A = Guarded(a)
+    assert Lapack(ours, width)(letter, "potrf", triangle, n, A, A.lead) == n // 2 + 1  # of the reference; not of all others
+
+
+@each_letter
+@each_width
+@pytest.mark.parametrize("n", [5, 70, 130])
+def test_a_nan_is_a_pivot_only_where_it_is_first(ours, letter, width, n):
+    a = calls.random(np.random.default_rng(n), letter, n, n)
+    size = np.abs(a[:, 0].real) + np.abs(a[:, 0].imag)
+    for row in (0, 1, n - 1):
+        b = a.copy()
+        b[row, 0] = np.nan
+        _, pivots, _ = factored(Lapack(ours, width), letter, b)
+        assert pivots.values[0] == (1 if row == 0 else 1 + np.argmax(np.where(np.arange(n) == row, 0, size)))

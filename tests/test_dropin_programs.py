@@ -14,11 +14,14 @@ import pytest
 from hetsched.machine import dropin
 
 calls.skip_without_library()
+two_cores = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="on one core the library behind has one thread, and every call is its own"
+)
 COLUMNS = ["taken", "small", "1-thread", "busy", "parallel", "refused"]
 
 
 def environment(report=True, **changes):
-    """With two workers, every call taken, and two threads of OpenBLAS; None takes away."""
+    """Two workers, every call taken, and two threads of OpenBLAS; None takes a variable away."""
     given = {key: value for key, value in os.environ.items() if not key.startswith(("HETSCHED_BLAS", "OMP_"))}
     given["OPENBLAS_NUM_THREADS"] = "2"
     made = dropin.environment(least="0", report=report, given=given)
@@ -65,6 +68,7 @@ np.savez(sys.argv[1], **found)
 """
 
 
+@two_cores
 def test_the_results_of_numpy_and_where_its_calls_went(tmp_path):
     _, said = ran(NUMPY, tmp_path / "with.npz")
     _, nothing = ran(NUMPY, tmp_path / "without.npz", LD_PRELOAD=None)
@@ -94,6 +98,7 @@ def test_nothing_is_said_unasked():
     assert ran(ONE, HETSCHED_BLAS_REPORT="0") == ("", "")
 
 
+@two_cores
 def test_the_table_is_on_stderr_and_of_this_process():
     out, said = ran("import os; print(os.getpid());" + ONE)
     assert f"calls of process {out.strip()}" in said
@@ -106,6 +111,7 @@ def test_off(word):
     assert table(ran(ONE, HETSCHED_BLAS=word)[1])["dgemm"]["taken"] == 0
 
 
+@two_cores
 def test_small_calls():
     counted = table(ran(ONE + "; np.ones((110, 110)) @ np.ones((110, 110))", HETSCHED_BLAS_LEAST="1e6")[1])["dgemm"]
     assert (counted["taken"], counted["small"]) == (1, 1)
@@ -122,6 +128,7 @@ def test_one_thread_of_the_library_behind():
     assert (counted["taken"], counted["1-thread"]) == (0, 1)
 
 
+@two_cores
 def test_threadpoolctl():
     pytest.importorskip("threadpoolctl")
     program = "import threadpoolctl;" + ONE + "\nwith threadpoolctl.threadpool_limits(1): a @ a @ a\na @ a"
@@ -129,6 +136,7 @@ def test_threadpoolctl():
     assert (counted["taken"], counted["1-thread"]) == (2, 2)
 
 
+@two_cores
 def test_numpy_and_scipy_in_one_process():
     out, said = ran("""
 import numpy as np, scipy.linalg
@@ -179,6 +187,7 @@ def test_bad_arguments_are_told_as_lapack_tells_them():
 # ---- threads, forks, signals -----------------------------------------------------------------------------------------
 
 
+@two_cores
 def test_many_threads_at_once():
     out, said = ran("""
 import threading
@@ -235,6 +244,7 @@ subprocess.run([sys.executable, "-c", "import numpy as np; a = np.ones((90, 90))
     assert len(set(re.findall(r"calls of process (\d+)", said))) >= 2
 
 
+@two_cores
 def test_a_childs_calls_are_taken_again():
     _, said = ran("""
 import os, sys
