@@ -15,7 +15,7 @@ widths = st.sampled_from(["wheel64", "wheel32", "plain32"])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
 triangles = st.sampled_from("ULul")
-examples = settings(deadline=None, max_examples=100)
+examples = settings(deadline=None, max_examples=50)
 each_letter = pytest.mark.parametrize("letter", LETTERS)
 each_width = pytest.mark.parametrize("width", ["wheel64", "wheel32"])
 
@@ -377,7 +377,7 @@ def test_orgqr(ours, data, letter, m, n, k, seed):
     given_ = np.full((m, n), np.nan, A.values.dtype)
     given_[:, :k] = A.values
     Q, work = Guarded(given_, more=data.draw(more)), work_for(letter, n)
-    assert lapack(letter, "orgqr", m, n, k, Q, Q.lead, tau, work, max(1, n), unchanged=[]) == 0
+    assert lapack(letter, "orgqr", m, n, k, Q, Q.lead, tau, work, max(1, n)) == 0
     near(Q.values, q, letter, m)
 
 
@@ -436,12 +436,11 @@ def test_least_squares_without_full_rank(ours, letter, width, m, n):
     assert solve(lapack) == solve(lapack.behind) == n // 2 + 1
 
 
-@each_letter
 @each_width
-@pytest.mark.parametrize("size", [1e-300, 1e-40, 1e37, 1e300])
+@pytest.mark.parametrize(
+    ("letter", "size"), [*((x, y) for x in "sdcz" for y in (1e-40, 1e37)), *((x, y) for x in "dz" for y in (1e-300, 1e300))]
+)
 def test_least_squares_of_very_small_and_large_numbers(ours, letter, width, size):
-    if letter in "sc" and not 1e-41 < size < 1e38:
-        pytest.skip("no number of that type")
     lapack, rng = Lapack(ours, width), np.random.default_rng(3)
     a = calls.random(rng, letter, 40, 20)
     right, work = calls.random(rng, letter, 40, 2), work_for(letter, 200)
