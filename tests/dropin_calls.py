@@ -98,7 +98,8 @@ def every_call_taken(found):
             set_(count)
 
 
-ROUTINES = "gemm syrk trsm gemv getrf getrs gesv getri potrf potrs posv trtrs geqrf orgqr ormqr gels".split()
+ROUTINES = ["gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri"]
+ROUTINES += ["potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"]
 
 
 def usual(letter, routine):
@@ -118,8 +119,7 @@ class Caller:
         return next(getattr(source, name) for source in self.sources if hasattr(source, name))
 
     def fortran(self, letter, routine, *arguments):
-        """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind them. The routine's own name if
-        it begins with the type's letter."""
+        """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind them."""
         prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_"), "plain32": ("", "_")}[self.width]
         kept = [self._pointed(argument) for argument in arguments]
         self._find(prefix + usual(letter, routine) + suffix)(*(ctypes.c_void_p(each.ctypes.data) for each in kept))
@@ -172,8 +172,8 @@ def at_least_an_array(argument):
 
 
 class Guarded:
-    """A matrix as it lies in memory, between guards: NaN, which whoever reads them gives away. `form` rows: row by row. A vector is
-    a matrix with one column and a `step`."""
+    """A matrix as it lies in memory, between guards: NaN, which whoever reads them gives away. `form` rows: row by row. A vector
+    is a matrix with one column and a `step`."""
 
     def __init__(self, values, form="columns", more=3, step=None):
         values = np.asarray(values)
@@ -253,3 +253,114 @@ def assert_near(found, expected, scale, letter, terms):
     assert not np.isnan(wide(found)).any(), "NaN that was not to be read"
     worst = np.unravel_index(np.argmax(error - bound), error.shape) if error.size else None
     assert (error <= bound).all(), f"at {worst}: {found[worst]} for {expected[worst]}"
+
+
+# ---- usual calls of each ---------------------------------------------------------------------------------------------
+
+
+def products_of(letter, n=70):
+    """Arguments of the BLAS's functions in Fortran's order, matrices by columns."""
+    rng = np.random.default_rng(n)
+    A, B, C = (Guarded(random(rng, letter, n, n) + 2 * np.eye(n, dtype=LETTERS[letter])) for _ in "abc")
+    x, y = (Guarded(random(rng, letter, n, 1), step=1) for _ in "xy")
+    one = LETTERS[letter](1)
+    found = {
+        "gemm": ("N", "T", n, n, n, one, A, A.lead, B, B.lead, one, C, C.lead),
+        "syrk": ("L", "N", n, n, one, A, A.lead, one, C, C.lead),
+        "trsm": ("L", "U", "N", "N", n, n, one, A, A.lead, B, B.lead),
+        "gemv": ("T", n, n, one, A, A.lead, x, 1, one, y, 1),
+    }
+    return {**found, "herk": found["syrk"]} if is_complex(letter) else found
+
+
+def systems_of(letter, integer, n=70):
+    """Arguments of LAPACK's functions but for the last, info."""
+    rng = np.random.default_rng(n)
+    A, B = (Guarded(random(rng, letter, n, n) / n + np.eye(n, dtype=LETTERS[letter])) for _ in "ab")
+    tau, work = (Guarded(np.zeros((size, 1), LETTERS[letter]), more=0) for size in (n, 4 * n))
+    pivots = Integers(n, integer)
+    pivots.values[:] = np.arange(1, n + 1)
+    a, b = (A, A.lead), (B, B.lead)
+    transposed = "C" if is_complex(letter) else "T"
+    return {
+        "getrf": (n, n, *a, pivots),
+        "getrs": ("T", n, n, *a, pivots, *b),
+        "gesv": (n, n, *a, pivots, *b),
+        "getri": (n, *a, pivots, work, 4 * n),
+        "potrf": ("L", n, *a),
+        "potrs": ("U", n, n, *a, *b),
+        "posv": ("L", n, n, *a, *b),
+        "trtrs": ("U", "N", "N", n, n, *a, *b),
+        "geqrf": (n, n, *a, tau, work, 4 * n),
+        "orgqr": (n, n, n, *a, tau, work, 4 * n),
+        "ormqr": ("L", transposed, n, n, n, *a, tau, *b, work, 4 * n),
+        "gels": ("N", n, n, n, *a, *b, work, 4 * n),
+    }
+
+
+TABLES = {
+    "gemm": [OF_LETTER] * 2,
+    "syrk": [OF_LETTER] * 2,
+    "trsm": [OF_SIDE, OF_LETTER, OF_LETTER, OF_DIAGONAL],
+    "gemv": [OF_LETTER],
+}
+TABLES["herk"] = TABLES["syrk"]
+
+
+def in_c(routine, arguments, order="C"):
+    """Arguments of cblas_ from those of Fortran."""
+    letters = [enumerated(*pair) for pair in zip(TABLES[routine], arguments, strict=False)]
+    return [Enumerated(ENUMERATED[order]), *letters, *arguments[len(letters) :]]
+
+
+def call_each():
+    """Each function of each width that there is, once in each form, in a process that reports; prints how often in all."""
+    with every_call_taken(load()) as found:
+        present = [width for width in WIDTHS if behind(width)]
+        for who in [Caller([found], width) for width in present]:
+            for letter in LETTERS:
+                for routine, arguments in products_of(letter).items():
+                    who.fortran(letter, routine, *arguments)
+                    for order in "CR":
+                        who.cblas(letter, routine, *in_c(routine, arguments, order), real=routine == "herk")
+                for routine in ROUTINES[4:]:  # each with matrices of its own
+                    who.fortran(letter, routine, *systems_of(letter, who.integer)[routine], Integers(1, who.integer))
+    print(len(present))
+
+
+def bad_arguments(ours):
+    """Each function with each argument wrong, one after the other: prints what LAPACK's info says; what the BLAS itself says is
+    on standard output as well. Nothing may be written."""
+    found = load()
+    with every_call_taken(found):
+        for width in [width for width in ("wheel64", "wheel32") if behind(width)]:
+            who = Caller([found] if ours else behind(width), width)
+            for letter in LETTERS:
+                for routine, arguments in products_of(letter).items():
+                    for wrong in _each_wrong(arguments):
+                        who.fortran(letter, routine, *wrong)
+                        _check_unchanged(wrong)
+                    for wrong in _each_wrong(in_c(routine, arguments)):
+                        who.cblas(letter, routine, *wrong, real=routine == "herk")
+                        _check_unchanged(wrong)
+                for routine, arguments in systems_of(letter, who.integer).items():
+                    for at, wrong in enumerate(_each_wrong(arguments)):
+                        info = Integers(1, who.integer)
+                        who.fortran(letter, routine, *wrong, info)
+                        info.check_guards()
+                        assert info.values[0] < 0, (routine, at)
+                        _check_unchanged(wrong)
+                        print(width, letter, routine, at, info.values[0], flush=True)
+
+
+def _each_wrong(arguments):
+    for i, argument in enumerate(arguments):
+        wrong = {str: "X", Enumerated: Enumerated(7), int: 0 if argument in (1, 73) else -5 if i + 1 < len(arguments) else 0}
+        if type(argument) in wrong:
+            yield [*arguments[:i], wrong[type(argument)], *arguments[i + 1 :]]
+
+
+def _check_unchanged(arguments):
+    for argument in arguments:
+        if isinstance(argument, Guarded) and argument.values.shape[1] != 1:  # but a workspace
+            argument.check_unchanged()

@@ -15,7 +15,7 @@ widths = st.sampled_from(["wheel64", "wheel32", "plain32"])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
 triangles = st.sampled_from("ULul")
-examples = settings(deadline=None, max_examples=100)
+examples = settings(deadline=None, max_examples=50)
 each_letter = pytest.mark.parametrize("letter", LETTERS)
 each_width = pytest.mark.parametrize("width", ["wheel64", "wheel32"])
 
@@ -257,7 +257,7 @@ def test_imaginary_parts_of_the_diagonal_are_not_read(ours, letter, triangle, n)
     letter=letters,
     width=widths,
     triangle=triangles,
-    n=st.sampled_from([1, 5, 70, 130]),
+    n=st.sampled_from([1, 5, 33, 70, 130, 610]),
     where=st.sampled_from(["first", "middle", "last"]),
     value=st.sampled_from([-1, 0]),
 )
@@ -272,6 +272,8 @@ def test_not_positive_definite(ours, letter, width, triangle, n, where, value):
     A, B = Guarded(half(triangle, a)), Guarded(np.ones((n, 2), a.dtype))
     assert lapack(letter, "potrf", triangle, n, A, A.lead) == failing
     assert np.isnan(A.values[~within(triangle, n)]).all()
+    done = factor_of(triangle, np.where(within(triangle, n), A.values, 0))[: failing - 1, : failing - 1]
+    near(done @ done.conj().T, a[: failing - 1, : failing - 1], letter, n, 8)  # which Octave's [R, p] = chol(A) is
     A = Guarded(half(triangle, a))
     assert lapack(letter, "posv", triangle, n, 2, A, A.lead, B, B.lead, unchanged=[B]) == failing
 
@@ -375,7 +377,7 @@ def test_orgqr(ours, data, letter, m, n, k, seed):
     given_ = np.full((m, n), np.nan, A.values.dtype)
     given_[:, :k] = A.values
     Q, work = Guarded(given_, more=data.draw(more)), work_for(letter, n)
-    assert lapack(letter, "orgqr", m, n, k, Q, Q.lead, tau, work, max(1, n), unchanged=[]) == 0
+    assert lapack(letter, "orgqr", m, n, k, Q, Q.lead, tau, work, max(1, n)) == 0
     near(Q.values, q, letter, m)
 
 
@@ -434,12 +436,11 @@ def test_least_squares_without_full_rank(ours, letter, width, m, n):
     assert solve(lapack) == solve(lapack.behind) == n // 2 + 1
 
 
-@each_letter
 @each_width
-@pytest.mark.parametrize("size", [1e-300, 1e-40, 1e37, 1e300])
+@pytest.mark.parametrize(
+    ("letter", "size"), [*((x, y) for x in "sdcz" for y in (1e-40, 1e37)), *((x, y) for x in "dz" for y in (1e-300, 1e300))]
+)
 def test_least_squares_of_very_small_and_large_numbers(ours, letter, width, size):
-    if letter in "sc" and not 1e-41 < size < 1e38:
-        pytest.skip("no number of that type")
     lapack, rng = Lapack(ours, width), np.random.default_rng(3)
     a = calls.random(rng, letter, 40, 20)
     right, work = calls.random(rng, letter, 40, 2), work_for(letter, 200)
@@ -470,3 +471,30 @@ def test_the_size_of_a_workspace(ours, letter, width, routine):
     work = Guarded(np.zeros((1, 1), a.dtype), more=0)
     assert lapack(letter, routine, *arguments, work, -1, unchanged=[A, B, tau]) == 0
     assert work.values.real[0, 0] >= {"gels": 140}.get(routine, 70)
+
+
+# ---- NaN -------------------------------------------------------------------------------------------------------------
+
+
+@each_letter
+@each_width
+@pytest.mark.parametrize("triangle", "UL")
+@pytest.mark.parametrize("n", [1, 5, 70, 130])
+def test_the_minor_with_a_nan_is_not_positive_definite(ours, letter, width, triangle, n):
+    a = 4 * np.eye(n, dtype=LETTERS[letter])
+    a[n // 2, n // 2] = np.nan
+    A = Guarded(a)
+    assert Lapack(ours, width)(letter, "potrf", triangle, n, A, A.lead) == n // 2 + 1  # of the reference; not of all others
+
+
+@each_letter
+@each_width
+@pytest.mark.parametrize("n", [5, 70, 130])
+def test_a_nan_is_a_pivot_only_where_it_is_first(ours, letter, width, n):
+    a = calls.random(np.random.default_rng(n), letter, n, n)
+    size = np.abs(a[:, 0].real) + np.abs(a[:, 0].imag)
+    for row in (0, 1, n - 1):
+        b = a.copy()
+        b[row, 0] = np.nan
+        _, pivots, _ = factored(Lapack(ours, width), letter, b)
+        assert pivots.values[0] == (1 if row == 0 else 1 + np.argmax(np.where(np.arange(n) == row, 0, size)))

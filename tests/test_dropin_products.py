@@ -15,7 +15,7 @@ forms = st.sampled_from(calls.FORMS)
 factors = st.sampled_from([0, 1, -1, 0.5, 2 - 3j, 1j])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
-examples = settings(deadline=None, max_examples=250)
+examples = settings(deadline=None, max_examples=150)
 
 
 @pytest.fixture(scope="module")

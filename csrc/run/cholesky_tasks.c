@@ -42,6 +42,19 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
     }
 }
 
+/* Those columns of a diagonal block that have been found, in their own rows. */
+static void put_back(const hs__panel_strips *f, int64_t at, int32_t width, double (*l)[HS__BASE_COLUMNS][2])
+{
+    const hs__column_type *t = f->type;
+    for (int32_t i = 0; i < width; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            char *to = hs__in_panel(f, at + i, at + j);
+            for (int q = 0; q < t->parts; q++) set_part(t, to, q, l[i][j][q]);
+            if (t->parts == 1) continue;
+            set_part(t, to, t->panel.l.tile, -l[i][j][1]), set_part(t, to, t->panel.l.tile + 1, l[i][j][0]);
+        }
+}
+
 /* The diagonal block element by element, then the rows below it in whole strips. */
 static void base(const hs__halving *halving, int64_t at, int32_t width)
 {
@@ -63,6 +76,7 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
         double pivot = l[j][j][0];
         if (!(pivot > 0.0) || (!precise && !((float)pivot > 0.0f))) {
             hs__fail(x, f->first + at + j);
+            put_back(f, at, j, l);
             return;
         }
         pivot = sqrt(pivot);
@@ -89,13 +103,7 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
     const int64_t strip = at / t->panel.rows;
     const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip, f->strip_bytes / (int64_t)t->real, hs__column_step(t), t->panel.l.tile};
     t->vector.strip_solve(&strips, width, triangle, scales);
-    for (int32_t i = 0; i < width; i++)
-        for (int32_t j = 0; j <= i; j++) {
-            char *to = hs__in_panel(f, at + i, at + j);
-            for (int q = 0; q < t->parts; q++) set_part(t, to, q, l[i][j][q]);
-            if (!complex) continue;
-            set_part(t, to, t->panel.l.tile, -l[i][j][1]), set_part(t, to, t->panel.l.tile + 1, l[i][j][0]);
-        }
+    put_back(f, at, width, l);
 }
 
 static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)

@@ -1,5 +1,6 @@
 /* Factorisations: their arguments, and how they are cut. */
 #include "core/numbers.h"
+#include "run/item.h"
 #include "run/tasks.h"
 
 static const hs__task_kind *const kinds[] = {&hs__lu_tasks, &hs__cholesky_tasks, &hs__qr_tasks};
@@ -61,7 +62,7 @@ static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *give
     int64_t order = 0;
     hs_stack stack = {.operation = HS_STACK_CHOLESKY, .item = hs__product_of(x->dtype, given, given, wanted), .info = &order};
     stack.item.b = NULL;
-    const hs_status status = hs_run_stack(pool, &stack, NULL, options, NULL);
+    const hs_status status = hs__run_items(pool, &stack, 1, NULL, options, NULL);
     for (int64_t j = 1; j < x->n && x->clear && !status; j++) {
         const hs__matrix above = hs__part(wanted, 0, j, j, 1);
         hs__scale(x->dtype, &above, (const double[2]){0.0, 0.0});

@@ -173,9 +173,10 @@ static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, i
            factor(w, m, width, middle, end, pivots, zero);
 }
 
-static void fill(const hs_product *p, const hs__matrix *c, int lower)
+/* NaN from a row on, or in the lower triangle from there on. */
+static void fill(const hs_product *p, const hs__matrix *c, int64_t first, int lower)
 {
-    for (int64_t i = 0; i < c->rows; i++)
+    for (int64_t i = first; i < c->rows; i++)
         for (int64_t j = 0; j < (lower ? i + 1 : c->cols); j++) {
             char *z = hs__at(c, i, j);
             for (int part = 0; part <= p->dtype >> 1; part++) {
@@ -212,7 +213,7 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
         return;
     }
     if (*info >= 0) {
-        fill(p, &c, 0);
+        fill(p, &c, 0, 0);
         return;
     }
     const strided lower = {w->data, w->row, 1}, upper = {at(w, m - 1, m - 1), -w->row, -1};
@@ -280,15 +281,17 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
 }
 
 /* The transpose of A is its conjugate, whose U is L^T as it stands: nothing has to be conjugated. */
-static void do_cholesky(const hs_product *p, int64_t *info, const worksheet *w)
+static void do_cholesky(const hs_product *p, int leading, int64_t *info, const worksheet *w)
 {
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     const hs__matrix upper = {w->data, w->element, p->m, p->m, w->row, 1};
     copy_upper(w->self, upper, hs__transposed(a));
     *info = 0;
-    if (cholesky(w, 0, p->m, info)) store_upper(w->self, hs__transposed(c), upper);
-    else if (*info) fill(p, &c, 1);
+    const int done = cholesky(w, 0, p->m, info);
+    const int64_t found = done ? p->m : *info && leading ? *info - 1 : 0;
+    if (done || *info) store_upper(w->self, hs__transposed(hs__part(&c, 0, 0, found, found)), hs__part(&upper, 0, 0, found, found));
+    if (!done && *info) fill(p, &c, found, 1);
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------------------ */
@@ -362,6 +365,6 @@ void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *ne
     const worksheet w = {&x->loops, self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype), aside_of(x, memory), NULL};
     if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
     else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
-    else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, info, &w);
+    else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, x->leading, info, &w);
     else do_system(x, p, pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - ASIDE - x->c_bytes), info, &w);
 }

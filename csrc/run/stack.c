@@ -14,6 +14,7 @@ static const double TOGETHER = 2e6; /* flops of the items that are taken at once
 typedef struct {
     hs__run run;
     const hs_stack *stack;
+    int leading; /* as of hs__items */
     hs__items items;
     double flops; /* of an item */
     double *done; /* [workers] flops */
@@ -160,6 +161,7 @@ static hs_status open(void *context)
     const int64_t count = count_of(j->stack);
     const int32_t workers = j->run.workers;
     if (!hs__items_init(&j->items, j->stack)) return HS_ERROR_MEMORY;
+    j->items.leading = j->leading;
     if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
@@ -174,10 +176,15 @@ static hs_status open(void *context)
 
 static const hs__kind kind = {.check = check, .open = open, .work = work};
 
-hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds, const hs_options *options, hs_trace *trace)
+hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const double *speeds, const hs_options *options, hs_trace *trace)
 {
     if (!pool || !stack) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .stack = stack};
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .stack = stack, .leading = leading};
     j.run.speeds = speeds;
     return hs__run_do(&j.run);
+}
+
+hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds, const hs_options *options, hs_trace *trace)
+{
+    return hs__run_items(pool, stack, 0, speeds, options, trace);
 }

@@ -81,7 +81,7 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
         CHECK(run_lu(pool, &c, &run) == HS_OK);
         CHECK(bad < 0 ? c.failed == -1 : c.failed >= 0 && c.failed <= bad);
         double worst = 0;
-        for (int64_t i = 0; i < n && bad < 0; i++)
+        for (int64_t i = 0; i < (c.failed < 0 ? n : c.failed); i++)
             for (int64_t j = 0; j <= i; j++) {
                 double complex sum = i == j ? -2 * (double)n : -at(&a, i, j);
                 for (int64_t k = 0; k <= j; k++) sum += at(&x, i, k) * conj(at(&x, j, k));

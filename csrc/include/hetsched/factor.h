@@ -23,7 +23,7 @@ HS_C_BEGIN
  *   pivots    [min(m, n)] of HS_LU out: row i was exchanged with row pivots[i] >= i, one after the other
  *   tau       [min(m, n)] of HS_QR out, elements of dtype
  *   failed    out: -1; HS_LU: the first i with U(i, i) == 0; HS_CHOLESKY: i if the leading minor of order i + 1 is the first that is not
- *             positive definite, and then what is in the lower triangle is undefined */
+ *             positive definite, and then the lower triangle has the factor of that before it, and undefined numbers */
 typedef struct hs_factor {
     int32_t kind;
     int32_t dtype; /* hs_dtype */

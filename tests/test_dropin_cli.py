@@ -1,0 +1,206 @@
+"""`hetsched exec`, `hetsched measure --blas`, and what is kept of this machine."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import dropin_calls as calls
+import pytest
+
+import hetsched as hs
+from hetsched.cli import main as cli
+from hetsched.machine import dropin, kept, least
+
+calls.skip_without_library()
+measuring = sys.modules["hetsched.cli.measure"]
+
+
+def exec_(*words, **changes):
+    given = {key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")} | changes
+    command = [sys.executable, "-m", "hetsched", "exec", *words]
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
+
+
+# ---- exec ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "command is missing"),
+        (["--"], "command is missing"),
+        (["--report"], "command is missing"),
+        (["no-such-program-anywhere"], "'no-such-program-anywhere' is not found"),
+        (["/etc/passwd"], "'/etc/passwd' is not found, or is no program"),
+        (["--threads", "0", "true"], "threads must be"),
+        (["--threads", "-2", "true"], "threads must be"),
+        (["--threads", "many", "true"], "invalid int value: 'many'"),
+        (["--nothing", "true"], "--nothing"),
+    ],
+)
+def test_exec_says_what_is_wrong(words, said, monkeypatch, capsys):
+    monkeypatch.setattr(os, "execvpe", lambda *arguments: pytest.fail("a program was run"))
+    try:
+        status = cli.main(["exec", *words])
+    except SystemExit as ended:
+        status = ended.code
+    assert status in (1, 2)
+    out, told = capsys.readouterr()
+    assert out == ""
+    assert said in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("status", [0, 1, 7, 130])
+def test_the_programs_own_status(status):
+    done = exec_("--", sys.executable, "-c", f"raise SystemExit({status})")
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
+
+
+def test_arguments_are_passed_on_as_they_are():
+    words = ["--threads", "3", "--", "-x", "", "a b", "--report", "*", "$HOME"]
+    done = exec_(sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
+    assert done.stdout == f"{words}\n"
+    done = exec_("--threads", "1", "--", sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
+    assert done.stdout == f"{words}\n"
+
+
+def environment_of(*words, **changes):
+    program = "import json, os; print(json.dumps(dict(os.environ)))"
+    return json.loads(exec_(*words, sys.executable, "-c", program, **changes).stdout)
+
+
+def test_the_programs_environment():
+    host = hs.topology()
+    found = environment_of("--threads", "1", "--least", "gemm=5", "--report", LD_PRELOAD="/nowhere/other.so", KEPT="a=b")
+    assert found["LD_PRELOAD"] == f"{dropin.library()}:/nowhere/other.so"
+    assert found["HETSCHED_BLAS_CORES"] == str(host.places[0])
+    assert found["HETSCHED_BLAS_LEAST"] == "gemm=5"
+    assert found["HETSCHED_BLAS_REPORT"] == "1"
+    assert found["KEPT"] == "a=b"
+    found = environment_of()
+    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places[: host.worth]))
+    assert "HETSCHED_BLAS_REPORT" not in found
+    assert "HETSCHED_BLAS_LEAST" not in found  # nothing has been measured
+    assert "HETSCHED_BLAS_SPEEDS" not in found
+    found = environment_of("--threads", "100000")
+    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places))
+
+
+def test_input_and_output_are_the_programs():
+    given = "\n".join(map(str, range(1000)))
+    command = [sys.executable, "-m", "hetsched", "exec", "cat"]
+    assert subprocess.run(command, input=given, capture_output=True, text=True, timeout=60).stdout == given
+
+
+def test_not_on_this_system(monkeypatch, tmp_path):
+    monkeypatch.setattr(dropin, "folder", lambda: tmp_path)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(NotImplementedError, match="built on Linux; this is darwin"):
+        dropin.library()
+
+
+# ---- measure --blas --------------------------------------------------------------------------------------------------
+
+
+def test_measure_blas(monkeypatch, capsys):
+    found = {f"{letter}{routine}": 1e6 for letter in "sdcz" for routine in ("gemm", "potrf")}
+    found["dpotrf"] = float("inf")
+    monkeypatch.setattr(measuring.least, "measured", lambda host, library: found)
+    assert cli.main(["measure", "--blas", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert cli.main(["measure", "--blas"]) == 0
+    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert lines["gemm"] == ["1.0e+06"] * 4
+    assert lines["potrf"] == ["1.0e+06", "-", "1.0e+06", "1.0e+06"]
+
+
+def test_each_function_is_measured():
+    sizes = "import hetsched.machine.least as least; least._SIZES = (2, 3, 4); least.compare(__import__('sys').argv[1])"
+    if not calls.behind("wheel64") and not calls.behind("plain32"):
+        pytest.skip("NumPy has a BLAS of other names")
+    given = os.environ | {"HETSCHED_BLAS_CORES": calls.two_cores(), "OPENBLAS_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", sizes, str(dropin.library())]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=True)
+    found = json.loads(done.stdout)
+    assert len(found) == 4 * len(calls.ROUTINES)
+    assert {calls.usual(letter, routine) for letter in "sdcz" for routine in calls.ROUTINES} == set(found)
+    assert all(value > 0 for value in found.values())
+
+
+def test_what_was_measured_is_kept_for_exec(monkeypatch):
+    host = hs.topology()
+    answer = {"dgemm": 12345.678, "dpotrf": float("inf"), "zgels": 3e20}
+    ran = subprocess.CompletedProcess([], 0, json.dumps(answer), "")
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: ran)
+    assert least.kept(host) is None
+    assert least.measured(host, dropin.library()) == answer
+    assert least.kept(host) == "dgemm=1.235e+04,dpotrf=inf,zgels=3e+20"
+    assert dropin.environment(given={})["HETSCHED_BLAS_LEAST"] == least.kept(host)
+    assert dropin.environment(least="7", given={})["HETSCHED_BLAS_LEAST"] == "7"
+    assert least.kept(replace(host, model="another")) is None
+    library = calls.load()
+    before = {name: library.hetsched_blas_get_least(name.encode()) for name in answer}
+    library.hetsched_blas_set_least(least.kept(host).encode())
+    assert library.hetsched_blas_get_least(b"dgemm") == 12350
+    assert library.hetsched_blas_get_least(b"dpotrf") == float("inf")
+    library.hetsched_blas_set_least(",".join(f"{name}={value!r}" for name, value in before.items()).encode())
+
+
+def test_a_measurement_that_fails(monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: subprocess.CompletedProcess([], 1, "", "a\nwhy\n"))
+    with pytest.raises(RuntimeError, match="NumPy's BLAS could not be compared with.*why"):
+        least.measured(hs.topology(), dropin.library())
+
+
+# ---- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def test_kept_is_of_one_kind_and_machine():
+    host = hs.topology()
+    assert kept.kept_record(host, "speeds") is None
+    record = {**kept.header(host, "speeds"), "a": [1, 2.5, "x"]}
+    kept.keep(record)
+    assert kept.kept_record(host, "speeds") == record
+    assert kept.kept_record(host, "blas") is None
+    assert kept.kept_record(replace(host, quota=0.125), "speeds") is None
+    kept.keep(record | {"a": 3})
+    assert kept.kept_record(host, "speeds")["a"] == 3
+    folder = Path(os.environ["XDG_CACHE_HOME"], "hetsched")
+    assert [path.name.split("-")[0] for path in folder.iterdir()] == ["speeds"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"format": "hetsched-blas"}', b"[" * 100_000])
+def test_what_cannot_be_read_is_not_there(content):
+    host = hs.topology()
+    kept.keep({**kept.header(host, "blas"), "least": {"dgemm": 1.0}})
+    assert least.kept(host) == "dgemm=1"
+    (path,) = Path(os.environ["XDG_CACHE_HOME"], "hetsched").iterdir()
+    path.write_bytes(content)
+    assert kept.kept_record(host, "blas") is None
+    assert least.kept(host) is None
+
+
+@pytest.mark.parametrize("found", [None, [], "gemm", {}, {"dgemm": "x"}, 3])
+def test_a_record_without_numbers(found):
+    host = hs.topology()
+    kept.keep({**kept.header(host, "blas"), "least": found})
+    assert not least.kept(host)
+    assert "HETSCHED_BLAS_LEAST" not in dropin.environment(given={})
+
+
+def test_a_home_that_cannot_be_written_to(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    host = hs.topology()
+    kept.keep({**kept.header(host, "blas"), "least": {"dgemm": 1.0}})
+    assert kept.kept_record(host, "blas") is None
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_threads_that_are_none(threads):
+    with pytest.raises((TypeError, ValueError), match="^threads must"):
+        dropin.environment(threads=threads)
