@@ -118,6 +118,7 @@ def run(name: str, jobs: int) -> Counts:
     suite = SUITES[name]
     with tempfile.TemporaryDirectory() as folder:
         report, left_out = Path(folder, "report.xml"), Path(folder, "left-out")
+        jobs = 0 if suite.dropin else jobs  # beside other jobs the suites limit the BLAS to one thread, and all is forwarded
         command = [
             sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", name, "-p", "no:cacheprovider", "-n", str(jobs),
             "-k", suite.chosen,
@@ -131,6 +132,8 @@ def run(name: str, jobs: int) -> Counts:
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not report.exists():
             raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        if suite.dropin:
+            require_taken(name, done.stderr)
         known = len(left_out.read_text().splitlines()) if left_out.exists() else 0
         return counted(report, known)
 
@@ -141,7 +144,17 @@ def preloaded(env: dict[str, str]) -> dict[str, str]:
     from hetsched.machine import dropin
 
     limits = ("HETSCHED_BLAS", "HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return dropin.environment(least="0", given={name: value for name, value in env.items() if name not in limits})
+    return dropin.environment(least="0", report=True, given={name: value for name, value in env.items() if name not in limits})
+
+
+def require_taken(name: str, stderr: str) -> None:
+    """What scikit-learn limits to one thread is forwarded; most calls are not."""
+    from dropin import calls
+
+    taken, count = calls(stderr)
+    print(f"{name}: the engine took {taken} of {count} calls", flush=True)
+    if taken <= count // 2:
+        raise SystemExit(f"{name}: the drop-in library has forwarded most calls\n{stderr[-4000:]}")
 
 
 def root(suite: Suite) -> Path:
