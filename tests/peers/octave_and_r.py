@@ -4,8 +4,8 @@ and without it; see docs/peers.md.
 python tests/peers/octave_and_r.py [--write FILE]
 
 What is not installed is skipped. Exits with 1 if something that known.txt does not name passes without the library and not with
-it, or an example's output has other numbers. An example whose output changes from run to run without the library is not compared. --write puts the counts
-into the table of a page.
+it, or an example's output has other numbers. An example whose output changes from run to run without the library is not compared.
+--write puts the counts into the table of a page.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def agree(a: str, b: str) -> bool:
 
 
 def differences(alone: Result, again: Result, dropin: Result) -> list[str]:
-    """Files with other counts than without the library, and topics with other output, where that is the same each time without."""
+    """Files with other counts than without the library, topics with other output where that is the same each time without."""
     found = []
     for name, before in alone.tests.items():
         passed, count = dropin.tests.get(name, (0, 0))
