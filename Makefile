@@ -97,9 +97,11 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_tasks.py
 	$(BIN)/python benchmarks/bench_layers.py
 
-# The test suites of NumPy, SciPy and scikit-learn on hetsched's functions; for nights. Its counts go into docs/peers.md.
+# The test suites of NumPy, SciPy and scikit-learn on hetsched's functions, and these, Octave's and R's with the drop-in library; for
+# nights. Its counts go into docs/peers.md.
 peers: $(VENV)/installed-test
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
+	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
 
 lint: $(VENV)/installed-test
 	$(BIN)/lint-imports

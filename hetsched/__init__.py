@@ -1,5 +1,6 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .planners.worth import WorkersWorth, workers_worth
     from .platform import Platform, Unit, Worker
     from .runners.array import Array, asarray
+    from .runners.limits import thread_limit
     from .runners.linalg import (
         cho_factor,
         cho_solve,
@@ -92,6 +94,7 @@ _PUBLIC = {
     "planners.worth": ("WorkersWorth", "workers_worth"),
     "platform": ("Platform", "Unit", "Worker"),
     "runners.array": ("Array", "asarray"),
+    "runners.limits": ("thread_limit",),
     "runners.linalg": (
         "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",
         "solve_triangular",
@@ -191,6 +194,7 @@ __all__ = [
     "slogdet",
     "solve",
     "solve_triangular",
+    "thread_limit",
     "topology",
     "wavefront",
     "workers_worth",
@@ -208,6 +212,10 @@ if not TYPE_CHECKING:  # to which any name would be a name of the package
         if name.isidentifier() and find_spec(f".{name}", __name__):
             return import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if "threadpoolctl" in sys.modules:  # else when the shared pool is first used
+    import_module(".runners.limits", __name__).register()
 
 
 def __dir__() -> list[str]:

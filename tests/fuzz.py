@@ -47,6 +47,7 @@ from hetsched.plan import Plan
 LEFT_OUT = {
     "Array.dot": "NumPy's, of a NumPy array; the products that it leads to are those of matmul",
     **dict.fromkeys(("Array.var", "Array.std"), "NumPy's, of a NumPy array, with its arguments, errors and warnings"),
+    "thread_limit": "a context, whose one argument tests/test_threads.py has",
     "datasets": "constants of the papers, without arguments to get wrong",
     **dict.fromkeys(
         ("Assignment", "AtOnce", "Cache", "Certificate", "Cpu",

@@ -10,21 +10,55 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.progress import Progress
 from .._engine import fast
+from .._engine import run as engine
 from ..machine.measure import when_measured
+from . import limits
 from . import product as product_run
 from .operands import Array
 from .pool import Pool
 
 _shared: Pool | None = None
 _lock = threading.Lock()
+limits.register()
+
+
+class _Smaller(Pool):
+    """Some workers for one thread under a limit, on no cpu in particular: other threads have others."""
+
+    def _started(self) -> engine.Threads:
+        return engine.Threads(len(self._workers), None)
+
+
+class _Own(threading.local):
+    """Of a thread: the pools that limits have asked for, by their sizes, and the shared pool of which they are a part."""
+
+    whole: Pool | None = None
+    pools: dict[int, Pool]
+
+
+_own = _Own()
 
 
 def shared_pool() -> Pool:
+    """The pool of this process, or where a limit is smaller a pool of this thread."""
     global _shared
-    with _lock:
-        if _shared is None:
-            _shared = Pool()
-        return _shared
+    pool = _shared
+    if pool is None:
+        with _lock:
+            if _shared is None:
+                _shared = Pool()
+            pool = _shared
+    most = limits.most()
+    return pool if most is None or most >= len(pool) else _smaller(pool, most)
+
+
+def _smaller(whole: Pool, size: int) -> Pool:
+    if _own.whole is not whole:
+        _own.whole, _own.pools = whole, {}
+    pool = _own.pools.get(size)
+    if pool is None:
+        pool = _own.pools[size] = _Smaller(size)
+    return pool
 
 
 def renew_shared_pool() -> None:
@@ -32,14 +66,15 @@ def renew_shared_pool() -> None:
     global _shared
     with _lock:
         _shared = None
+    limits.here.cache_clear()
 
 
 when_measured(renew_shared_pool)
 
 
 def _forget_shared_pool() -> None:
-    global _shared, _lock
-    _shared, _lock = None, threading.Lock()
+    global _shared, _lock, _own
+    _shared, _lock, _own = None, threading.Lock(), _Own()
 
 
 if hasattr(os, "register_at_fork"):
@@ -70,12 +105,12 @@ def matmul(
     >>> hs.matmul(np.eye(2), np.arange(4.0).reshape(2, 2)).tolist()
     [[0.0, 1.0], [2.0, 3.0]]
     """
-    pool = _shared
-    if pool is None:
-        pool = shared_pool()
-    elif (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None:
+    if (
+        _shared is not None
+        and (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None
+    ):
         return small
-    return pool.matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)
+    return shared_pool().matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)
 
 
 def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> Array:

@@ -1,4 +1,5 @@
-"""Runs the test suites of NumPy, SciPy and scikit-learn with hetsched's functions in place of theirs; see docs/peers.md.
+"""Runs the test suites of NumPy, SciPy and scikit-learn with hetsched's functions in place of theirs, or with the drop-in library
+before their BLAS; see docs/peers.md.
 
 python tests/peers/run.py [--jobs N] [--write FILE] [suite ...]
 
@@ -31,6 +32,7 @@ class Suite:
     what: str  # is in place of what
     modules: tuple[str, ...]
     chosen: str = ""  # of these, as of pytest's -k; default: all
+    dropin: bool = False  # with the drop-in library, every call of which is the engine's
 
 
 SUITES = {
@@ -79,6 +81,24 @@ SUITES = {
             "sklearn.tests.test_discriminant_analysis",
         ),
     ),
+    "numpy_dropin": Suite(
+        "numpy",
+        "`libhetsched_blas.so` before OpenBLAS",
+        ("numpy.linalg.tests.test_linalg", "numpy._core.tests.test_multiarray"),
+        dropin=True,
+    ),
+    "scipy_dropin": Suite("scipy", "`libhetsched_blas.so` before OpenBLAS", ("scipy.linalg",), dropin=True),
+    "sklearn_dropin": Suite(
+        "scikit-learn",
+        "`libhetsched_blas.so` before OpenBLAS",
+        (
+            "sklearn.linear_model",
+            "sklearn.decomposition",
+            "sklearn.gaussian_process",
+            "sklearn.tests.test_kernel_ridge",
+        ),
+        dropin=True,
+    ),
 }
 
 
@@ -98,6 +118,7 @@ def run(name: str, jobs: int) -> Counts:
     suite = SUITES[name]
     with tempfile.TemporaryDirectory() as folder:
         report, left_out = Path(folder, "report.xml"), Path(folder, "left-out")
+        jobs = 0 if suite.dropin else jobs  # beside other jobs the suites limit the BLAS to one thread, and all is forwarded
         command = [
             sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", name, "-p", "no:cacheprovider", "-n", str(jobs),
             "-k", suite.chosen,
@@ -106,11 +127,34 @@ def run(name: str, jobs: int) -> Counts:
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
         memory = {"NPY_AVAILABLE_MEM": "4 GB", "SCIPY_AVAILABLE_MEM": "4 GB"}  # tests that need more skip themselves
         env = os.environ | memory | {"PYTHONPATH": path, "HETSCHED_LEFT_OUT": str(left_out)}
+        if suite.dropin:
+            env = preloaded(env)
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not report.exists():
             raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        if suite.dropin:
+            require_taken(name, done.stderr)
         known = len(left_out.read_text().splitlines()) if left_out.exists() else 0
         return counted(report, known)
+
+
+def preloaded(env: dict[str, str]) -> dict[str, str]:
+    """The environment with the drop-in library, every call of which is the engine's: nothing limits the threads behind it, which
+    would have it forward all."""
+    from hetsched.machine import dropin
+
+    limits = ("HETSCHED_BLAS", "HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return dropin.environment(least="0", report=True, given={name: value for name, value in env.items() if name not in limits})
+
+
+def require_taken(name: str, stderr: str) -> None:
+    """What scikit-learn limits to one thread is forwarded; most calls are not."""
+    from dropin import calls
+
+    taken, count = calls(stderr)
+    print(f"{name}: the engine took {taken} of {count} calls", flush=True)
+    if taken <= count // 2:
+        raise SystemExit(f"{name}: the drop-in library has forwarded most calls\n{stderr[-4000:]}")
 
 
 def root(suite: Suite) -> Path:

@@ -1,0 +1,50 @@
+"""What threadpoolctl has to know of hetsched's libraries. Importing this registers them; threadpoolctl may not be installed."""
+
+from __future__ import annotations
+
+import ctypes
+
+import threadpoolctl
+
+from .._base.version import __version__
+from . import limits
+
+
+class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
+    """The pool that `matmul`, `solve` and the like share, whose library is the extension module."""
+
+    user_api = "blas"
+    internal_api = "hetsched"
+    filename_prefixes = ("_hetsched",)
+
+    def get_num_threads(self) -> int:
+        limit = limits.process_limit()
+        return limits.here() if limit is None else min(limit, limits.here())
+
+    def set_num_threads(self, num_threads: int) -> None:
+        limits.limit_process(None if num_threads >= limits.here() else max(1, num_threads))
+
+    def get_version(self) -> str:
+        return __version__
+
+
+class DropIn(threadpoolctl.LibController):  # type: ignore[misc]
+    """The drop-in library, where a program was started with it."""
+
+    user_api = "blas"
+    internal_api = "hetsched"
+    filename_prefixes = ("libhetsched_blas",)
+    check_symbols = ("hetsched_blas_get_num_threads",)
+
+    def get_num_threads(self) -> int:
+        return int(self.dynlib.hetsched_blas_get_num_threads())
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.dynlib.hetsched_blas_set_num_threads(ctypes.c_int(num_threads))
+
+    def get_version(self) -> str:
+        return __version__
+
+
+threadpoolctl.register(SharedPool)
+threadpoolctl.register(DropIn)

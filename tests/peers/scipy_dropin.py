@@ -1,0 +1,10 @@
+"""A plugin for pytest: scipy.linalg's tests with the drop-in library, without what known.txt names; see run.py."""
+
+from __future__ import annotations
+
+import dropin
+from known import deselect
+
+pytest_collection_modifyitems = deselect("scipy_dropin")
+
+dropin.require()
