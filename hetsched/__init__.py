@@ -1,6 +1,7 @@
 """hetsched: plan, certify, simulate and run dense linear algebra on processors of unequal speed."""
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -215,7 +216,8 @@ if not TYPE_CHECKING:  # to which any name would be a name of the package
 
 
 if "threadpoolctl" in sys.modules:  # else when the shared pool is first used
-    import_module(".runners.limits", __name__).register()
+    with suppress(ImportError, AttributeError):  # too old to be told of others
+        import_module(".runners.threadpool", __name__)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """Limits of threads: of threadpoolctl for the process, of hs.thread_limit for a thread."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from hetsched.runners.shared import shared_pool
 threadpoolctl = pytest.importorskip("threadpoolctl")
 A = np.random.default_rng(1).standard_normal((300, 300))
 
-limits.register()
+importlib.import_module("hetsched.runners.threadpool")  # which registers
 
 
 @pytest.fixture

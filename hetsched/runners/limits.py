@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING
@@ -79,9 +79,3 @@ def here() -> int:
     from .workers import Workers
 
     return len(Workers(None, False, 1.0))
-
-
-def register() -> None:
-    """Have threadpoolctl know hetsched's libraries, if it is installed, and recent enough to be told."""
-    with suppress(ImportError, AttributeError):
-        from . import threadpool  # noqa: F401

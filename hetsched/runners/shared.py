@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,8 @@ from .pool import Pool
 
 _shared: Pool | None = None
 _lock = threading.Lock()
-limits.register()
+with suppress(ImportError, AttributeError):  # threadpoolctl is not there, or too old to be told of others
+    from . import threadpool as threadpool
 
 
 class _Smaller(Pool):

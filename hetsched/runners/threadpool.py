@@ -7,6 +7,7 @@ import ctypes
 import threadpoolctl
 
 from .._base.version import __version__
+from .._engine.blas import DROP_IN, EXTENSION
 from . import limits
 
 
@@ -15,7 +16,7 @@ class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
 
     user_api = "blas"
     internal_api = "hetsched"
-    filename_prefixes = ("_hetsched",)
+    filename_prefixes = (EXTENSION,)
 
     def get_num_threads(self) -> int:
         limit = limits.process_limit()
@@ -33,7 +34,7 @@ class DropIn(threadpoolctl.LibController):  # type: ignore[misc]
 
     user_api = "blas"
     internal_api = "hetsched"
-    filename_prefixes = ("libhetsched_blas",)
+    filename_prefixes = (DROP_IN,)
     check_symbols = ("hetsched_blas_get_num_threads",)
 
     def get_num_threads(self) -> int:
