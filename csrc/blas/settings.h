@@ -10,13 +10,15 @@
 #ifndef HS_BLAS_SETTINGS_H
 #define HS_BLAS_SETTINGS_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum { HS__MOST_WORKERS = 1024 };
 
 typedef struct hs__settings {
     int report;
-    int32_t workers, most;            /* those in use, at least 1, and all there are */
+    atomic_int workers;               /* those in use, at least 1 */
+    int32_t most;                     /* all there are */
     int32_t cores[HS__MOST_WORKERS];  /* [most] */
     double speeds[HS__MOST_WORKERS];  /* [most] */
     int has_speeds;
