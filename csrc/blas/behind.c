@@ -128,7 +128,7 @@ static int is_doubtful(const char *name, void *function)
     if (strncmp(name, "scipy_", 6) == 0 || strstr(name, "64_") || !dladdr(function, &info) || !info.dli_fname) return 0;
     const char *file = strrchr(info.dli_fname, '/');
     file = file ? file + 1 : info.dli_fname;
-    return strstr(file, "64") != NULL || strstr(file, "ilp64") != NULL;
+    return strstr(file, "64") != NULL;
 }
 
 void *hs__behind(hs__entry *entry)

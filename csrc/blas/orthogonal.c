@@ -43,13 +43,13 @@ int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_
     if (!hs__fits(lda, m) || n < 0 || n > m || k < 0 || k > n || !has_room(lwork, n)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__operand given = hs__stored(a, m, k, lda);
-    char *reflectors = malloc(hs__element(dtype) * (size_t)m * (size_t)(k > 0 ? k : 1));
+    const hs__matrix given = hs__stored(dtype, a, m, k, lda);
+    char *reflectors = malloc(hs__element_bytes(dtype) * (size_t)m * (size_t)(k > 0 ? k : 1));
     hs_status status = HS_ERROR_MEMORY;
     if (reflectors) {
-        const hs__operand copy = hs__stored(reflectors, m, k, m);
+        const hs__matrix copy = hs__stored(dtype, reflectors, m, k, m);
         const hs_factor qr = qr_of(dtype, m, k, reflectors, m, tau);
-        hs__duplicate(dtype, &given, &copy);
+        hs__copy(NULL, copy, given);
         status = hs_qr_multiply(turn.pool, &qr, 0, 1, n, a, 1, lda, NULL, NULL);
     }
     free(reflectors);
@@ -69,17 +69,17 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const hs_factor qr = qr_of(dtype, order, k, a, lda, tau);
-    hs__operand x = hs__stored(c, m, n, ldc);
-    if (side == 'R') x = hs__turned(x), hs__conjugate(dtype, &x); /* C Q is the adjoint of Q^H C^H */
+    hs__matrix x = hs__stored(dtype, c, m, n, ldc);
+    if (side == 'R') x = hs__transposed(x), hs__conjugate(dtype, &x); /* C Q is the adjoint of Q^H C^H */
     const int adjoint = (op != 'N') == (side == 'L');
-    const hs_status status = hs_qr_multiply(turn.pool, &qr, adjoint, 0, others, x.data, x.row, x.col, NULL, NULL);
+    const hs_status status = hs_qr_multiply(turn.pool, &qr, adjoint, 0, others, x.data, x.row_stride, x.col_stride, NULL, NULL);
     if (side == 'R') hs__conjugate(dtype, &x);
     if (!status) *info = 0, hs__set_size(dtype, work, others > 1 ? others : 1);
     return hs__leave(&turn, status);
 }
 
 /* Whether LAPACK would scale it, for its largest element is very large, or small, or it has none. */
-static int is_extreme(int32_t dtype, const hs__operand *x)
+static int is_extreme(int32_t dtype, const hs__matrix *x)
 {
     const double least = dtype & 1 ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / FLT_EPSILON, largest = hs__largest(dtype, x);
     return !(largest >= least && largest <= 1.0 / least);
@@ -90,21 +90,22 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
 {
     const int32_t dtype = entry->dtype;
     const double volume = volume_of(m, n) + 2.0 * (double)m * (double)n * (double)cols;
-    const hs__operand x = hs__stored(a, m, n, lda), y = hs__stored(b, m, cols, ldb);
-    const hs__operand triangle = hs__stored(a, n, n, lda), solution = hs__stored(b, n, cols, ldb);
+    const hs__matrix x = hs__stored(dtype, a, m, n, lda), y = hs__stored(dtype, b, m, cols, ldb);
+    const hs__matrix triangle = hs__stored(dtype, a, n, n, lda), solution = hs__stored(dtype, b, n, cols, ldb);
     if (hs__letter(op, "N") == 0 || n < 1 || m < n || cols < 1 || !hs__fits(lda, m) || !hs__fits(ldb, m)) return hs__refuse(entry, volume);
     if (!has_room(lwork, n + (n > cols ? n : cols)) || is_extreme(dtype, &x) || is_extreme(dtype, &y)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    char *factors = malloc(hs__element(dtype) * (size_t)(m + 1) * (size_t)n), *tau = factors + hs__element(dtype) * (size_t)m * (size_t)n;
+    const size_t row = hs__element_bytes(dtype) * (size_t)n;
+    char *factors = malloc(row * (size_t)(m + 1)), *tau = factors + row * (size_t)m;
     hs_status status = HS_ERROR_MEMORY;
     if (factors) {
-        const hs__operand made = hs__stored(factors, m, n, m);
+        const hs__matrix made = hs__stored(dtype, factors, m, n, m);
         hs_factor qr = qr_of(dtype, m, n, factors, m, tau);
-        hs__duplicate(dtype, &x, &made);
+        hs__copy(NULL, made, x);
         status = hs_run_factor(turn.pool, &qr, NULL, NULL);
         if (!status) status = hs_qr_multiply(turn.pool, &qr, 1, 0, cols, b, 1, ldb, NULL, NULL);
-        if (!status) hs__duplicate(dtype, &made, &x); /* not before, for until then it may be refused */
+        if (!status) hs__copy(NULL, x, made); /* not before, for until then it may be refused */
     }
     free(factors);
     if (!status) *info = hs__first_zero(dtype, &triangle);

@@ -6,34 +6,36 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* C <- alpha A B + beta C, not yet with A conjugated. */
-static hs_product product_of(int32_t dtype, const hs__operand *a, const hs__operand *b, const double alpha[2], const double beta[2],
-                             const hs__operand *c)
+/* C <- alpha A B + beta C. */
+static hs_product product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b, const double alpha[2], const double beta[2],
+                             const hs__matrix *c)
 {
-    return (hs_product){.dtype = dtype, .m = c->rows, .n = c->cols, .k = a->cols,
-                        .a = a->data, .a_row_stride = a->row, .a_col_stride = a->col,
-                        .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col,
-                        .c = c->data, .c_row_stride = c->row, .c_col_stride = c->col,
-                        .alpha = {alpha[0], alpha[1]}, .beta = {beta[0], beta[1]}, .conjugate = b->conjugate};
+    hs_product product = hs__product_of(dtype, a, b, c);
+    memcpy(product.alpha, alpha, sizeof product.alpha), memcpy(product.beta, beta, sizeof product.beta);
+    return product;
 }
 
-/* The engine conjugates the second factor alone: a first one becomes it by turning all; of two one is copied. */
-static hs_status multiply(hs__turn *turn, hs__operand a, hs__operand b, const double alpha[2], const double beta[2], hs__operand c)
+/* The same of conj(A), of conj(B), or of both: the engine conjugates the second factor alone. A first one becomes it by turning all; of two
+ * one is copied. */
+static hs_status multiply(hs__turn *turn, hs__matrix a, int conjugate_a, hs__matrix b, int conjugate_b, const double alpha[2],
+                          const double beta[2], hs__matrix c)
 {
     const int32_t dtype = turn->entry->dtype;
     char *copy = NULL;
-    if (a.conjugate && b.conjugate) {
-        copy = malloc(hs__element(dtype) * (size_t)a.rows * (size_t)a.cols);
+    if (conjugate_a && conjugate_b) {
+        copy = malloc(hs__element_bytes(dtype) * (size_t)a.rows * (size_t)a.cols);
         if (!copy) return HS_ERROR_MEMORY;
-        const hs__operand made = hs__stored(copy, a.rows, a.cols, a.rows);
-        hs__duplicate(dtype, &a, &made);
-        a = made;
+        const hs__matrix made = hs__stored(dtype, copy, a.rows, a.cols, a.rows);
+        hs__copy(NULL, made, a);
+        hs__conjugate(dtype, &made);
+        a = made, conjugate_a = 0;
     }
-    if (a.conjugate) {
-        const hs__operand first = a;
-        a = hs__turned(b), b = hs__turned(first), c = hs__turned(c);
+    if (conjugate_a) {
+        const hs__matrix first = a;
+        a = hs__transposed(b), b = hs__transposed(first), c = hs__transposed(c);
     }
-    const hs_product product = product_of(dtype, &a, &b, alpha, beta, &c);
+    hs_product product = product_of(dtype, &a, &b, alpha, beta, &c);
+    product.conjugate = conjugate_a || conjugate_b;
     const hs_status status = hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
     free(copy);
     return status;
@@ -50,29 +52,30 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
-    const hs__operand x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
+    const hs__matrix x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
     hs__factor_of(dtype, alpha, scale), hs__factor_of(dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, x, y, scale, keep, hs__stored(c, m, n, ldc)));
+    const int first = dtype >> 1 && op_a == 'C', second = dtype >> 1 && op_b == 'C';
+    return hs__leave(&turn, multiply(&turn, x, first, y, second, scale, keep, hs__stored(dtype, c, m, n, ldc)));
 }
 
 /* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */
-static void make_real(int32_t dtype, const hs__operand *x)
+static void make_real(int32_t dtype, const hs__matrix *x)
 {
     for (int64_t i = 0; i < x->rows; i++) {
-        char *e = hs__element_at(dtype, x, i, i);
-        memset(e + hs__element(dtype) / 2, 0, hs__element(dtype) / 2);
+        char *e = hs__at(x, i, i);
+        memset(e + hs__element_bytes(dtype) / 2, 0, hs__element_bytes(dtype) / 2);
     }
 }
 
 /* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also its diagonal, where the BLAS does so. */
-static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__operand *a, const double alpha[2], const double beta[2],
-                      const hs__operand *c)
+static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__matrix *a, const double alpha[2], const double beta[2],
+                      const hs__matrix *c)
 {
     if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0))) return HS_OK;
     if (hermitian) make_real(turn->entry->dtype, c);
-    hs__operand second = hs__turned(*a);
-    second.conjugate = hermitian;
+    const hs__matrix second = hs__transposed(*a);
     hs_product product = product_of(turn->entry->dtype, a, &second, alpha, beta, c);
+    product.conjugate = hermitian;
     product.triangle = triangle == 'L' ? HS_TRIANGLE_LOWER : HS_TRIANGLE_UPPER;
     return hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
 }
@@ -88,9 +91,9 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     hs__factor_of(hermitian ? dtype & 1 : dtype, alpha, scale), hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
-    hs__operand x = hs__op(dtype, op == 'C' ? 'T' : op, a, n, k, lda), out = hs__stored(c, n, n, ldc);
+    hs__matrix x = hs__op(dtype, op, a, n, k, lda), out = hs__stored(dtype, c, n, n, ldc);
     if (hermitian && op == 'C') { /* X^H X, of which X^T conj(X) is the transpose */
-        out = hs__turned(out);
+        out = hs__transposed(out);
         triangle = triangle == 'L' ? 'U' : 'L';
     }
     return hs__leave(&turn, half(&turn, hermitian, triangle, &x, scale, keep, &out));
@@ -106,11 +109,11 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int64_t rows = op == 'N' ? m : n, inner = op == 'N' ? n : m;
-    const ptrdiff_t element = (ptrdiff_t)hs__element(entry->dtype);
-    hs__operand in = hs__stored(x, inner, 1, 1), out = hs__stored(y, rows, 1, 1);
-    in.row = incx, out.row = incy;
+    const ptrdiff_t element = (ptrdiff_t)hs__element_bytes(entry->dtype);
+    hs__matrix in = hs__stored(entry->dtype, x, inner, 1, 1), out = hs__stored(entry->dtype, y, rows, 1, 1);
+    in.row_stride = incx, out.row_stride = incy;
     if (incx < 0) in.data -= element * incx * (inner - 1);
     if (incy < 0) out.data -= element * incy * (rows - 1);
     hs__factor_of(entry->dtype, alpha, scale), hs__factor_of(entry->dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op == 'C' ? 'T' : op, a, rows, inner, lda), in, scale, keep, out));
+    return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op, a, rows, inner, lda), 0, in, 0, scale, keep, out));
 }

@@ -10,13 +10,13 @@ static const double none[2] = {0.0, 0.0};
 
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
-hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__operand t, const hs__operand *b)
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const hs__matrix *b)
 {
     const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
-    if (op != 'N') t = hs__turned(t);
+    if (op != 'N') t = hs__transposed(t);
     const hs_triangular system = {.dtype = dtype, .n = t.rows, .cols = b->cols, .upper = upper, .unit = unit, .t = t.data,
-                                  .t_row_stride = t.row, .t_col_stride = t.col,
-                                  .b = b->data, .b_row_stride = b->row, .b_col_stride = b->col};
+                                  .t_row_stride = t.row_stride, .t_col_stride = t.col_stride,
+                                  .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride};
     if (conjugate) hs__conjugate(dtype, b);
     const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
     if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
@@ -35,27 +35,28 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
     hs__factor_of(dtype, alpha, scale);
-    hs__operand x = hs__stored(b, m, n, ldb);
+    hs__matrix x = hs__stored(dtype, b, m, n, ldb);
     if (scale[0] == 0.0 && scale[1] == 0.0) {
-        hs__multiply_by(dtype, &x, none);
+        hs__scale(dtype, &x, none);
         return hs__leave(&turn, HS_OK);
     }
     /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all conjugated but T. */
     const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
     char first = op;
-    if (right) x = hs__turned(x), first = op == 'N' ? 'T' : 'N';
+    if (right) x = hs__transposed(x), first = op == 'N' ? 'T' : 'N';
     if (conjugate) hs__conjugate(dtype, &x);
-    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', hs__stored(a, order, order, lda), &x);
+    const hs__matrix t = hs__stored(dtype, a, order, order, lda);
+    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, &x);
     if (conjugate) hs__conjugate(dtype, &x);
-    if (!status) hs__multiply_by(dtype, &x, scale); /* last, for until then it may fail */
+    if (!status) hs__scale(dtype, &x, scale); /* last, for until then it may fail */
     return hs__leave(&turn, status);
 }
 
-int64_t hs__first_zero(int32_t dtype, const hs__operand *t)
+int64_t hs__first_zero(int32_t dtype, const hs__matrix *t)
 {
     for (int64_t i = 0; i < t->rows; i++) {
         double x[2];
-        hs__factor_of(dtype, hs__element_at(dtype, t, i, i), x);
+        hs__factor_of(dtype, hs__at(t, i, i), x);
         if (x[0] == 0.0 && x[1] == 0.0) return i + 1;
     }
     return 0;
@@ -69,7 +70,7 @@ int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n
     if (!triangle || !op || !diagonal || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__operand t = hs__stored(a, n, n, lda), x = hs__stored(b, n, cols, ldb);
+    const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda), x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
     return hs__leave(&turn, *info ? HS_OK : hs__substitute(turn.pool, entry->dtype, triangle, op, diagonal == 'U', t, &x));
 }
@@ -137,11 +138,11 @@ int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__
 }
 
 /* B <- op(A)^-1 B from the factors. */
-static hs_status solve_lu(hs_pool *pool, const hs_factor *lu, char op, const hs__operand *b)
+static hs_status solve_lu(hs_pool *pool, const hs_factor *lu, char op, const hs__matrix *b)
 {
     const int conjugate = op == 'C' && lu->dtype >> 1;
     if (conjugate) hs__conjugate(lu->dtype, b);
-    const hs_status status = hs_lu_solve(pool, lu, op != 'N', b->cols, b->data, b->row, b->col, NULL, NULL);
+    const hs_status status = hs_lu_solve(pool, lu, op != 'N', b->cols, b->data, b->row_stride, b->col_stride, NULL, NULL);
     if (conjugate) hs__conjugate(lu->dtype, b);
     return status;
 }
@@ -155,7 +156,7 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
-    const hs__operand x = hs__stored(b, n, cols, ldb);
+    const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     lu.pivots = read_pivots(pivots, n);
     const hs_status status = lu.pivots ? solve_lu(turn.pool, &lu, op, &x) : HS_ERROR_MEMORY;
     free(lu.pivots);
@@ -164,13 +165,13 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
 }
 
 /* Whether it is the identity: what programs pass that want an inverse. Ends at the first element that is not. */
-static int is_identity(int32_t dtype, const hs__operand *b)
+static int is_identity(int32_t dtype, const hs__matrix *b)
 {
     if (b->rows != b->cols) return 0;
     for (int64_t j = 0; j < b->cols; j++)
         for (int64_t i = 0; i < b->rows; i++) {
             double x[2];
-            hs__factor_of(dtype, hs__element_at(dtype, b, i, j), x);
+            hs__factor_of(dtype, hs__at(b, i, j), x);
             if (x[0] != (i == j ? 1.0 : 0.0) || x[1] != 0.0) return 0;
         }
     return 1;
@@ -183,11 +184,12 @@ int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
-    const hs__operand x = hs__stored(b, n, cols, ldb);
+    const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     hs_status status = factor_lu(&turn, &lu, pivots, info);
     const int factored = !status; /* from here on nothing is refused: what solves does without memory, slower */
     if (factored && !*info) {
-        status = is_identity(entry->dtype, &x) ? hs_lu_inverse(turn.pool, &lu, x.data, x.row, x.col, NULL, NULL) : HS_ERROR_MEMORY;
+        status = HS_ERROR_MEMORY;
+        if (is_identity(entry->dtype, &x)) status = hs_lu_inverse(turn.pool, &lu, x.data, x.row_stride, x.col_stride, NULL, NULL);
         if (status) status = solve_lu(turn.pool, &lu, 'N', &x);
     }
     if (lu.pivots) close_pivots(pivots, lu.pivots, n, factored);
@@ -202,15 +204,15 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     hs_factor lu = lu_of(dtype, n, n, a, lda);
-    const hs__operand x = hs__stored(a, n, n, lda);
+    const hs__matrix x = hs__stored(dtype, a, n, n, lda);
     hs_status status = HS_OK;
     *info = hs__first_zero(dtype, &x);
     if (!*info) {
         lu.pivots = read_pivots(pivots, n);
-        char *inverse = malloc(hs__element(dtype) * (size_t)n * (size_t)n);
+        char *inverse = malloc(hs__element_bytes(dtype) * (size_t)n * (size_t)n);
         status = lu.pivots && inverse ? hs_lu_inverse(turn.pool, &lu, inverse, 1, n, NULL, NULL) : HS_ERROR_MEMORY;
-        const hs__operand found = hs__stored(inverse, n, n, n);
-        if (!status) hs__duplicate(dtype, &found, &x);
+        const hs__matrix found = hs__stored(dtype, inverse, n, n, n);
+        if (!status) hs__copy(NULL, x, found);
         free(inverse), free(lu.pivots);
     }
     if (!status) hs__set_size(dtype, work, n);
@@ -220,18 +222,18 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
 /* The upper triangle is the lower one of the transpose, which is conj(A): its factor is what LAPACK wants there. */
-static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__operand *a, int64_t *info)
+static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix *a, int64_t *info)
 {
-    const hs__operand lower = triangle == 'L' ? *a : hs__turned(*a);
+    const hs__matrix lower = triangle == 'L' ? *a : hs__transposed(*a);
     hs_factor factor;
     hs_factor_default(&factor, HS_CHOLESKY, turn->entry->dtype, a->rows, a->rows, a->data);
-    factor.row_stride = lower.row, factor.col_stride = lower.col, factor.cooperative = 1;
+    factor.row_stride = lower.row_stride, factor.col_stride = lower.col_stride, factor.cooperative = 1;
     const hs_status status = hs_run_factor(turn->pool, &factor, NULL, NULL);
     if (!status) *info = factor.failed + 1;
     return status;
 }
 
-static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__operand a, const hs__operand *b)
+static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__matrix a, const hs__matrix *b)
 {
     const int32_t dtype = turn->entry->dtype;
     const hs_status status = hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, b);
@@ -245,7 +247,7 @@ int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, 
     if (!triangle || !hs__fits(lda, n)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__operand x = hs__stored(a, n, n, lda);
+    const hs__matrix x = hs__stored(entry->dtype, a, n, n, lda);
     return hs__leave(&turn, factor_cholesky(&turn, triangle, &x, info));
 }
 
@@ -256,9 +258,9 @@ int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const vo
     if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__operand x = hs__stored(b, n, cols, ldb);
+    const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = 0;
-    return hs__leave(&turn, solve_cholesky(&turn, triangle, hs__stored(a, n, n, lda), &x));
+    return hs__leave(&turn, solve_cholesky(&turn, triangle, hs__stored(entry->dtype, a, n, n, lda), &x));
 }
 
 int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
@@ -268,7 +270,7 @@ int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, 
     if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__operand c = hs__stored(a, n, n, lda), x = hs__stored(b, n, cols, ldb);
+    const hs__matrix c = hs__stored(entry->dtype, a, n, n, lda), x = hs__stored(entry->dtype, b, n, cols, ldb);
     hs_status status = factor_cholesky(&turn, triangle, &c, info);
     if (!status && !*info) status = solve_cholesky(&turn, triangle, c, &x);
     return hs__leave(&turn, status);
