@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.table import table as lines_of
 from .kept import header, keep, kept_record
 from .topology import Topology
 
@@ -66,11 +67,11 @@ def measured(host: Topology, library: Path) -> dict[str, float | None]:
 
 def table(least: dict[str, float | None]) -> str:
     """For people: of each function its letters' multiply-adds in columns."""
-    lines = ["from so many multiply-adds on hetsched's; never: -", f"{'':8}" + "".join(f"{letter:>10}" for letter in _TYPES)]
+    rows = [("", *_TYPES)]
     for routine in _CALLS:
         cells = [least[name] for name in least if _routine(name) == routine]
-        lines.append(f"{routine:8}" + "".join(f"{'-' if cell is None else format(cell, '.1e'):>10}" for cell in cells))
-    return "\n".join(lines)
+        rows.append((routine, *("-" if cell is None else format(cell, ".1e") for cell in cells)))
+    return "from so many multiply-adds on hetsched's; never: -\n" + lines_of(rows, "<>")
 
 
 def compare(path: str) -> None:
