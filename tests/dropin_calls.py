@@ -3,11 +3,13 @@
 import contextlib
 import ctypes
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hetsched.machine import dropin
 from hetsched.machine.dropin import library
 
 LETTERS = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
@@ -21,7 +23,7 @@ def skip_without_library():
     pytest.importorskip("scipy.linalg")
     try:
         library()
-    except NotImplementedError as error:
+    except OSError as error:
         pytest.skip(str(error), allow_module_level=True)
 
 
@@ -364,3 +366,28 @@ def _check_unchanged(arguments):
     for argument in arguments:
         if isinstance(argument, Guarded) and argument.values.shape[1] != 1:  # but a workspace
             argument.check_unchanged()
+
+
+# ---- programs --------------------------------------------------------------------------------------------------------
+
+COLUMNS = ["taken", "small", "1-thread", "busy", "parallel", "refused"]
+
+
+def environment(report=True, **changes):
+    """Two workers, every call taken, and two threads of OpenBLAS; None takes a variable away."""
+    given = {key: value for key, value in os.environ.items() if not key.startswith(("HETSCHED_BLAS", "OMP_"))}
+    given["OPENBLAS_NUM_THREADS"] = "2"
+    made = dropin.environment(least="0", report=report, given=given)
+    made.pop("HETSCHED_BLAS_SPEEDS", None)
+    made["HETSCHED_BLAS_CORES"] = two_cores()
+    made["PYTHONPATH"] = str(Path(__file__).parent)
+    made.update({name: value for name, value in changes.items() if value is not None})
+    return {name: value for name, value in made.items() if name not in changes or changes[name] is not None}
+
+
+def table(text):
+    """Calls by function and fate, of all tables."""
+    found = {}
+    for name, numbers in re.findall(r"^([sdcz][a-z]+) +((?:\d+ +){6})", text, re.MULTILINE):
+        found[name] = {column: int(count) for column, count in zip(COLUMNS, numbers.split(), strict=True)}
+    return found

@@ -1,14 +1,10 @@
 """The test programs of the reference BLAS and LAPACK, of Debian's libblas-test and liblapack-test, with the library."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import dropin_calls as calls
 import pytest
-from test_dropin_programs import table
-
-from hetsched.machine import dropin
 
 calls.skip_without_library()
 BLAS, LAPACK = (sorted(Path("/usr/lib").glob(f"*/{folder}")) for folder in ("blas", "lapack"))
@@ -19,10 +15,7 @@ def passed(program, given, taken, tmp_path):
     """That the program finds no fault, and that its calls of these functions were taken."""
     if not program.exists() or not given.exists():
         pytest.skip(f"{program.name} is not installed: Debian's packages libblas-test, liblapack-test")
-    made = {key: value for key, value in os.environ.items() if not key.startswith(("HETSCHED_BLAS", "OMP_", "OPENBLAS_"))}
-    made = dropin.environment(least="0", report=True, given=made)
-    made.pop("HETSCHED_BLAS_SPEEDS", None)
-    made["HETSCHED_BLAS_CORES"] = calls.two_cores()
+    made = calls.environment()
     if program.parent.name == "blas":
         made["LD_LIBRARY_PATH"] = str(program.parent)
     with given.open() as file:
@@ -34,7 +27,7 @@ def passed(program, given, taken, tmp_path):
     found = [line for line in said.splitlines() if any(word in line for word in FAILURES)]
     assert not found, found[:10]
     assert "PASSED" in said.upper()
-    counted = table(done.stderr)
+    counted = calls.table(done.stderr)
     for name in taken:
         assert counted[name]["taken"] > 0, name
         assert counted[name]["taken"] > counted[name]["refused"] or name[1:] == "gels", name  # which is for tall systems alone
@@ -44,20 +37,15 @@ def folder_of(found):
     return found[0] if found else Path("/nowhere")
 
 
+@pytest.mark.parametrize("program", ["xblat{level}{letter}", "x{letter}cblat{level}"], ids=["fortran", "c"])
 @pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("level", [2, 3])
-def test_the_blas(letter, level, tmp_path):
+def test_the_blas(program, letter, level, tmp_path):
     folder = folder_of(BLAS)
+    given = "{letter}blat{level}.in" if program.startswith("xblat") else "{letter}in{level}"
     routines = ["gemv"] if level == 2 else ["gemm", "syrk", "trsm"]
-    passed(folder / f"xblat{level}{letter}", folder / f"{letter}blat{level}.in", [letter + each for each in routines], tmp_path)
-
-
-@pytest.mark.parametrize("letter", "sdcz")
-@pytest.mark.parametrize("level", [2, 3])
-def test_the_blas_in_c(letter, level, tmp_path):
-    folder = folder_of(BLAS)
-    routines = ["gemv"] if level == 2 else ["gemm", "syrk", "trsm"]
-    passed(folder / f"x{letter}cblat{level}", folder / f"{letter}in{level}", [letter + each for each in routines], tmp_path)
+    names = (folder / name.format(letter=letter, level=level) for name in (program, given))
+    passed(*names, [letter + each for each in routines], tmp_path)
 
 
 @pytest.mark.parametrize("letter", "sz")  # 10 seconds each

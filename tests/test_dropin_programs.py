@@ -5,49 +5,25 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import dropin_calls as calls
 import numpy as np
 import pytest
 
-from hetsched.machine import dropin
-
 calls.skip_without_library()
 two_cores = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="on one core the library behind has one thread, and every call is its own"
 )
-COLUMNS = ["taken", "small", "1-thread", "busy", "parallel", "refused"]
-
-
-def environment(report=True, **changes):
-    """Two workers, every call taken, and two threads of OpenBLAS; None takes a variable away."""
-    given = {key: value for key, value in os.environ.items() if not key.startswith(("HETSCHED_BLAS", "OMP_"))}
-    given["OPENBLAS_NUM_THREADS"] = "2"
-    made = dropin.environment(least="0", report=report, given=given)
-    made.pop("HETSCHED_BLAS_SPEEDS", None)
-    made["HETSCHED_BLAS_CORES"] = calls.two_cores()
-    made["PYTHONPATH"] = str(Path(__file__).parent)
-    made.update({name: value for name, value in changes.items() if value is not None})
-    return {name: value for name, value in made.items() if name not in changes or changes[name] is not None}
 
 
 def ran(program, *arguments, report=True, **changes):
     """Its output, and what it said on stderr."""
     command = [sys.executable, "-W", "ignore", "-c", program] if isinstance(program, str) else list(program)
     done = subprocess.run(
-        [*command, *map(str, arguments)], env=environment(report, **changes), capture_output=True, text=True, timeout=120
+        [*command, *map(str, arguments)], env=calls.environment(report, **changes), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
-
-
-def table(text):
-    """Calls by function and fate, of all tables."""
-    found = {}
-    for name, numbers in re.findall(r"^([sdcz][a-z]+) +((?:\d+ +){6})", text, re.MULTILINE):
-        found[name] = {column: int(count) for column, count in zip(COLUMNS, numbers.split(), strict=True)}
-    return found
 
 
 NUMPY = """
@@ -79,7 +55,7 @@ def test_the_results_of_numpy_and_where_its_calls_went(tmp_path):
             assert found[name].dtype == expected[name].dtype
             precise = found[name].dtype.char in "dD"
             np.testing.assert_allclose(found[name], expected[name], atol=1e-11 if precise else 2e-3, err_msg=name)
-    counted = table(said)
+    counted = calls.table(said)
     for letter in "sdcz":
         for routine in ("gemm", "gesv", "getrf", "potrf", "geqrf", "orgqr"):
             if letter in "sc" and routine != "gemm":
@@ -102,29 +78,29 @@ def test_nothing_is_said_unasked():
 def test_the_table_is_on_stderr_and_of_this_process():
     out, said = ran("import os; print(os.getpid());" + ONE)
     assert f"calls of process {out.strip()}" in said
-    assert table(said)["dgemm"]["taken"] == 1
+    assert calls.table(said)["dgemm"]["taken"] == 1
     assert ran("import numpy")[1] == ""  # no call, no table
 
 
 @pytest.mark.parametrize("word", ["off", "0"])
 def test_off(word):
-    assert table(ran(ONE, HETSCHED_BLAS=word)[1])["dgemm"]["taken"] == 0
+    assert calls.table(ran(ONE, HETSCHED_BLAS=word)[1])["dgemm"]["taken"] == 0
 
 
 @two_cores
 def test_small_calls():
-    counted = table(ran(ONE + "; np.ones((110, 110)) @ np.ones((110, 110))", HETSCHED_BLAS_LEAST="1e6")[1])["dgemm"]
+    counted = calls.table(ran(ONE + "; np.ones((110, 110)) @ np.ones((110, 110))", HETSCHED_BLAS_LEAST="1e6")[1])["dgemm"]
     assert (counted["taken"], counted["small"]) == (1, 1)
-    counted = table(ran(ONE + "; a.astype('f') @ a.astype('f')", HETSCHED_BLAS_LEAST="gemm=0,dgemm=inf")[1])
+    counted = calls.table(ran(ONE + "; a.astype('f') @ a.astype('f')", HETSCHED_BLAS_LEAST="gemm=0,dgemm=inf")[1])
     assert (counted["dgemm"]["small"], counted["sgemm"]["taken"]) == (1, 1)
 
 
 def test_one_thread_of_the_library_behind():
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         changes = {"OPENBLAS_NUM_THREADS": None, name: "1"}
-        counted = table(ran(ONE, **changes)[1])["dgemm"]
+        counted = calls.table(ran(ONE, **changes)[1])["dgemm"]
         assert (counted["taken"], counted["1-thread"]) == (0, 1), name
-    counted = table(ran(ONE, HETSCHED_NUM_THREADS="1")[1])["dgemm"]
+    counted = calls.table(ran(ONE, HETSCHED_NUM_THREADS="1")[1])["dgemm"]
     assert (counted["taken"], counted["1-thread"]) == (0, 1)
 
 
@@ -132,7 +108,7 @@ def test_one_thread_of_the_library_behind():
 def test_threadpoolctl():
     pytest.importorskip("threadpoolctl")
     program = "import threadpoolctl;" + ONE + "\nwith threadpoolctl.threadpool_limits(1): a @ a @ a\na @ a"
-    counted = table(ran(program)[1])["dgemm"]
+    counted = calls.table(ran(program)[1])["dgemm"]
     assert (counted["taken"], counted["1-thread"]) == (2, 2)
 
 
@@ -154,25 +130,25 @@ for turn in range(3):
 print("right")
 """)
     assert out == "right\n"
-    counted = table(said)
+    counted = calls.table(said)
     for name in ("dgemm", "dsyrk", "dgetrf", "dgetrs", "dtrtrs", "dgeqrf", "dorgqr", "dgesv"):
         assert counted[name]["taken"] >= 3, name
 
 
 def test_usual_calls_are_taken_by_every_name():
-    environment_ = environment(LD_PRELOAD=None)
+    environment_ = calls.environment(LD_PRELOAD=None)
     done = subprocess.run(
         [sys.executable, "-c", "import numpy, scipy.linalg, dropin_calls; dropin_calls.call_each()"],
         env=environment_, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    widths, counted = int(done.stdout), table(done.stderr)
+    widths, counted = int(done.stdout), calls.table(done.stderr)
     assert widths > 0
     expected = {"gemm": 3, "syrk": 3, "trsm": 3, "gemv": 3}
     for letter in "sdcz":
         for routine in calls.ROUTINES:
             count = widths * (expected.get(routine, 1) + 3 * (routine == "syrk" and letter in "cz"))  # herk counts as syrk
-            by_fate = dict.fromkeys(COLUMNS, 0)
+            by_fate = dict.fromkeys(calls.COLUMNS, 0)
             assert counted[letter + routine] == {**by_fate, "taken": count}, letter + routine
 
 
@@ -203,7 +179,7 @@ for thread in threads: thread.join()
 print(len(wrong))
 """)
     assert out == "0\n"
-    counted = table(said)["dgemm"]
+    counted = calls.table(said)["dgemm"]
     assert counted["taken"] > 0
     assert sum(counted.values()) <= 16 * 15 + 1
 
@@ -405,17 +381,17 @@ def programs(tmp_path_factory):
 def test_a_program_in_c(programs, kind):
     out, said = ran([programs / kind], "one")
     assert out == "0 0 0 0"
-    assert table(said)["dgemm"]["taken"] == 1
+    assert calls.table(said)["dgemm"]["taken"] == 1
     out, said = ran([programs / kind], "one", HETSCHED_BLAS="off")
     assert out == "0 1 1 1"  # with the lengths of both letters
-    assert table(said)["dgemm"]["small"] == 1
+    assert calls.table(said)["dgemm"]["small"] == 1
 
 
 def test_in_a_parallel_region_of_openmp(programs):
     if not (programs / "openmp").exists():
         pytest.skip("gcc has no OpenMP")
     out, said = ran([programs / "openmp"], "parallel", OMP_NUM_THREADS="2")
-    counted = table(said)["dgemm"]
+    counted = calls.table(said)["dgemm"]
     assert out.split()[0] == "0"
     assert counted["taken"] == 1  # the last, after the region
     assert counted["parallel"] > 0
@@ -425,6 +401,6 @@ def test_in_a_parallel_region_of_openmp(programs):
 def test_a_signal_handler_in_the_middle_of_a_product(programs):
     out, said = ran([programs / "int32_t"], "signals")
     assert out.split()[0] == "0"
-    counted = table(said)["dgemm"]
+    counted = calls.table(said)["dgemm"]
     assert counted["taken"] > 0
     assert counted["busy"] > 0  # the handler's, while the very thread had the engine
