@@ -5,6 +5,16 @@ from __future__ import annotations
 import ctypes
 import re
 
+LIMITS = ("HETSCHED_BLAS", "HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def preloaded(env: dict[str, str]) -> dict[str, str]:
+    """The environment with the drop-in library, every call of which is the engine's: nothing limits the threads behind it, which
+    would have it forward all."""
+    from hetsched.machine.dropin import environment
+
+    return environment(least="0", report=True, given={name: value for name, value in env.items() if name not in LIMITS})
+
 
 def require() -> None:
     """RuntimeError unless this process has the library, with more than one worker and no smallest size."""

@@ -20,12 +20,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dropin import calls
+from dropin import LIMITS, calls, preloaded
 from known import differences as known_differences
 
 HERE = Path(__file__).resolve().parent
 MARKS = "<!-- octave and r -->", "<!-- end of octave and r -->"
-LIMITS = ("HETSCHED_BLAS", "HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 ADDRESS = re.compile(r"0x[0-9a-f]+|/tmp/\S+")
 
@@ -49,11 +48,7 @@ class Result:
 
 def environment(dropin: bool) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if name not in LIMITS} | {"LC_ALL": "C.UTF-8", "R_ENVIRON_USER": ""}
-    if dropin:
-        from hetsched.machine import dropin as library
-
-        env = library.environment(least="0", report=True, given=env)
-    return env
+    return preloaded(env) if dropin else env
 
 
 def output(command: list[str], dropin: bool) -> tuple[str, int]:

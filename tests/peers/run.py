@@ -128,6 +128,8 @@ def run(name: str, jobs: int) -> Counts:
         memory = {"NPY_AVAILABLE_MEM": "4 GB", "SCIPY_AVAILABLE_MEM": "4 GB"}  # tests that need more skip themselves
         env = os.environ | memory | {"PYTHONPATH": path, "HETSCHED_LEFT_OUT": str(left_out)}
         if suite.dropin:
+            from dropin import preloaded
+
             env = preloaded(env)
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not report.exists():
@@ -136,15 +138,6 @@ def run(name: str, jobs: int) -> Counts:
             require_taken(name, done.stderr)
         known = len(left_out.read_text().splitlines()) if left_out.exists() else 0
         return counted(report, known)
-
-
-def preloaded(env: dict[str, str]) -> dict[str, str]:
-    """The environment with the drop-in library, every call of which is the engine's: nothing limits the threads behind it, which
-    would have it forward all."""
-    from hetsched.machine import dropin
-
-    limits = ("HETSCHED_BLAS", "HETSCHED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return dropin.environment(least="0", report=True, given={name: value for name, value in env.items() if name not in limits})
 
 
 def require_taken(name: str, stderr: str) -> None:
