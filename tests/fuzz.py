@@ -387,6 +387,10 @@ def batch(seed: int, start: int, stop: int, only: str | None, limit: float) -> I
                 said = errors.read().decode(errors="replace")
         report: dict[str, Any] = {}
         for line in done.stdout.decode().splitlines():
+            if not line.startswith("{"):  # from C, and so out of order
+                printed = {"name": "draw", "call": "?", "number": start, "seconds": 0.0}
+                yield printed | {"outcome": "finding", "kind": "prints", "where": "outside", "text": line}
+                continue
             report = (report if '"outcome"' in line or '"call"' in line else {}) | json.loads(line)
             if "outcome" in report:
                 yield report

@@ -103,18 +103,27 @@ def test_it_survives_crashes_and_calls_without_end(tmp_path):
         "fuzz.__file__ = __file__\n"
         "def drawn(seed, number, only):\n"
         "    target = fuzz_values.targets()['distribute']\n"
-        "    call = {1: 'stuck', 2: 'killed'}.get(number, 'hs.distribute')\n"
+        "    call = {1: 'stuck', 2: 'killed', 4: 'loud'}.get(number, 'hs.distribute')\n"
         "    return target, fuzz_values.Call(call, (('n', '3'), ('cycle_times', '[1, 2]')), ())\n"
         "fuzz_values.SPACE['stuck'] = lambda *a: sum(iter(int, 1))\n"
+        "fuzz_values.SPACE['loud'] = lambda *a: os.write(1, b'loud\\n') and hs.distribute(*a)\n"
         "fuzz_values.SPACE['killed'] = lambda *a: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "fuzz.drawn = drawn\n"
         "if '--child' in sys.argv:\n"
         "    sys.exit(fuzz.main())\n"
-        "for report in fuzz.batch(1, 0, 4, None, 5.0):\n"
+        "for report in fuzz.batch(1, 0, 5, None, 5.0):\n"
         "    print(report['number'], report['outcome'], report.get('kind'), flush=True)\n"
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.split("\n")[:4] == ["0 accepted None", "1 finding no end", "2 finding signal 11", "3 accepted None"], done
+    wanted = [
+        "0 accepted None",
+        "1 finding no end",
+        "2 finding signal 11",
+        "3 accepted None",
+        "3 finding prints",
+        "4 accepted None",
+    ]
+    assert done.stdout.splitlines() == wanted, done
 
 
 def test_nothing_is_found():

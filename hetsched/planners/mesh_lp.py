@@ -178,9 +178,9 @@ class Program:
         lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(lp.num_row_ + 1)).astype(np.int32)
         lp.a_matrix_.index_ = column[by_row].astype(np.int32)
         lp.a_matrix_.value_ = value[by_row]
-        solver = self._solver = self.highs.Highs()
+        solver = self._solver = _silent(self.highs)
         self._set(
-            output_flag=False, solver="simplex", parallel="off", threads=1, random_seed=0,
+            solver="simplex", parallel="off", threads=1, random_seed=0,
             primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
@@ -260,6 +260,9 @@ class Program:
         hint.col_value = [*start.counts, *(starts / self._unit), *start.flows, start.makespan / self._unit]
         solver.setSolution(hint)
         status = self._solved()
+        if status == "kOptimal" and not self._priced():
+            solver.clearSolver()  # and with it the start
+            status = self._solved()
         known = status in ("kOptimal", "kTimeLimit")
         bound = float(solver.getInfo().mip_dual_bound) * self._unit if known else 0.0
         counts = np.rint(self._values()[0]).astype(np.int64) if known else start.counts
@@ -279,6 +282,12 @@ class Program:
         first = np.arange(self._p, dtype=np.int32)
         self._solver.changeColsBounds(self._p, first, lower.astype(np.float64), upper.astype(np.float64))
         self._solver.changeRowBounds(self._m + 2 * self._p, float(total), float(total))
+
+    def _priced(self) -> bool:
+        """Whether the objective is that of the solution: HiGHS 1.16 says 0 where its presolve meets a start that is optimal."""
+        makespan = float(self._solver.getSolution().col_value[-1])
+        objective = float(self._solver.getInfo().objective_function_value)
+        return abs(makespan - objective) <= _USUAL * makespan
 
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         values = np.array(self._solver.getSolution().col_value)
@@ -323,6 +332,19 @@ class Program:
         self.solves += 1
         self.iterations += max(0, int(self._solver.getInfo().simplex_iteration_count))
         return str(self._solver.getModelStatus().name)
+
+
+def _silent(highs: Any) -> Any:
+    """A solver that never prints. Of highspy 1.16 the constructor would: it says its version as callbacks are enabled."""
+
+    class Silent(highs.Highs):  # type: ignore[misc]
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    solver = Silent()
+    solver.setOptionValue("output_flag", False)  # older constructors enable none
+    return solver
 
 
 def _solve(solver: Any, stopped: threading.Event, entered: threading.Event, done: threading.Event) -> None:
