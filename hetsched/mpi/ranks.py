@@ -1,0 +1,194 @@
+"""The ranks of an MPI communicator: their messages, what they agree on before a call, and errors that all of them see."""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .._base.need import need
+from .._base.version import __version__
+from .loop import Bytes, Loop, LostRank, of_rank, told
+
+_TOLD = 0  # the tag of what is told; those of arrays are larger
+TAG = 1  # the first tag for arrays
+TIMEOUT = 60.0
+_PAUSE = 2e-4
+
+
+class Messages:
+    """A `loop.Transport` on a communicator that nobody else uses."""
+
+    def __init__(self, comm: Any) -> None:
+        self._mpi = need("mpi4py.MPI", "hetsched.mpi")
+        self._comm = comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self._own: list[Any] = []  # requests of what is told, and of what comes too late
+        self._barrier: Any = None
+        self._abandoned = False
+
+    def send(self, data: Bytes, to: int, tag: int) -> Any:
+        # Synchronously: nothing that waits to be received takes memory there, and what is done has been received.
+        return self._comm.Issend([data, self._mpi.BYTE], to, tag)
+
+    def receive(self, data: Bytes, source: int, tag: int) -> Any:
+        return self._comm.Irecv([data, self._mpi.BYTE], source, tag)
+
+    def completed(self, requests: list[Any]) -> list[int]:
+        return self._mpi.Request.Testsome(requests) or []
+
+    def tell(self, what: Any, to: int) -> None:
+        self._own.append(self._comm.Issend([pickle.dumps(what), self._mpi.BYTE], to, _TOLD))
+
+    def heard(self) -> list[tuple[int, Any]]:
+        found = []
+        status = self._mpi.Status()
+        while (message := self._comm.Improbe(self._mpi.ANY_SOURCE, _TOLD, status)) is not None:
+            data = bytearray(status.Get_count(self._mpi.BYTE))
+            message.Recv([data, self._mpi.BYTE])
+            found.append((status.Get_source(), pickle.loads(data)))
+        return found
+
+    def leave(self) -> bool:
+        """The nonblocking consensus of Hoefler, Siebert, Lumsdaine (2010): whoever has got rid of all his messages enters a
+        barrier, and receives what comes until all have entered it."""
+        if self._abandoned:
+            self._receive_the_rest()
+        self._own = [request for request in self._own if not request.Test()]
+        if self._barrier is None:
+            if not self._own:
+                self._barrier = self._comm.Ibarrier()
+            return False
+        return bool(self._barrier.Test())
+
+    def _receive_the_rest(self) -> None:
+        status = self._mpi.Status()
+        while (message := self._comm.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)) is not None:
+            data = bytearray(status.Get_count(self._mpi.BYTE))
+            self._own.append(message.Irecv([data, self._mpi.BYTE]))
+
+    def abandon(self, requests: list[Any]) -> None:
+        self._abandoned = True
+        for request in requests:
+            if not request.Test():
+                with suppress(self._mpi.Exception):
+                    request.Cancel()  # of those that send it has no effect
+                self._own.append(request)
+
+
+class Ranks:
+    """All ranks in one call: a context in which they agree, and then run coroutines.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    timeout : float
+        See `Loop`.
+
+    Attributes
+    ----------
+    rank, size : int
+    """
+
+    def __init__(self, comm: Any, timeout: float = TIMEOUT) -> None:
+        mpi = self._mpi = need("mpi4py.MPI", "hetsched.mpi")
+        if not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
+            raise TypeError(f"comm must be a communicator of mpi4py, such as MPI.COMM_WORLD, got {type(comm).__name__}")
+        if mpi.Query_thread() < mpi.THREAD_SERIALIZED and not mpi.Is_thread_main():
+            raise RuntimeError("hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED")
+        self.rank, self.size, self.timeout = comm.Get_rank(), comm.Get_size(), timeout
+        self._given = comm
+
+    def __enter__(self) -> Ranks:
+        self.comm, request = self._given.Idup()
+        self._wait(request)
+        self.whole = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.whole:
+            self.comm.Free()
+        else:
+            _abort_at_exit(self._mpi)
+
+    def _wait(self, request: Any) -> None:
+        """For a collective operation, as Ctrl-C is seen between calls of MPI only."""
+        pause = 0.0
+        while not request.Test():
+            time.sleep(pause)
+            pause = min(pause + _PAUSE / 20, _PAUSE)
+
+    # ---- before anything is changed ----
+
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all ranks, small objects, on every rank."""
+        own = np.frombuffer(pickle.dumps(value), np.uint8)
+        sizes = np.empty(self.size, np.int64)
+        self._wait(self.comm.Iallgather(np.array([len(own)], np.int64), sizes))
+        joined = np.empty(int(sizes.sum()), np.uint8)
+        self._wait(self.comm.Iallgatherv(own, [joined, sizes.tolist()]))
+        cuts = np.concatenate(([0], np.cumsum(sizes)))
+        return [pickle.loads(joined[a:b].tobytes()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def agree(self, check: Callable[[], Any]) -> list[Any]:
+        """What the check returns on every rank; an error on any is one on all of them, of the same kind where that says what is
+        wrong with an argument, with the rank in its text."""
+        error: Exception | None = None
+        value = None
+        try:
+            value = check()
+        except Exception as caught:
+            error = caught
+        found = self.gather((_THIS, value, None if error is None else _sendable(self.rank, error)))
+        if error is not None:
+            raise error
+        for rank, (version, _, _) in enumerate(found):
+            if version != _THIS:
+                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(_THIS)}: they must be the same")
+        for _, _, theirs in found:
+            if theirs is not None:
+                raise theirs
+        return [value for _, value, _ in found]
+
+    # ---- and then ----
+
+    def run(self, main: Callable[[Loop], Coroutine[Any, Any, Any]], heard: Callable[[int, Any], None] | None = None) -> Any:
+        """What the coroutine main(loop) returns, once all ranks have ended theirs."""
+        self.whole = False
+        loop = Loop(Messages(self.comm), self.timeout, heard)
+        try:
+            value = loop.run(main(loop))
+        finally:
+            self.whole = not loop.broken
+        return value
+
+
+_THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
+
+
+def _said(version: tuple[str, int, str]) -> str:
+    return f"hetsched {version[0]}, {8 * version[1]} bits, {version[2]}-endian"
+
+
+def _sendable(rank: int, error: Exception) -> BaseException:
+    return told(of_rank(rank, error))
+
+
+_registered = threading.Event()
+
+
+def _abort_at_exit(mpi: Any) -> None:
+    """Ranks that did not come together would wait for each other in MPI_Finalize for ever."""
+    if not _registered.is_set():
+        _registered.set()
+        atexit.register(mpi.COMM_WORLD.Abort, 1)
+
+
+__all__ = ["TAG", "TIMEOUT", "LostRank", "Messages", "Ranks"]

@@ -1,0 +1,94 @@
+"""What each rank did and when, and all of it on the clock of one rank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from .loop import Loop
+from .ranks import TAG
+
+_ROUNDS = 8
+_CLOCK = TAG  # the tag of clock readings; those of products are larger
+FIRST = TAG + 1
+
+Recorded = tuple[str, float, float, str]
+
+
+class Clock(NamedTuple):
+    """How the clock of a rank differs from the root's.
+
+    Attributes
+    ----------
+    at, offset, error : float
+        When it read `at`, it was `offset` later than the root's, up to `error`: half of the shortest round trip.
+    """
+
+    at: float
+    offset: float
+    error: float
+
+
+class Record:
+    """The stretches of time of one rank, by its own clock; nothing is kept where no trace is wanted."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
+        self.events: list[Recorded] = []
+        self.sent = 0
+        self.messages = 0
+
+    def add(self, kind: str, start: float, end: float, what: str) -> None:
+        """A stretch [start, end) of `time.perf_counter`."""
+        if self.wanted:
+            self.events.append((kind, start, end, what))
+
+    @contextmanager
+    def computing(self, what: str) -> Iterator[None]:
+        """A stretch of computing."""
+        start = time.perf_counter()
+        yield
+        self.add("compute", start, time.perf_counter(), what)
+
+
+async def synchronised(loop: Loop, root: int) -> Clock:
+    """The clock of this rank against the root's, by the shortest of some round trips with it (Cristian, 1989)."""
+    if loop.rank == root:
+        for rank in range(loop.size):
+            if rank != root:
+                for _ in range(_ROUNDS):
+                    ask = np.zeros(1)
+                    await loop.receive(ask, rank, _CLOCK)
+                    await loop.send(np.array([time.perf_counter()]), rank, _CLOCK)
+        return Clock(time.perf_counter(), 0.0, 0.0)
+    best = Clock(0.0, 0.0, np.inf)
+    for _ in range(_ROUNDS):
+        answer = np.zeros(1)
+        coming = loop.receive(answer, root, _CLOCK)
+        asked = time.perf_counter()
+        await loop.send(np.zeros(1), root, _CLOCK)
+        await coming
+        now = time.perf_counter()
+        best = min(best, Clock(now, (asked + now) / 2 - float(answer[0]), (now - asked) / 2), key=lambda clock: clock.error)
+    return best
+
+
+def on_one_clock(
+    records: Sequence[tuple[list[Recorded], Clock, Clock]], start: float
+) -> tuple[list[tuple[int, str, float, float, str]], float]:
+    """All events in seconds from `start` of the root's clock, and the largest error of a clock. Between its two readings a
+    clock is taken to drift evenly."""
+    steps = []
+    for rank, (events, first, last) in enumerate(records):
+        span = last.at - first.at
+        drift = (last.offset - first.offset) / span if span > 0 else 0.0
+
+        def root_time(own: float, first: Clock = first, drift: float = drift) -> float:
+            return max(own - first.offset - drift * (own - first.at) - start, 0.0)
+
+        steps += [(rank, kind, root_time(begin), root_time(end), what) for kind, begin, end, what in events]
+    return steps, max((max(first.error, last.error) for _, first, last in records), default=0.0)
