@@ -52,7 +52,7 @@ class Transport(Protocol):
     def leave(self) -> bool:
         """To be called until it is true: everybody has come here, and everything that was sent has been received."""
 
-    def abandon(self, requests: list[Any]) -> None:
+    def abandon(self, sends: list[Any], receives: list[Any]) -> None:
         """These will not be waited for; messages that come from now on are thrown away."""
 
 
@@ -135,7 +135,7 @@ class Loop:
         self._told = told
         self._ready: deque[tuple[Any, Waiting]] = deque()
         self._requests: list[Any] = []
-        self._whose: list[Waiting] = []
+        self._whose: list[tuple[Waiting, bool]] = []  # of each request; True: it sends
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._ended: SimpleQueue[tuple[Waiting, Any, BaseException | None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -153,11 +153,11 @@ class Loop:
 
     def send(self, array: NDArray[Any], to: int, tag: int) -> Waiting:
         """Send a contiguous array, which must stay as it is until this is done."""
-        return self._message(self.transport.send, array, to, tag)
+        return self._message(self.transport.send, True, array, to, tag)
 
     def receive(self, array: NDArray[Any], source: int, tag: int) -> Waiting:
         """Receive into a contiguous array, which has the size of what is sent."""
-        return self._message(self.transport.receive, array, source, tag)
+        return self._message(self.transport.receive, False, array, source, tag)
 
     def compute(self, job: Callable[[], Any]) -> Waiting:
         """Call it on the thread for products, after those given before."""
@@ -228,7 +228,7 @@ class Loop:
             done = self.transport.completed(self._requests)
             if done:
                 news = True
-                ended = [self._whose[i] for i in done]
+                ended = [self._whose[i][0] for i in done]
                 for i in sorted(done, reverse=True):
                     del self._requests[i], self._whose[i]
                 for waiting in ended:
@@ -262,13 +262,13 @@ class Loop:
         else:
             waiting._then.append((coroutine, end))
 
-    def _message(self, begin: Callable[[Bytes, int, int], Any], array: NDArray[Any], whom: int, tag: int) -> Waiting:
+    def _message(self, begin: Callable[[Bytes, int, int], Any], sends: bool, array: NDArray[Any], whom: int, tag: int) -> Waiting:
         data = array.reshape(-1).view(np.uint8)
         parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
         waiting = Waiting(whom, len(parts))
         for part in parts:
             self._requests.append(begin(part, whom, tag))
-            self._whose.append(waiting)
+            self._whose.append((waiting, sends))
         return waiting
 
     # ---- errors ----
@@ -289,7 +289,7 @@ class Loop:
         if now - self._asked < self.timeout / 4:
             return
         self._asked = now
-        whom = {w.whom for w in self._whose if w.whom is not None} or set(range(self.size)) - {self.rank}
+        whom = {waiting.whom for waiting, _ in self._whose if waiting.whom is not None} or set(range(self.size)) - {self.rank}
         for rank in sorted(whom):
             silent = now - self._heard[rank]
             if silent > self.timeout:
@@ -311,7 +311,8 @@ class Loop:
             for rank in range(self.size):
                 if rank != self.rank:
                     self.transport.tell(("stop", report), rank)
-        self.transport.abandon(self._requests)
+        pairs = list(zip(self._requests, self._whose, strict=True))
+        self.transport.abandon(*([request for request, (_, sends) in pairs if sends is wanted] for wanted in (True, False)))
         end = time.monotonic() + (0.0 if isinstance(error, LostRank) else _PATIENCE)
         while not self.transport.leave():
             if time.monotonic() > end:

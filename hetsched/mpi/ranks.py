@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -74,13 +73,11 @@ class Messages:
             data = bytearray(status.Get_count(self._mpi.BYTE))
             self._own.append(message.Irecv([data, self._mpi.BYTE]))
 
-    def abandon(self, requests: list[Any]) -> None:
+    def abandon(self, sends: list[Any], receives: list[Any]) -> None:
         self._abandoned = True
-        for request in requests:
-            if not request.Test():
-                with suppress(self._mpi.Exception):
-                    request.Cancel()  # of those that send it has no effect
-                self._own.append(request)
+        for request in receives:
+            request.Cancel()
+        self._own += sends + receives
 
 
 class Ranks:
