@@ -57,6 +57,8 @@ class Trace(Frozen, Drawn):
         When the plan has each worker end, in the trace's unit: to be compared with `finish`.
     peak, predicted_peak : tuple of int or None
         Of a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
+    clock_error : float or None
+        How wrong times of one worker may be beside those of another, where each has its own clock: on several computers.
     """
 
     events: tuple[Event, ...]
@@ -70,6 +72,7 @@ class Trace(Frozen, Drawn):
     predicted_finish: tuple[float, ...] | None = None
     peak: tuple[int, ...] | None = None
     predicted_peak: tuple[int, ...] | None = None
+    clock_error: float | None = None
 
     @classmethod
     def from_steps(
@@ -84,6 +87,7 @@ class Trace(Frozen, Drawn):
         ideal: float | None = None,
         cpu: Sequence[float] | None = None,
         predicted_finish: Sequence[float] | None = None,
+        clock_error: float | None = None,
     ) -> Trace:
         """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
         workers = check.entries("workers", workers, "a sequence of names")
@@ -113,6 +117,7 @@ class Trace(Frozen, Drawn):
             rates,
             None if cpu is None else _per_worker("cpu", cpu, len(workers)),
             None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
+            clock_error=None if clock_error is None else check.number("clock_error", clock_error, low=0.0),
         )
 
     @cached_property

@@ -1,1 +1,7 @@
-"""Plans on the ranks of an MPI communicator. The only package here that imports mpi4py, when a function of it is first called."""
+"""Plans on the ranks of an MPI communicator. mpi4py is imported when the first of these functions is called."""
+
+from .linalg import gather, matmul, scatter
+from .loop import LostRank
+from .zones import Zone
+
+__all__ = ["LostRank", "Zone", "gather", "matmul", "scatter"]

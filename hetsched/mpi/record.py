@@ -47,6 +47,11 @@ class Record:
         if self.wanted:
             self.events.append((kind, start, end, what))
 
+    @staticmethod
+    def now() -> float:
+        """Seconds, by the clock of this rank."""
+        return time.perf_counter()
+
     @contextmanager
     def computing(self, what: str) -> Iterator[None]:
         """A stretch of computing."""

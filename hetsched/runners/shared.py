@@ -25,7 +25,7 @@ with suppress(ImportError, AttributeError):  # threadpoolctl is not there, or to
 
 
 class _Smaller(Pool):
-    """Some workers for one thread under a limit, on no cpu in particular: other threads have others."""
+    """Some workers on no cpu in particular: other threads, or processes, have others."""
 
     def _started(self) -> engine.Threads:
         return engine.Threads(len(self._workers), None)
@@ -61,6 +61,11 @@ def _smaller(whole: Pool, size: int) -> Pool:
     if pool is None:
         pool = _own.pools[size] = _Smaller(size)
     return pool
+
+
+def unpinned_pool(size: int) -> Pool:
+    """Some workers on no cpu in particular, beside other processes that have as many on the same cpus."""
+    return _Smaller(size)
 
 
 def renew_shared_pool() -> None:

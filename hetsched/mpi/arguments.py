@@ -1,0 +1,122 @@
+"""Arguments of calls that all ranks make: what each of them has, and what they must agree on."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base import check
+from .._base.progress import Progress, reporting
+from .._engine.dtypes import DTYPES
+from ..plan import Plan
+from ..runners.operands import SUPPORTED, operand
+from ..runners.pool import Pool
+from . import pools
+from .ranks import Ranks
+from .zones import Held, Zone, without_empty
+
+
+class Described(NamedTuple):
+    """What a rank says of an operand: whether it has an array, or which zone of a matrix."""
+
+    kind: str
+    shape: tuple[int, int] = (0, 0)
+    dtype: str = ""
+    boxes: bytes = b""
+
+
+def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Described]:
+    """The operand, checked, and what other ranks need to know of it."""
+    if given is None:
+        return None, Described("none")
+    if isinstance(given, Zone):
+        if given.rank != rank:
+            raise ValueError(f"{name} is the zone of rank {given.rank}, this is rank {rank}")
+        if given.dtype not in DTYPES:
+            raise TypeError(f"{name} has dtype {given.dtype}; supported are {SUPPORTED}")
+        return given, Described("zone", given.shape, given.dtype.name, given.boxes.tobytes())
+    if rank != root:
+        raise ValueError(
+            f"{name} must be None on rank {rank}: the matrix is at the root, rank {root}, or every rank has its Zone"
+        )
+    array = operand(name, given)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
+    return array, Described("array", (array.shape[0], array.shape[1]), array.dtype.name)
+
+
+def agreed(name: str, found: list[Described], root: int) -> Described:
+    """The one description of an operand, from those of all ranks."""
+    first = found[root]
+    if first.kind == "none":
+        raise ValueError(f"{name} must be given at the root, rank {root}")
+    for rank, other in enumerate(found):
+        if first.kind == "zone" and other != first:
+            raise ValueError(f"{name} is a zone of one matrix at the root, rank {root}, and of another, or none, on rank {rank}")
+        if first.kind == "array" and rank != root and other.kind == "zone":
+            raise ValueError(f"{name} is an array at the root, rank {root}, and a zone on rank {rank}")
+    return first
+
+
+def held(shape: Described, given: Any, root: int) -> Held:
+    if shape.kind == "zone":
+        return Held(np.frombuffer(shape.boxes, np.int64).reshape(-1, 5), () if given is None else given.parts)
+    whole = np.array([(root, 0, 0, *shape.shape)], np.int64)
+    return Held(without_empty(whole), () if given is None or given.size == 0 else (given,))
+
+
+class Call:
+    """What the public functions have in common: checked ranks, root, pool, and what the root tells of the progress."""
+
+    def __init__(self, comm: Any, root: int, pool: Pool | None, timeout: float) -> None:
+        self.ranks = Ranks(comm, check.number("timeout", timeout, above=0.0))
+        self.root = check.integer("root", root, low=0, high=self.ranks.size - 1)
+        if pool is not None and (not isinstance(pool, Pool) or pool.emulated):
+            raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+        self.given_pool = pool
+        self.done = 0.0
+
+    @property
+    def at_root(self) -> bool:
+        """Whether this rank is the root."""
+        return bool(self.ranks.rank == self.root)
+
+    def reporting(self, progress: bool | Progress | None) -> AbstractContextManager[Progress | None]:
+        """What the root tells; nobody else tells anything."""
+        return reporting(progress if self.at_root else None)
+
+    def require_one_root(self, roots: list[int]) -> None:
+        """The same on all ranks."""
+        if len(set(roots)) > 1:
+            raise ValueError(f"root must be the same on all ranks, got {sorted(set(roots))}")
+
+    def pool(self, places: list[pools.Place]) -> Pool:
+        """The one given, or that of this rank's cores."""
+        return pools.own_pool(places, self.ranks.rank) if self.given_pool is None else self.given_pool
+
+
+def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:
+    """The plan of the root, which other ranks may leave out; an error where they give another."""
+    if others[root] is None:
+        raise ValueError(f"plan must be given at the root, rank {root}")
+    for rank, other in enumerate(others):
+        if other is not None and other != others[root]:
+            raise ValueError(f"plan is another one on rank {rank} than at the root, rank {root}")
+    return Plan.from_dict(json.loads(others[root])) if plan is None else plan
+
+
+def as_text(plan: Plan | None) -> str | None:
+    """What of a plan travels: its JSON, without the time that it took to find it."""
+    if plan is None:
+        return None
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    return json.dumps({key: 0.0 if key == "planning_time" else value for key, value in plan.to_dict().items()})
+
+
+def columns(found: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """What all ranks say of each thing, from what each says of all."""
+    return [list(column) for column in zip(*found, strict=True)]

@@ -1,0 +1,270 @@
+"""Products on the ranks of a communicator, and matrices that they hold in parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base import check
+from .._base.progress import Progress
+from .._engine.dtypes import flops_per_update
+from ..plan import Plan
+from ..planners.cuboids import Cuboids
+from ..planners.layers import LayersPlan
+from ..planners.matmul import plan_matmul
+from ..planners.partition import Partition
+from ..planners.product import ProductPlan
+from ..planners.product_methods import plan_of_boxes, plan_of_partition
+from ..planners.star import METHODS as CHUNKS
+from ..planners.star import StarPlan
+from ..platform import Platform, Unit, names_of
+from ..runners.pool import Pool
+from ..trace import Trace
+from . import pools, product
+from .arguments import Call, agreed, as_text, columns, described, held, travelled
+from .ranks import TIMEOUT
+from .record import Clock, Record, on_one_clock, synchronised
+from .zones import Held, Zone, boxes_of, require_ranks, without_empty
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .loop import Loop
+
+
+def matmul(
+    comm: Any,
+    A: ArrayLike | Zone | None = None,
+    B: ArrayLike | Zone | None = None,
+    plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan | None = None,
+    root: int = 0,
+    *,
+    method: str = "best",
+    platform: Platform | None = None,
+    block: int | None = None,
+    order: str = "plan",
+    pool: Pool | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> Any:
+    """A B on the ranks of a communicator, each of which is one worker of the plan. All ranks must call it.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    A, B : (m, k) and (k, n) array_like at the root and None elsewhere; or on every rank its Zone
+        float32, float64, complex64 or complex128, promoted as NumPy does; integers are not taken.
+    plan : ProductPlan, Partition, Cuboids, LayersPlan or StarPlan, optional
+        For as many workers as there are ranks: `hs.plan_matmul`, `hs.partition` with a shape, and so on. Other ranks than the
+        root may leave it out. A StarPlan (`hs.plan_product`) is for one worker less: the root is the master, the other ranks
+        are the workers in their order.
+    root : int
+    method, platform, block : optional
+        At the root, without a plan: as of `hs.plan_matmul`. The platform is that of `measure`, or what a moment of
+        products on all ranks says of their speeds.
+    order : {"plan", "demand"}
+        Of a StarPlan, as of `Pool.run`.
+    pool : Pool, optional
+        With which this rank computes; default: all cores that it may use, or its share where other ranks may use the same.
+    trace, progress :
+        As of `Pool`; the trace is at the root, with a worker for each rank, and the root tells the progress.
+    timeout : float
+        Seconds without an answer after which a rank counts as lost.
+
+    Returns
+    -------
+    ndarray, Zone or None
+        The product at the root and None elsewhere; on every rank its Zone where A or B were zones. With trace=True a pair, the
+        second of it the Trace at the root and None elsewhere.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, before anything is sent, for what is wrong on any.
+    LostRank
+        If a rank does not answer. The communicator cannot be used any more, and the process must end.
+
+    Notes
+    -----
+    Each rank gets every piece of A and B that it needs once; while it computes one step it receives for the next two. Bytes sent
+    are those of the plan, less what a rank holds already. Layers are summed by all ranks, each some rows.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> C = hs.mpi.matmul(MPI.COMM_WORLD, A, B)  # doctest: +SKIP
+    """
+    call = Call(comm, root, pool, timeout)
+    with call.ranks as ranks, call.reporting(progress) as tell:
+        mine: list[Any] = []
+
+        def checked() -> tuple[Any, ...]:
+            check.choice("order", order, ("plan", "demand"))
+            given = [described(name, x, ranks.rank, root) for name, x in (("A", A), ("B", B))]
+            mine.extend(array for array, _ in given)
+            wishes = (check.flag("trace", trace), progress is not None and progress is not False)
+            return [shape for _, shape in given], as_text(plan), wishes, pools.here(), root
+
+        shapes, texts, wishes, places, roots = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        x, y = (agreed(name, [pair[i] for pair in shapes], root) for i, name in enumerate("AB"))
+        if x.shape[1] != y.shape[0]:
+            raise ValueError(f"A has {x.shape[1]} columns and B {y.shape[0]} rows (shapes {x.shape} and {y.shape})")
+        dtype, (m, k), n, own = np.promote_types(x.dtype, y.dtype), x.shape, y.shape[1], call.pool(places)
+        if not any(texts):
+            times = pools.cycle_times(ranks, own, dtype)
+            texts = ranks.agree(
+                lambda: as_text(_planned((m, k, n), platform, times, places, method, block, dtype)) if call.at_root else None
+            )
+        chosen = ranks.agree(lambda: _of_product(travelled(plan, texts, root), (m, n, k), dtype, ranks.size))[ranks.rank]
+        gathered = x.kind == y.kind == "array"
+        return _multiply(call, chosen, (held(x, mine[0], root), held(y, mine[1], root)), dtype, own, gathered, wishes[root], tell)
+
+
+def _planned(
+    sizes: tuple[int, int, int], platform: Platform | None, times: list[float] | None, places: list[pools.Place], method: str,
+    block: int | None, dtype: np.dtype[Any],
+) -> Plan:  # fmt: skip
+    if platform is None:
+        assert times is not None
+        platform = Platform.star(times, names=pools.names(places), unit=Unit.gigaflop())
+    if method in CHUNKS:  # the root is the master
+        raise NotImplementedError
+    m, k, n = sizes
+    return plan_matmul(m, k, n, platform, method=method, block=block, dtype=dtype)
+
+
+def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int) -> ProductPlan:
+    """The plan, made of a partition, boxes or layers if it is one of those, if it is for these ranks and this product."""
+    if not isinstance(plan, ProductPlan | Partition | Cuboids | LayersPlan):
+        raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
+    require_ranks(plan, size)
+    if not isinstance(plan, ProductPlan):
+        platform = Platform.star(plan.cycle_times, names=names_of(plan, size))
+        rest = (*sizes, platform, dtype.itemsize, flops_per_update(dtype), "once")
+        plan = plan_of_partition(plan, *rest) if isinstance(plan, Partition) else plan_of_boxes(plan, *rest)
+    if plan.shape != sizes:
+        raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {sizes}")
+    if plan.shared or plan.triangle:
+        raise ValueError(f"plan is for one machine: its boxes {'are shared' if plan.shared else 'are half a product'}")
+    return plan
+
+
+def _multiply(
+    call: Call, plan: ProductPlan, operands: tuple[Held, Held], dtype: np.dtype[Any], pool: Pool, gathered: bool,
+    wishes: tuple[bool, bool], tell: Progress | None,
+) -> Any:  # fmt: skip
+    ranks, root, shape = call.ranks, call.root, plan.shape[:2]
+    traced, watched = wishes
+    record, result = Record(traced), product.result_boxes(plan)
+    total = max(float(plan.flops.sum()), 1.0)
+    whole = np.zeros(shape, dtype) if gathered and call.at_root else None
+
+    def heard(_: int, flops: float) -> None:
+        call.done += flops
+        if tell is not None:
+            tell(call.done / total)
+
+    async def run(loop: Loop) -> tuple[Any, list[Clock], float]:
+        clocks = [await synchronised(loop, root)] if traced else []
+        start = record.now()
+        done = None if not watched else heard if call.at_root else lambda rank, flops: loop.tell(flops, root)
+        parts = await product.Product(loop, plan, operands, dtype, pool, record, done).run()
+        if gathered:
+            wanted = without_empty(np.array([(root, 0, 0, *shape)], np.int64))
+            await product.moved(
+                loop, record, Held(result, parts), wanted, () if whole is None or whole.size == 0 else (whole,), dtype
+            )
+        if traced:
+            clocks.append(await synchronised(loop, root))
+        return parts, clocks, start
+
+    parts, clocks, start = ranks.run(run, heard)
+    value = whole if gathered else Zone(shape, result, ranks.rank, parts, dtype)
+    return (value, _traced(call, plan, record, clocks, start)) if traced else value
+
+
+def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float) -> Trace | None:
+    found = call.ranks.gather((record.events, *clocks))
+    if not call.at_root:
+        return None
+    steps, error = on_one_clock(found, start)
+    return Trace.from_steps(
+        steps, plan.names, kind="real", speeds=(1.0 / plan.cycle_times).tolist(), predicted=plan.makespan, ideal=plan.lower_bound,
+        clock_error=error,
+    )  # fmt: skip
+
+
+def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int = 0, *, timeout: float = TIMEOUT) -> Zone:
+    """Give every rank its rectangles of a matrix. All ranks must call it.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    A : 2-D array_like at the root, None elsewhere
+        float32, float64, complex64 or complex128.
+    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
+        For as many workers as there are ranks; other ranks than the root may leave it out. The zones of C, scaled to the shape
+        of A where that is another; block columns; blocks; or slices of rows.
+    root : int
+    timeout : float
+        As of `matmul`.
+
+    Returns
+    -------
+    Zone
+        Of this rank.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, before anything is sent, for what is wrong on any.
+    """
+    call = Call(comm, root, None, timeout)
+    with call.ranks as ranks:
+        mine: list[Any] = []
+
+        def checked() -> tuple[Any, ...]:
+            array, shape = described("A", A, ranks.rank, root)
+            if shape.kind == "zone":
+                raise TypeError("A is a Zone already")
+            mine.append(array)
+            return shape, as_text(plan), root
+
+        shapes, texts, roots = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        x = agreed("A", shapes, root)
+        dtype = np.dtype(x.dtype)
+        boxes = ranks.agree(lambda: boxes_of(travelled(plan, texts, root), x.shape, ranks.size))[ranks.rank]
+        own = boxes[boxes[:, 0] == ranks.rank]
+        parts = tuple(np.empty((h, w), dtype) for _, _, _, h, w in own.tolist())
+        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, mine[0], root), boxes, parts, dtype))
+        return Zone(x.shape, boxes, ranks.rank, parts, dtype)
+
+
+def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) -> NDArray[Any] | None:
+    """The matrix that the ranks hold, at the root; None elsewhere. All ranks must call it, with their zones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, before anything is sent, for what is wrong on any.
+    """
+    call = Call(comm, root, None, timeout)
+    with call.ranks as ranks:
+
+        def checked() -> tuple[Any, ...]:
+            if not isinstance(zone, Zone):
+                raise TypeError(f"zone must be a Zone, got {type(zone).__name__}")
+            return described("zone", zone, ranks.rank, root)[1], root
+
+        shapes, roots = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        x = agreed("zone", shapes, root)
+        whole = np.empty(x.shape, zone.dtype) if call.at_root else None
+        wanted = without_empty(np.array([(root, 0, 0, *x.shape)], np.int64))
+        target = () if whole is None or whole.size == 0 else (whole,)
+        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, zone, root), wanted, target, zone.dtype))
+        return whole

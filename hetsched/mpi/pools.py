@@ -1,0 +1,71 @@
+"""What each rank computes with, and how fast that is."""
+
+from __future__ import annotations
+
+import socket
+import time
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._engine import run as engine
+from .._engine.dtypes import flops_per_update
+from ..machine.topology import topology
+from ..platform import UNIT
+from ..runners.pool import Pool, accumulate
+from ..runners.shared import shared_pool, unpinned_pool
+from .ranks import Ranks
+
+_SIDE = 256  # of the products that are timed
+
+
+class Place(NamedTuple):
+    """Where a rank runs: it shares its cpus with the ranks of the same host and cpus."""
+
+    host: str
+    cpus: tuple[int, ...]
+
+
+def here() -> Place:
+    """Of this process."""
+    return Place(socket.gethostname(), tuple(topology().places))
+
+
+def own_pool(places: list[Place], rank: int) -> Pool:
+    """The pool of this process's cores, or of its share where other ranks have the same."""
+    sharing = places.count(places[rank])
+    if sharing == 1:
+        return shared_pool()
+    return _part(max(1, topology().worth // sharing))
+
+
+@cache
+def _part(size: int) -> Pool:
+    return unpinned_pool(size)
+
+
+def names(places: list[Place]) -> list[str]:
+    """One for each rank: its host, and its number there where there are several."""
+    hosts = [place.host for place in places]
+    return [host if hosts.count(host) == 1 else f"{host}:{hosts[:rank].count(host)}" for rank, host in enumerate(hosts)]
+
+
+def rates(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds: int = 3) -> list[list[float]]:
+    """Flops per second of each rank's pool, all ranks at once: of every rank that of each round."""
+    square = np.ones((_SIDE, _SIDE), dtype)
+    c = np.empty_like(square)
+    found = []
+    for _ in range(rounds):
+        ranks.gather(None)
+        start, count = time.perf_counter(), 0
+        while (passed := time.perf_counter() - start) < seconds / rounds or count == 0:
+            accumulate(pool, square, square, c, 1.0, False, engine.Poll())
+            count += 1
+        found.append(count * flops_per_update(dtype) * float(_SIDE) ** 3 / passed)
+    return ranks.gather(found)
+
+
+def cycle_times(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = 0.15) -> list[float]:
+    """Seconds per gigaflop of each rank, the median of the rounds."""
+    return [UNIT / float(np.median(own)) for own in rates(ranks, pool, dtype, seconds)]

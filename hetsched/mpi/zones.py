@@ -1,0 +1,300 @@
+"""Who holds which rectangles of a matrix, and how they move between ranks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from ..plan import Plan
+from ..planners.distribute import Distribution
+from ..planners.lu_grid import LuGrid
+from ..planners.lu_pattern import LuPattern
+from ..planners.partition import Partition
+from ..planners.product import ProductPlan
+from .loop import Loop, Waiting, all_of
+from .record import Record
+
+Array = NDArray[Any]
+
+_AHEAD = 2  # messages under way between two ranks, in each direction
+_PIECE = 1 << 24  # bytes of one, where rows are to be had
+
+
+@dataclass(frozen=True, eq=False)
+class Zone:
+    """What one rank holds of a matrix, and who holds the rest.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Of the matrix.
+    boxes : (b, 5) int64 array
+        rank, row, col, height, width of the rectangles of all ranks, which tile the matrix; in elements.
+    rank : int
+    parts : tuple of 2-D arrays
+        This rank's rectangles, in the order of `boxes`.
+    dtype : numpy.dtype
+    """
+
+    shape: tuple[int, int]
+    boxes: NDArray[np.int64]
+    rank: int
+    parts: tuple[Array, ...]
+    dtype: np.dtype[Any]
+
+    def __post_init__(self) -> None:
+        own = self.own
+        if len(own) != len(self.parts):
+            raise ValueError(f"parts must be the {len(own)} rectangles of rank {self.rank}, got {len(self.parts)}")
+        for i, (part, box) in enumerate(zip(self.parts, own.tolist(), strict=True)):
+            if part.shape != (box[3], box[4]) or part.dtype != self.dtype:
+                raise ValueError(
+                    f"parts[{i}] must be {box[3]} x {box[4]} of {self.dtype}, got shape {part.shape} of {part.dtype}"
+                )
+
+    @property
+    def own(self) -> NDArray[np.int64]:
+        """The boxes of this rank."""
+        return of_rank(self.boxes, self.rank)
+
+    @property
+    def array(self) -> Array:
+        """The only part of this rank; 0 x 0 where it has none.
+
+        Raises
+        ------
+        ValueError
+            If there are several.
+        """
+        if len(self.parts) > 1:
+            raise ValueError(f"rank {self.rank} holds {len(self.parts)} rectangles: they are in parts")
+        return self.parts[0] if self.parts else np.empty((0, 0), self.dtype)
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{h} x {w} at ({r}, {c})" for _, r, c, h, w in self.own.tolist())
+        return f"<Zone of {self.shape[0]} x {self.shape[1]} {self.dtype}: rank {self.rank} holds {held or 'nothing'}>"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A matrix: which rectangles the ranks hold, and this rank's own."""
+
+    boxes: NDArray[np.int64]
+    parts: tuple[Array, ...]
+
+
+class Piece(NamedTuple):
+    """A rectangle on its way. step: what it is for; of: which matrix."""
+
+    source: int
+    target: int
+    step: int
+    of: int
+    row: int
+    col: int
+    height: int
+    width: int
+
+
+def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]:
+    """(b, 5) rank, row, col, height, width: the rectangles of a matrix of that shape that a plan gives each rank.
+
+    Parameters
+    ----------
+    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
+        Zones of C, scaled to the shape; block columns; blocks; or slices of rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another kind of plan, another number of ranks, or blocks that the shape does not have.
+    """
+    if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
+        raise TypeError(f"plan must say who holds which rectangles, got {type(plan).__name__}")
+    require_ranks(plan, size)
+    rows, cols = shape
+    if isinstance(plan, LuPattern):
+        cuts = blocks("plan", len(plan.owner), cols)
+        boxes = [(owner, 0, cuts[j], rows, cuts[j + 1] - cuts[j]) for j, owner in enumerate(plan.owner.tolist())]
+    elif isinstance(plan, LuGrid):
+        down, along = (blocks("plan", len(plan.owner), side) for side in shape)
+        boxes = [
+            (owner, down[i], along[j], down[i + 1] - down[i], along[j + 1] - along[j])
+            for i, line in enumerate(plan.owner.tolist())
+            for j, owner in enumerate(line)
+        ]
+    elif isinstance(plan, Distribution):
+        if int(plan.counts.sum()) != rows:
+            raise ValueError(f"plan is for {int(plan.counts.sum())} rows, the matrix has {rows}")
+        boxes = [(i, start, 0, count, cols) for i, (start, count) in enumerate(zip(plan.displs, plan.counts, strict=True))]
+    elif isinstance(plan, Partition):
+        if plan.shape is None:
+            raise ValueError("plan is a partition of the unit square: give partition() a shape")
+        boxes = _scaled(plan.pieces.tolist(), plan.shape, shape)
+    elif plan.layers is not None:
+        lines = plan.layers.rows.tolist()
+        given = [(i, lines[i], 0, lines[i + 1] - lines[i], plan.shape[1]) for i in range(size)]
+        boxes = _scaled(given, plan.shape[:2], shape)
+    else:
+        zones = np.unique(plan.boxes[:, [0, 1, 2, 4, 5]], axis=0)
+        boxes = _scaled(zones.tolist(), plan.shape[:2], shape)
+    return check.frozen(without_empty(np.array(boxes, np.int64).reshape(-1, 5)))
+
+
+def of_rank(boxes: NDArray[np.int64], rank: int) -> NDArray[np.int64]:
+    """Those of one rank."""
+    own: NDArray[np.int64] = boxes[boxes[:, 0] == rank]
+    return own
+
+
+def without_empty(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those with rows and columns."""
+    found: NDArray[np.int64] = boxes[(boxes[:, 3:] > 0).all(axis=1)]
+    return found
+
+
+def require_ranks(plan: Plan, size: int) -> None:
+    if len(plan.names) != size:
+        raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
+
+
+def blocks(name: str, count: int, side: int) -> list[int]:
+    """Where blocks of equal size begin, and the end: as many as the plan has, the last one perhaps smaller."""
+    q = max(1, -(-side // max(count, 1)))
+    if -(-side // q) != count:
+        raise ValueError(f"{name} has {count} blocks along a side, which no size of blocks makes of {side} elements")
+    return [min(i * q, side) for i in range(count + 1)]
+
+
+def _scaled(boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]) -> list[tuple[int, int, int, int, int]]:
+    """The same rectangles of another shape: cells are square blocks where that can be, else cuts are rounded."""
+    q = max(1, -(-to[0] // max(of[0], 1)))
+    in_blocks = tuple(-(-side // q) for side in to) == tuple(of)
+
+    def cut(x: int, axis: int) -> int:
+        return min(x * q, to[axis]) if in_blocks else (2 * x * to[axis] + of[axis]) // max(2 * of[axis], 1)
+
+    return [(rank, cut(r, 0), cut(c, 1), cut(r + h, 0) - cut(r, 0), cut(c + w, 1) - cut(c, 1)) for rank, r, c, h, w in boxes]
+
+
+def overlaps(boxes: NDArray[np.int64], row: int, col: int, height: int, width: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """(rank, row, col, height, width) of what boxes have of a rectangle, in their order."""
+    top, left = np.maximum(boxes[:, 1], row), np.maximum(boxes[:, 2], col)
+    low = np.minimum(boxes[:, 1] + boxes[:, 3], row + height)
+    right = np.minimum(boxes[:, 2] + boxes[:, 4], col + width)
+    for i in np.flatnonzero((low > top) & (right > left)).tolist():
+        yield int(boxes[i, 0]), int(top[i]), int(left[i]), int(low[i] - top[i]), int(right[i] - left[i])
+
+
+def in_parts(piece: Piece, itemsize: int) -> Iterator[Piece]:
+    """The piece by rows, of at most 16 MiB each where a row is not longer."""
+    lines = max(1, _PIECE // max(piece.width * itemsize, 1))
+    for row in range(piece.row, piece.row + piece.height, lines):
+        yield piece._replace(row=row, height=min(lines, piece.row + piece.height - row))
+
+
+class Exchange:
+    """Sends and receives pieces: between every two ranks in their order, a few of them at a time.
+
+    Parameters
+    ----------
+    read : function of a Piece
+        The array of one that this rank sends.
+    placed : function of a Piece and an array
+        Called with what has come.
+    opened : function of a step, optional
+        What to wait for before something that is for this step is received.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        record: Record,
+        dtype: np.dtype[Any],
+        tag: int,
+        read: Callable[[Piece], Array],
+        placed: Callable[[Piece, Array], None],
+        opened: Callable[[int], Waiting] | None = None,
+    ) -> None:
+        self._loop, self._record, self._dtype, self._tag = loop, record, dtype, tag
+        self._read, self._placed, self._opened = read, placed, opened
+
+    async def run(self, pieces: Iterable[Piece], *, in_order: bool = False) -> None:
+        """Those that this rank sends or receives; what stays on it is placed as its turn comes. in_order: what comes is placed in
+        the order of all pieces, not only of those from one rank."""
+        me = self._loop.rank
+        outgoing: dict[int, list[Piece]] = {}
+        incoming: dict[int, list[Piece]] = {}
+        for piece in pieces:
+            if piece.source == me and piece.target != me:
+                outgoing.setdefault(piece.target, []).append(piece)
+            elif piece.target == me:
+                incoming.setdefault(0 if in_order else piece.source, []).append(piece)
+        running = [self._loop.spawn(self._send(own)) for own in outgoing.values()]
+        running += [self._loop.spawn(self._receive(own)) for own in incoming.values()]
+        await all_of(running)
+
+    async def _send(self, pieces: list[Piece]) -> None:
+        under_way: deque[Waiting] = deque()
+        for piece in pieces:
+            if len(under_way) == _AHEAD:
+                await under_way.popleft()
+            data = np.ascontiguousarray(self._read(piece), self._dtype)
+            self._record.sent += data.nbytes
+            self._record.messages += 1
+            under_way.append(self._loop.send(data, piece.target, self._tag))
+        await all_of(under_way)
+
+    async def _receive(self, pieces: list[Piece]) -> None:
+        coming: deque[tuple[Waiting, Piece, Array]] = deque()
+
+        async def first() -> None:
+            waiting, piece, data = coming.popleft()
+            start = self._record.now()
+            await waiting
+            self._record.add("transfer", start, self._record.now(), f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}")
+            self._placed(piece, data)
+
+        for piece in pieces:
+            if self._opened is not None and not (room := self._opened(piece.step)).done:
+                while coming:
+                    await first()
+                await room
+            if piece.source == self._loop.rank:
+                self._placed(piece, self._read(piece))
+                continue
+            if len(coming) == _AHEAD:
+                await first()
+            data = np.empty((piece.height, piece.width), self._dtype)
+            coming.append((self._loop.receive(data, piece.source, self._tag), piece, data))
+        while coming:
+            await first()
+
+
+def copied(held: NDArray[np.int64], wanted: NDArray[np.int64], itemsize: int, *, me: int | None = None) -> Iterator[Piece]:
+    """The pieces that bring a matrix from those that hold it to those that want it; of rank `me` only those that it has to do
+    with."""
+    for target, row, col, height, width in wanted.tolist():
+        boxes = held if me is None or me == target else of_rank(held, me)
+        for source, r, c, h, w in overlaps(boxes, row, col, height, width):
+            yield from in_parts(Piece(source, target, 0, 0, r, c, h, w), itemsize)
+
+
+def reader(boxes: NDArray[np.int64], parts: Iterable[Array]) -> Callable[[Piece], Array]:
+    """Finds pieces in the rectangles that a rank holds."""
+    places = list(zip(boxes[:, 1:].tolist(), parts, strict=True))
+
+    def read(piece: Piece) -> Array:
+        for (row, col, height, width), part in places:
+            r, c = piece.row - row, piece.col - col
+            if min(r, c) >= 0 and r + piece.height <= height and c + piece.width <= width:
+                return part[r : r + piece.height, c : c + piece.width]
+        raise AssertionError(f"{piece} is not held here")
+
+    return read
