@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from .._base.version import __version__
-from . import demo, exec, info, join, measure, reproduce, run
+from . import demo, exec, info, join, measure, mpi, reproduce, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (demo, info, measure, join, run, exec, reproduce):
+    for module in (demo, info, measure, join, run, mpi, exec, reproduce):
         module.add_parser(commands)
     for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
         command.add_argument(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..planners.product import ProductPlan
     from ..trace import Trace
 
+_TRACES = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -34,6 +35,18 @@ def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
     """A figure as the file's name says, whole or not at all; options as of its savefig."""
     with replace_file(path) as file:
         figure.savefig(file, format=Path(path).suffix[1:], **options)
+
+
+def require_trace(option: str, path: str) -> None:
+    """Refuse the name of a trace of a kind that is not written, or in a folder that is not there."""
+    require_folder(option, path)
+    if Path(path).suffix not in _TRACES:
+        raise ValueError(f"{option} must end in {', '.join(_TRACES)}, got {path!r}")
+
+
+def write_trace(trace: Trace, path: str) -> None:
+    """As the file's name says."""
+    getattr(trace, _TRACES[Path(path).suffix])(path)
 
 
 def worker_table(plan: ProductPlan, trace: Trace) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 import time
 import warnings
@@ -16,14 +15,12 @@ import numpy as np
 from .._base.replace import replace_file
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
-from ..files.matrices import npy_header, read_whole, split_name
+from ..files.matrices import read_matrix
 from ..files.product import matmul_files, plan_files
 from ..machine import linux
 from ..platform import Platform
 from ..runners.pool import Pool
-from .output import worker_table
-
-_NPY = b"\x93NUMPY"
+from .output import require_trace, worker_table, write_trace
 
 
 def add_parser(commands: Any) -> None:
@@ -64,11 +61,10 @@ def _run(given: argparse.Namespace) -> None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform: it says how fast each worker is")
-    writers = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
-    if given.trace and Path(given.trace).suffix not in writers:
-        raise ValueError(f"--trace must end in {', '.join(writers)}, got {given.trace!r}")
+    if given.trace:
+        require_trace("--trace", given.trace)
     platform = Platform.load(given.platform) if given.platform else None
-    a, b = _load("A", given.A), _load("B", given.B)
+    a, b = read_matrix("A", given.A), read_matrix("B", given.B)
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError(f"A and B must be matrices, their shapes are {a.shape} and {b.shape}")
     planned = np.result_type(a, b) in DTYPES or given.emulate or given.trace or (given.method, given.block) != ("auto", 1)
@@ -89,8 +85,8 @@ def _run(given: argparse.Namespace) -> None:
         m, n = product.shape
         if planned:
             plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
-    if given.trace:
-        getattr(trace, writers[Path(given.trace).suffix])(given.trace)
+    if given.trace and trace is not None:
+        write_trace(trace, given.trace)
 
     rate = "" if plan is None else f", {float(plan.flops.sum()) / seconds / 1e9:.4g} GFLOP/s"
     print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s{rate}")
@@ -127,23 +123,6 @@ def _run_files(given: argparse.Namespace) -> None:
         f"read {done.bytes_read / 1e9:.4g} GB, wrote {done.bytes_written / 1e9:.4g} GB; "
         f"peak memory {peak} (predicted {done.plan.peak / 2**20:.4g} MiB)"
     )
-
-
-def _load(name: str, path: str) -> np.ndarray[Any, Any]:
-    with open(split_name(path)[0], "rb") as file:
-        head = file.read(6)
-        if os.fsdecode(file.name) != path or head != _NPY and not head.startswith(b"PK"):
-            return read_whole(name, path)
-        try:
-            file.seek(0)
-            if head == _NPY:
-                npy_header(f"{name} ({path})", file)
-            array = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{name} ({path}) is an archive of arrays, not a .npy file")
-    return array
 
 
 class _PeakMemory:

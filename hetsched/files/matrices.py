@@ -278,6 +278,35 @@ def read_whole(argument: str, path: str) -> Array:
         return matrix.read((0, rows), (0, cols), flat, np.empty(STAGE, np.uint8), lambda: False)
 
 
+_NPY = b"\x93NUMPY"
+
+
+def read_matrix(argument: str, path: str) -> Array:
+    """The array in a file, in memory: of a .npy file whatever it holds, else a matrix.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it holds no such thing, or was cut short.
+    """
+    with open(split_name(path)[0], "rb") as file:
+        head = file.read(6)
+        if os.fsdecode(file.name) != path or head != _NPY and not head.startswith(b"PK"):
+            return read_whole(argument, path)
+        try:
+            file.seek(0)
+            if head == _NPY:
+                npy_header(f"{argument} ({path})", file)
+            array = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{argument} ({path}) is not a complete .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{argument} ({path}) is an archive of arrays, not a .npy file")
+    return array
+
+
 def _is_dataset(given: Any) -> bool:
     return type(given).__module__.startswith("h5py.") and hasattr(given, "read_direct")
 

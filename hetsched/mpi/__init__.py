@@ -1,7 +1,9 @@
 """Plans on the ranks of an MPI communicator. mpi4py is imported when the first of these functions is called."""
 
-from .linalg import gather, matmul, scatter
+from .files import RanksProduct, matmul_files
+from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
+from .measure import MeasuredRanks, measure
 from .zones import Zone
 
-__all__ = ["LostRank", "Zone", "gather", "matmul", "scatter"]
+__all__ = ["LostRank", "MeasuredRanks", "RanksProduct", "Zone", "agree", "gather", "matmul", "matmul_files", "measure", "scatter"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
 from .arguments import Call, agreed, as_text, columns, described, held, travelled
-from .ranks import TIMEOUT
+from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, on_one_clock, synchronised
 from .zones import Held, Zone, boxes_of, require_ranks, without_empty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from .loop import Loop
@@ -96,6 +98,26 @@ def matmul(
     >>> from mpi4py import MPI  # doctest: +SKIP
     >>> C = hs.mpi.matmul(MPI.COMM_WORLD, A, B)  # doctest: +SKIP
     """
+    value, record = product_of(
+        comm, A, B, plan, root, method=method, platform=platform, block=block, order=order, pool=pool, trace=trace,
+        progress=progress, timeout=timeout,
+    )[:2]  # fmt: skip
+    return (value, record) if trace else value
+
+
+class Outcome(NamedTuple):
+    """What came of a product: the matrix or zone, the trace at the root where one was wanted, and the plan that was followed."""
+
+    value: Any
+    trace: Trace | None
+    plan: Plan
+
+
+def product_of(
+    comm: Any, A: Any, B: Any, plan: Any, root: int, *, method: str, platform: Platform | None, block: int | None, order: str,
+    pool: Pool | None, trace: bool, progress: bool | Progress | None, timeout: float,
+) -> Outcome:  # fmt: skip
+    """`matmul`, with the plan."""
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks, call.reporting(progress) as tell:
         mine: list[Any] = []
@@ -155,7 +177,7 @@ def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], s
 def _multiply(
     call: Call, plan: ProductPlan, operands: tuple[Held, Held], dtype: np.dtype[Any], pool: Pool, gathered: bool,
     wishes: tuple[bool, bool], tell: Progress | None,
-) -> Any:  # fmt: skip
+) -> Outcome:  # fmt: skip
     ranks, root, shape = call.ranks, call.root, plan.shape[:2]
     traced, watched = wishes
     record, result = Record(traced), product.result_boxes(plan)
@@ -183,7 +205,7 @@ def _multiply(
 
     parts, clocks, start = ranks.run(run, heard)
     value = whole if gathered else Zone(shape, result, ranks.rank, parts, dtype)
-    return (value, _traced(call, plan, record, clocks, start)) if traced else value
+    return Outcome(value, _traced(call, plan, record, clocks, start) if traced else None, plan)
 
 
 def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float) -> Trace | None:
@@ -195,6 +217,30 @@ def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], 
         steps, plan.names, kind="real", speeds=(1.0 / plan.cycle_times).tolist(), predicted=plan.makespan, ideal=plan.lower_bound,
         clock_error=error,
     )  # fmt: skip
+
+
+def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
+    """What a call without arguments returns on each rank, by rank; an error on any is one on all, so that nobody waits in vain.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        All ranks must call it.
+    call : function
+        Its result is pickled.
+
+    Raises
+    ------
+    Exception
+        The rank's own error; on the others ValueError, TypeError, OSError or MemoryError where it is one, with the rank in its
+        text, else RuntimeError.
+
+    Examples
+    --------
+    >>> A, *_ = hs.mpi.agree(comm, lambda: np.load("A.npy") if comm.rank == 0 else None)  # doctest: +SKIP
+    """
+    with Ranks(comm) as ranks:
+        return ranks.agree(call)
 
 
 def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int = 0, *, timeout: float = TIMEOUT) -> Zone:

@@ -1,0 +1,129 @@
+"""`hetsched mpi run` and `hetsched mpi measure`: the same on the ranks of an MPI program."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .. import mpi
+from .._base.need import need
+from .._base.table import table
+from ..platform import Platform, file_kind
+from .output import require_folder, require_trace, write_trace
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the commands."""
+    ranks = commands.add_parser(
+        "mpi",
+        help="products and measurements on the ranks of an MPI program",
+        description="To be started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
+        "`mpiexec -n 4 hetsched mpi run A.npy B.npy -o C.npy`. Each rank is one worker.",
+    ).add_subparsers(required=True, metavar="COMMAND")
+    run = ranks.add_parser(
+        "run",
+        help="multiply two files",
+        description="Multiply the matrices of two files, which rank 0 reads. The ranks are the workers, of the speeds that a "
+        "moment of products finds; with --platform as the file says. With a method of plan_product rank 0 is the master of the others.",
+    )
+    run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
+    run.add_argument("B", help="right operand")
+    run.add_argument("-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete")
+    run.add_argument("--platform", metavar="FILE", help="the ranks, as `hetsched mpi measure -o` writes them")
+    run.add_argument("--method", default="best", help="best, columns, rows, layers, cuboids, het or another (default: best)")
+    run.add_argument(
+        "--block", type=int, metavar="Q", help="cut at multiples of Q elements; of het and so on the side of a block"
+    )
+    run.add_argument("--memory", type=int, metavar="M", help="of het and so on: blocks that each worker holds at a time")
+    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    run.set_defaults(command=_run)
+    measure = ranks.add_parser(
+        "measure",
+        help="how fast the ranks compute and send",
+        description="Measure the speed of every rank, all computing at once, and the cost of every link.",
+    )
+    measure.add_argument("--seconds", type=float, default=5.0, metavar="T", help="about how long (default: %(default)s)")
+    measure.add_argument("--dtype", default="float64", metavar="D", help="float32, float64, complex64 or complex128")
+    measure.add_argument("-o", "--output", metavar="FILE", help="write the platform, .toml or .json")
+    measure.set_defaults(command=_measure)
+
+
+def _run(given: argparse.Namespace) -> None:
+    with _one_voice() as comm:
+        platform = _platform(comm, given)
+        done = mpi.matmul_files(
+            comm, given.A, given.B, given.output, method=given.method, platform=platform, block=given.block, trace=True,
+            progress=True,
+        )  # fmt: skip
+        if comm.Get_rank():
+            return
+        (m, n), flops = done.shape, float(done.plan.flops.sum())  # type: ignore[attr-defined]
+        print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {flops / done.seconds / 1e9:.4g} GFLOP/s")
+        assert done.trace is not None
+        print(_ranks_table(done.plan, done.trace))
+        print(f"plan: {done.plan.certificate}")
+        if given.trace:
+            write_trace(done.trace, given.trace)
+
+
+def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
+    """At rank 0, where one is needed; every rank must ask."""
+
+    def read() -> Platform | None:
+        if given.trace:
+            require_trace("--trace", given.trace)
+        return Platform.load(given.platform) if given.platform else None
+
+    found: Platform | None = mpi.agree(comm, lambda: None if comm.Get_rank() else read())[0]
+    return found
+
+
+@contextmanager
+def _one_voice() -> Iterator[Any]:
+    """All ranks: an error that all of them know of is told by rank 0 alone."""
+    comm = need("mpi4py.MPI", "hetsched mpi").COMM_WORLD
+    try:
+        yield comm
+    except mpi.LostRank:
+        raise
+    except Exception:
+        if comm.Get_rank():
+            raise SystemExit(1) from None
+        raise
+    except KeyboardInterrupt:
+        if comm.Get_rank():
+            raise SystemExit(130) from None
+        raise
+
+
+def _ranks_table(plan: Plan, trace: Any) -> str:
+    share = plan.load / max(plan.load.sum(), 1e-300)
+    rows = [("rank", "cycle-time", "share", "computes", "receives", "ends")]
+    computes, receives = trace.total("compute"), trace.total("transfer")
+    for i, name in enumerate(plan.names):
+        time = plan.cycle_times[i]  # type: ignore[attr-defined]
+        rows.append(
+            (name, f"{time:.4g}", f"{share[i]:.1%}", f"{computes[i]:.4f} s", f"{receives[i]:.4f} s", f"{trace.finish[i]:.4f} s")
+        )
+    return table(rows, "<>")
+
+
+def _measure(given: argparse.Namespace) -> None:
+    def writable() -> None:
+        if given.output:
+            file_kind(given.output)
+            require_folder("--output", given.output)
+
+    with _one_voice() as comm:
+        mpi.agree(comm, writable)
+        found = mpi.measure(comm, seconds=given.seconds, dtype=given.dtype)
+        if comm.Get_rank() == 0:
+            print(found.table())
+            print(f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in {found.seconds:.3g} s")
+            if given.output:
+                found.save(given.output)

@@ -1,0 +1,112 @@
+"""Products of files that the root reads and writes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base.progress import Progress
+from .._base.replace import replace_file
+from ..files.matrices import read_matrix
+from ..plan import Plan
+from ..platform import Platform
+from ..runners.pool import Pool
+from ..trace import Trace
+from .arguments import Call
+from .linalg import product_of
+from .ranks import TIMEOUT
+
+
+@dataclass(frozen=True, kw_only=True)
+class RanksProduct:
+    """What `hs.mpi.matmul_files` did.
+
+    Attributes
+    ----------
+    plan : ProductPlan or StarPlan
+    trace : Trace or None
+        At the root, where one was wanted.
+    shape : (int, int)
+    dtype : str
+    seconds : float
+        Of the product, without reading and writing.
+    """
+
+    plan: Plan
+    trace: Trace | None
+    shape: tuple[int, int]
+    dtype: str
+    seconds: float
+
+
+def matmul_files(
+    comm: Any, a: str | PathLike[str], b: str | PathLike[str], out: str | PathLike[str], plan: Any = None, root: int = 0, *,
+    method: str = "best", platform: Platform | None = None, block: int | None = None, order: str = "plan",
+    pool: Pool | None = None, trace: bool = False, progress: bool | Progress | None = None, timeout: float = TIMEOUT,
+) -> RanksProduct:  # fmt: skip
+    """The product of two files, which the root reads, in a file that it writes: beside its place first, then renamed.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        All ranks must call it.
+    a, b : path
+        .npy, HDF5 or .mat, as of `hs.matmul_files`; they and the product must fit into the root's memory.
+    out : path
+        .npy.
+    plan, root, method, platform, block, order, pool, trace, progress, timeout :
+        As of `matmul`.
+
+    Returns
+    -------
+    RanksProduct
+        On every rank.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        On every rank, for what is wrong on any, such as a file cut short or a full disk; out is then what it was.
+    """
+    call = Call(comm, root, pool, timeout)
+    with call.ranks as ranks:
+        ranks.agree(lambda: _writable(out) if call.at_root else None)
+        arrays: list[Any] = [None, None]
+
+        def read() -> None:
+            arrays[:] = (_matrix(name, path) for name, path in (("A", a), ("B", b)))
+
+        ranks.agree(lambda: read() if call.at_root else None)
+        start = time.perf_counter()
+        done = product_of(
+            comm, arrays[0], arrays[1], plan, root, method=method, platform=platform, block=block, order=order, pool=pool, trace=trace,
+            progress=progress, timeout=timeout,
+        )  # fmt: skip
+        seconds = time.perf_counter() - start
+        told = ranks.agree(lambda: _write(out, done.value) if call.at_root else None)[root]
+    return RanksProduct(plan=done.plan, trace=done.trace, shape=told[0], dtype=told[1], seconds=seconds)
+
+
+def _matrix(name: str, path: str | PathLike[str]) -> Any:
+    found = read_matrix(name, str(path))
+    if found.ndim != 2:
+        raise ValueError(f"{name} ({path}) must be a matrix, its shape is {found.shape}")
+    return found
+
+
+def _writable(out: str | PathLike[str]) -> None:
+    path = Path(out)
+    if path.suffix.lower() != ".npy":
+        raise ValueError(f"out ({path}) must end in .npy")
+    if not path.parent.is_dir():
+        raise ValueError(f"out: there is no folder {str(path.parent)!r}")
+
+
+def _write(out: str | PathLike[str], product: Any) -> tuple[tuple[int, int], str]:
+    with replace_file(out) as file:
+        np.lib.format.write_array(file, product, allow_pickle=False)
+    return product.shape, product.dtype.name

@@ -1,0 +1,227 @@
+"""How fast the ranks compute and send."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .._base import check
+from .._base.frozen import Frozen
+from .._base.table import table
+from .._engine.dtypes import DTYPES
+from ..platform import UNIT, Platform, Unit, Worker
+from ..runners.pool import Pool
+from . import pools
+from .arguments import Call
+from .loop import Loop
+from .ranks import TIMEOUT, Ranks
+from .record import FIRST
+
+_ROUNDS = 5
+_MANY = 64  # ranks; of more only the links of the root are measured
+_LEAST, _MOST = 1 << 10, 1 << 24  # bytes of the messages
+_SHARE = 0.3  # of the time that the speeds take
+_LONG = 2e-3  # seconds that a message should take at least, for its latency not to matter
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRanks(Frozen):
+    """The ranks of a communicator as `measure` found them.
+
+    Attributes
+    ----------
+    platform : Platform
+        A worker for each rank, in seconds per gigaflop and per gigabyte; its link costs are those from the root (0 for the root
+        itself), its links those between any two where these were measured.
+    root : int
+    gflops, spread : (p,) float64 arrays
+        Of products by each rank's pool, all at once: the median of five rounds, and half of their interquartile range relative to
+        it.
+    latency : (p, p) float64 array
+        Seconds that a message of 1 KiB takes; NaN where a link was not measured.
+    links_spread : (p, p) float64 array
+        Of the link costs, as of the speeds.
+    seconds : float
+        That the measurement took.
+    """
+
+    platform: Platform
+    root: int
+    gflops: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    latency: NDArray[np.float64]
+    links_spread: NDArray[np.float64]
+    seconds: float
+
+    def star(self, unit: Unit | None = None, memory: Any = None) -> Platform:
+        """The other ranks around the root as their master: for `hs.plan_product`, with the unit of its blocks and the memory of
+        each."""
+        rest = [worker for rank, worker in enumerate(self.platform.workers) if rank != self.root]
+        star = Platform(rest, unit=self.platform.unit)
+        star = star if unit is None else star.to(unit)
+        names = list(star.names)
+        return Platform.star(star.cycle_times, star.link_costs, memory, names=names, unit=star.unit)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the platform, .toml or .json."""
+        self.platform.save(path)
+
+    def table(self) -> str:
+        """A line for each rank, as text."""
+        rows = [("rank", "name", "GFLOP/s", "+-", "MB/s from root", "+-", "latency")]
+        costs = self.platform.link_costs
+        for rank, name in enumerate(self.platform.names):
+            line = [str(rank), name, f"{self.gflops[rank]:.4g}", f"{self.spread[rank]:.1%}"]
+            if rank == self.root:
+                line += ["root", "", ""]
+            else:
+                spread, latency = self.links_spread[self.root, rank], self.latency[self.root, rank]
+                line += [f"{1e3 / costs[rank]:.4g}", f"{spread:.1%}", f"{1e6 * latency:.0f} us"]
+            rows.append(tuple(line))  # type: ignore[arg-type]
+        return table(rows, align="><>>>>>")
+
+    def __repr__(self) -> str:
+        return f"<MeasuredRanks: {len(self.gflops)} ranks, {self.gflops.sum():.4g} GFLOP/s, in {self.seconds:.3g} s>"
+
+
+def measure(
+    comm: Any,
+    root: int = 0,
+    *,
+    seconds: float = 5.0,
+    dtype: DTypeLike = np.float64,
+    pool: Pool | None = None,
+    timeout: float = TIMEOUT,
+) -> MeasuredRanks:
+    """The speed of every rank's pool, all computing at once, and the cost of every link, one at a time.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        All ranks must call it.
+    root : int
+        Of more than 64 ranks only the links of this one are measured.
+    seconds : float
+        About how long, > 0; slow links take longer, up to a fourfold of that.
+    dtype, pool, timeout : optional
+        As of `matmul`.
+
+    Returns
+    -------
+    MeasuredRanks
+        The same on all ranks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, for what is wrong on any.
+
+    Notes
+    -----
+    A link's cost is that of messages that take 2 ms or have 16 MiB, half of a round trip; its latency is not in a Platform.
+    """
+    call = Call(comm, root, pool, timeout)
+    began = time.perf_counter()
+    with call.ranks as ranks:
+
+        def checked() -> tuple[Any, ...]:
+            return check.number("seconds", seconds, above=0.0), check.dtype(dtype, DTYPES).name, pools.here()
+
+        found = ranks.agree(checked)
+        limit, kind = found[root][0], np.dtype(found[root][1])
+        places = [each[2] for each in found]
+        rates = np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
+        pairs = list(_pairs(ranks.size, root))
+        mine = ranks.run(lambda loop: _links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
+        costs, latency, uneven = _joined(ranks, mine)
+    gflops = np.median(rates, axis=1)
+    speeds = zip(pools.names(places), gflops.tolist(), strict=True)
+    workers = [
+        Worker(speed=speed, link_cost=0.0 if rank == root else float(costs[root, rank]), name=name)
+        for rank, (name, speed) in enumerate(speeds)
+    ]
+    complete = ranks.size <= _MANY
+    return MeasuredRanks(
+        Platform(workers, costs if complete and ranks.size > 1 else None, unit=Unit.gigaflop()), root, check.frozen(gflops),
+        check.frozen(_spread(rates)), check.frozen(latency), check.frozen(uneven), time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _pairs(size: int, root: int) -> Iterator[tuple[int, int]]:
+    if size > _MANY:
+        yield from ((root, rank) for rank in range(size) if rank != root)
+    else:
+        yield from ((a, b) for a in range(size) for b in range(a + 1, size))
+
+
+def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half of the interquartile range over the median, along the last axis."""
+    low, middle, high = np.percentile(values, (25, 50, 75), axis=-1)
+    half: NDArray[np.float64] = (high - low) / 2 / middle
+    return half
+
+
+async def _links(loop: Loop, pairs: list[tuple[int, int]], seconds: float) -> dict[tuple[int, int], tuple[float, float, float]]:
+    """Of the pairs whose first rank this is: seconds per gigabyte, their spread, latency. One pair at a time, in order: the
+    first of a pair tells the first of the next one that it is its turn."""
+    found = {}
+    token = np.zeros(1, np.uint8)
+    for i, (a, b) in enumerate(pairs):
+        if loop.rank == a:
+            if i and pairs[i - 1][0] != a:
+                await loop.receive(token, pairs[i - 1][0], FIRST + 1)
+            found[a, b] = await _asking(loop, b, seconds)
+            if i + 1 < len(pairs) and pairs[i + 1][0] != a:
+                await loop.send(token, pairs[i + 1][0], FIRST + 1)
+        elif loop.rank == b:
+            await _answering(loop, a)
+    return found
+
+
+async def _asking(loop: Loop, other: int, seconds: float) -> tuple[float, float, float]:
+    async def round_trip(size: int) -> float:
+        data = np.zeros(max(size, 1), np.uint8)
+        await loop.send(np.array([size], np.int64), other, FIRST)
+        start = time.perf_counter()
+        await loop.send(data, other, FIRST)
+        await loop.receive(data, other, FIRST)
+        return (time.perf_counter() - start) / 2
+
+    await round_trip(_LEAST)  # the first message makes the connection
+    latency = float(np.median([await round_trip(_LEAST) for _ in range(_ROUNDS)]))
+    size, took = _LEAST, latency
+    while size < _MOST and took < _LONG and 2 * _ROUNDS * took < seconds:
+        size *= 4
+        took = await round_trip(size)
+    costs = [took / size * UNIT] + [await round_trip(size) / size * UNIT for _ in range(_ROUNDS - 1)]
+    await loop.send(np.array([-1], np.int64), other, FIRST)
+    return float(np.median(costs)), float(_spread(np.array(costs))), latency
+
+
+async def _answering(loop: Loop, other: int) -> None:
+    size = np.zeros(1, np.int64)
+    while True:
+        await loop.receive(size, other, FIRST)
+        if size[0] < 0:
+            return
+        data = np.empty(int(size[0]), np.uint8)
+        await loop.receive(data, other, FIRST)
+        await loop.send(data, other, FIRST)
+
+
+def _joined(ranks: Ranks, mine: dict[tuple[int, int], tuple[float, float, float]]) -> list[NDArray[np.float64]]:
+    """(p, p) costs, latencies and spreads, from what each rank found; a link is the same in both directions."""
+    costs, latency, uneven = (np.full((ranks.size, ranks.size), np.nan) for _ in range(3))
+    for found in ranks.gather(mine):
+        for (a, b), (cost, spread, late) in found.items():
+            for array, value in ((costs, cost), (uneven, spread), (latency, late)):
+                array[a, b] = array[b, a] = value
+    for array in (costs, latency, uneven):
+        np.fill_diagonal(array, 0.0)
+    return [costs, latency, uneven]
