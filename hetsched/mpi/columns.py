@@ -223,9 +223,7 @@ class Moves:
 
     async def _collect(self, rank: int, lines: Array) -> None:
         blocks = self._columns.own(rank)
-        await self._receive(
-            rank, GATHER, len(blocks), lambda i: lines[self._columns.slice(blocks[i])], lambda _, __: None
-        )
+        await self._receive(rank, GATHER, len(blocks), lambda i: lines[self._columns.slice(blocks[i])], lambda _, __: None)
 
     def _send(self, piece: Array, to: int, tag: int) -> Waiting:
         if piece.flags.c_contiguous and piece.dtype == self._dtype:

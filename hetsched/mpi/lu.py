@@ -1,9 +1,9 @@
 """LU factorisation with partial pivoting on the ranks, by block columns of different owners.
 
-Right-looking with a look-ahead of one: the owner of the next block column updates that one first, factors it and sends it on before
-it goes on with the others. All rows of a panel are with its owner, so that pivoting needs no messages; a panel and its pivots go
-from rank to rank along those that still have columns to the right, as in the increasing ring of HPL (Petitet, Whaley, Dongarra,
-Cleary), in the order in which they will own a panel. No rank waits for anything but panels.
+Right-looking with a look-ahead of one: the owner of the next block column updates that one first, factors it and sends it on
+before it goes on with the others. All rows of a panel are with its owner, so that pivoting needs no messages. A panel and its
+pivots go from rank to rank along those that still have columns to the right, in the order in which they will own a panel: as in
+the increasing ring of HPL (Petitet, Whaley, Dongarra, Cleary). No rank waits for anything but panels.
 """
 
 from __future__ import annotations
@@ -269,4 +269,3 @@ def _exchange(loop: Loop, columns: Columns, local: Array, pivots: NDArray[np.int
     if local.size:
         with record.computing("exchanges of rows to the left"):
             exchange_left(loop, columns, local, pivots)
-

@@ -1,4 +1,4 @@
-"""Factorisations and systems whose matrix is at the root: dealt to the ranks by block columns, and what comes of it brought back."""
+"""Factorisations and systems of a matrix at the root, which is dealt to the ranks by block columns."""
 
 from __future__ import annotations
 
@@ -223,8 +223,9 @@ def run_solve(
 
 
 def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
-    """The solutions with the shape and the type of the right sides: complex ones of a real matrix were taken for two real ones."""
-    assert given.b is not None and given.right is not None
+    """The solutions like the right sides: complex ones of a real matrix were taken for two real ones."""
+    assert given.b is not None
+    assert given.right is not None
     right = np.asarray(given.right)
     wanted = np.promote_types(dtype, right.dtype if right.dtype.kind == "c" else dtype)
     return given.b.view(wanted).reshape(right.shape)
@@ -358,7 +359,9 @@ class _Run:
         steps, _ = on_one_clock(found, self._start)
         plan, job = self._given.plan, self._job
         if plan is None:  # no elements
-            return Trace.from_steps(steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size)
+            return Trace.from_steps(
+                steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size
+            )
         speeds = (1.0 / plan.cycle_times).tolist()
         if isinstance(plan, LuPattern) and plan.unit == Unit.gigaflop():
             times = Platform.star(plan.cycle_times, names=plan.names, unit=plan.unit)

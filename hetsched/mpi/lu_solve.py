@@ -1,15 +1,14 @@
 """Systems with the LU factors that ranks hold by block columns.
 
-Forward, then backward substitution. Each rank adds up what its own columns contribute to the rows to come. The owner of a block gets
-the sum of the others' contributions to its rows along a chain of those that have any, solves with the triangle on the diagonal, and
-contributes to the next block first. What travels are blocks of right sides.
+Forward, then backward substitution. Each rank adds up what its own columns contribute to the rows to come. The owner of a block
+gets the sum of the others' contributions to its rows along a chain of those that have any, solves with the triangle on the
+diagonal, and contributes to the next block first. What travels are blocks of right sides.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
