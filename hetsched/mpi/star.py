@@ -95,7 +95,8 @@ def run_star(
 
 
 def messages_of(master: Master) -> Array:
-    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin."""
+    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin. A panel has come when it is
+    computed, also where the master has seen that later, or the clocks differ by more than is known."""
     clocks = []
     for peer in master.peers:
         last = peer.report.clock if peer.report is not None else None
@@ -104,9 +105,12 @@ def messages_of(master: Master) -> Array:
     found = np.zeros(len(master.log), STAR_MESSAGE)
     for i, (worker, kind, number, first_layer, start, end) in enumerate(master.log):
         begin, done = start - master.began, end - master.began
-        computed = master.computed.get((number, first_layer)) if kind == PANEL else None
-        times = (done, done) if computed is None else tuple(clocks[worker](time) for time in computed)
-        found[i] = (worker, kind, number, first_layer, begin, done, *times)
+        computing = (done, done)
+        if kind == PANEL and (number, first_layer) in master.computed:
+            first, last = (clocks[worker](time) for time in master.computed[number, first_layer])
+            done = max(begin, min(done, first))
+            computing = max(first, done), max(last, done)
+        found[i] = (worker, kind, number, first_layer, begin, done, *computing)
     return found
 
 
