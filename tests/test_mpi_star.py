@@ -191,9 +191,12 @@ class TestProducts:
         assert all(0 < x <= 1 for x in seen)
 
     def test_trace(self, pool):
-        plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21]), "het")
+        platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21], unit=hs.Unit.block_update(2))
+        plan = hs.plan_product(4, 8, 3, platform, "het")
         A, B = np.ones((8, 6)), np.ones((6, 16))
         master, x, _ = run(plan, A, B, "plan", pool, traced=True)
+        without = star.trace_of(replace(plan, unit=None), x, "plan", master)
+        assert (without.predicted, without.ideal, without.predicted_finish) == (None, None, None)
         trace = star.trace_of(plan, x, "plan", master)
         assert (trace.kind, trace.unit, trace.workers) == ("real", "s", plan.names)
         assert trace.predicted == plan.makespan
@@ -233,6 +236,23 @@ class TestLost:
         assert hub.at_once <= 1
         for peer, limit in zip(master.peers, plan.memory.tolist(), strict=True):
             assert peer.peak <= limit
+
+    @pytest.mark.parametrize("held", [0, 1, 2])
+    @pytest.mark.parametrize("buffers", [1, 2])
+    @pytest.mark.parametrize("order", ["plan", "demand"])
+    def test_at_each_message(self, pool, held, buffers, order):
+        """Also at the last, which has come; the messages of the others are those of what is left."""
+        halves = [(0, held, buffers, 0, 0, 2, 2, 1), (1, 0, 2, 0, 2, 2, 2, 1)]
+        plan = plan_of_chunks((2, 4, 3), [1] * 2, [1] * 2, [40] * 2, halves)
+        A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+        count = int((plan.messages["worker"] == 0).sum())
+        for n in range(1, count + 1):
+            master, x, hub = run(plan, A, B, order, pool, killed={1: n})
+            assert (x.result == A @ B).all()
+            assert master.peers[0].alive is False
+            assert hub.carried[1] == n
+            assert (hub.carried[2] == 5) == (n == count)
+        assert run(plan, A, B, order, pool)[0].peers[0].alive
 
     def test_that_hangs(self, pool):
         quarters = [(i % 3, 0, 2, 2 * (i // 2), 2 * (i % 2), 2, 2, 1) for i in range(4)]
