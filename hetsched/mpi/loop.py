@@ -411,7 +411,7 @@ _KINDS = (np.linalg.LinAlgError, ValueError, TypeError, MemoryError, OSError)
 
 def _for_others(rank: int, error: BaseException) -> BaseException | None:
     """What the other ranks raise; None where they know already."""
-    if getattr(error, "hetsched_told", False):
+    if knows(error):
         return None
     if isinstance(error, LostRank):
         return told(LostRank(error.rank, str(error)))
@@ -422,6 +422,11 @@ def told(error: BaseException) -> BaseException:
     """An error that all ranks know of."""
     error.hetsched_told = True  # type: ignore[attr-defined]
     return error
+
+
+def knows(error: BaseException) -> bool:
+    """Whether all ranks know of it."""
+    return bool(getattr(error, "hetsched_told", False))
 
 
 def of_rank(rank: int, error: BaseException) -> BaseException:

@@ -160,12 +160,12 @@ class Ranks:
                 value = check()
         except BaseException as caught:
             error = caught
-        found = self.gather((_THIS, value, None if error is None else _sendable(self.rank, error)))
+        found = self.gather((THIS, value, None if error is None else _sendable(self.rank, error)))
         if error is not None:
             raise error
         for rank, (version, _, _) in enumerate(found):
-            if version != _THIS:
-                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(_THIS)}: they must be the same")
+            if version != THIS:
+                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(THIS)}: they must be the same")
         for _, _, theirs in found:
             if theirs is not None:
                 raise theirs
@@ -184,7 +184,7 @@ class Ranks:
             self.whole = not loop.broken
 
 
-_THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
+THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
 
 
 def _said(version: tuple[str, int, str]) -> str:
@@ -205,4 +205,4 @@ def _abort_at_exit(mpi: Any) -> None:
         atexit.register(mpi.COMM_WORLD.Abort, 1)
 
 
-__all__ = ["TAG", "TIMEOUT", "LostRank", "Messages", "Ranks"]
+__all__ = ["TAG", "THIS", "TIMEOUT", "LostRank", "Messages", "Ranks"]
