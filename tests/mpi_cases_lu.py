@@ -10,7 +10,7 @@ import scipy.linalg
 from mpi4py import MPI
 
 import hetsched as hs
-from hetsched.mpi.lu_run import run_lu, run_solve
+from hetsched.mpi.factor import run_cholesky, run_lu, run_solve
 from hetsched.mpi.ranks import Ranks
 
 POOL = hs.Pool(1)
@@ -68,6 +68,17 @@ def case_systems(comm):
             np.testing.assert_allclose(a @ x, b, atol=1e-10)
         else:
             assert x is None
+
+
+def case_cholesky(comm):
+    x = matrix(300)
+    a = x @ x.T + 300 * np.eye(300)
+    with Ranks(comm, 20.0) as ranks:
+        c = run_cholesky(ranks, at(comm, a), POOL, block=32)
+    if comm.rank == 0:
+        np.testing.assert_allclose(c, np.linalg.cholesky(a), atol=1e-11)
+    with Ranks(comm, 20.0) as ranks, pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"):
+        run_cholesky(ranks, at(comm, -a), POOL, block=32)
 
 
 def case_refusals(comm):
