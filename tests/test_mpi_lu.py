@@ -161,6 +161,17 @@ def test_bytes_of_a_small_case():
     assert sent.pivots.tolist() == [0, 20]
 
 
+def test_panels_in_pieces(monkeypatch):
+    monkeypatch.setattr("hetsched.mpi.panels._PIECE", 1000)
+    n, size = 130, 4
+    a = random_matrix(np.random.default_rng(5), (n, n), "float64")
+    owner = np.array([3, 0, 1, 2, 2, 1, 0, 3, 1], np.int32)
+    found, sent = lu_on_ranks(a, size, plan=hs.lu_pattern(9, np.ones(size), owner=owner), block=16)
+    lu, piv = good(found, 0)
+    assert np.abs(multiplied_back(lu, piv) - a).max() < 1e-12
+    assert sent.tolist() == sum(lu_bytes(Columns(n, 16, owner, size), 8, 0)).tolist()
+
+
 # ---- relations ----------------------------------------------------------------------------------------------------
 
 

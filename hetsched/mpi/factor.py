@@ -176,6 +176,12 @@ def run_lu(
     ------
     ValueError, TypeError
         On every rank, before anything is sent, for what is wrong at the root.
+
+    Notes
+    -----
+    Bytes sent are those of `lu_bytes`. Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel
+    would be on several ranks, and each of the n pivots found by messages between them, one after the other, where here a panel is
+    found without any.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:

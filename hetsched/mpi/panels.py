@@ -23,6 +23,7 @@ from .record import Record
 
 _PANEL = GATHER + 1  # tag
 _HELD = 4  # panels that a rank has at a time, those that it waits for included
+_PIECE = 1 << 20  # bytes of a panel that a rank passes on while the next ones come
 _LINE = 64
 
 
@@ -63,7 +64,7 @@ class Panels:
         self._memory: dict[int, Bytes] = {}
         self._room = [Waiting() for _ in range(self._last + 1)]  # memory for a panel of this rank
         self._panels = [Waiting() for _ in range(self._last + 1)]
-        self._sends: dict[int, Waiting] = {}
+        self._sends: dict[int, list[Waiting]] = {}
 
     async def run(self, arrived: Sequence[Waiting]) -> None:
         """Factor; arrived[i] is done when the i-th of this rank's blocks is here."""
@@ -97,7 +98,8 @@ class Panels:
     async def _send(self, k: int, memory: Bytes, job: Waiting) -> None:
         await job
         if self._columns.routes[k]:
-            self._pass(k, memory, self._columns.routes[k][0])
+            for piece in _pieces(memory):
+                self._pass(k, piece, self._columns.routes[k][0])
         self._loop.fulfil(self._panels[k], memory)
         if self._done is not None:
             self._done(k)
@@ -115,21 +117,22 @@ class Panels:
             way = (int(owner[k]), *self._columns.routes[k])
             i = way.index(me)
             start = time.perf_counter()
-            await self._loop.receive(data, way[i - 1], _PANEL)
+            coming = [(piece, self._loop.receive(piece, way[i - 1], _PANEL)) for piece in _pieces(data)]
+            for piece, waiting in coming:
+                await waiting
+                if i + 1 < len(way):
+                    self._pass(k, piece, way[i + 1])
             self._record.add("transfer", start, time.perf_counter(), f"panel {k} from rank {way[i - 1]}")
-            if i + 1 < len(way):
-                self._pass(k, data, way[i + 1])
             self._loop.fulfil(self._panels[k], data)
 
     def _pass(self, k: int, data: Bytes, to: int) -> None:
         self._record.sent += data.nbytes
         self._record.messages += 1
-        self._sends[k] = self._loop.send(data, to, _PANEL)
+        self._sends.setdefault(k, []).append(self._loop.send(data, to, _PANEL))
 
     async def _release(self, k: int, using: list[Waiting]) -> None:
         await all_of(using)
-        if k in self._sends:
-            await self._sends.pop(k)
+        await all_of(self._sends.pop(k, ()))
         self._free.append(self._memory.pop(k))
         self._window.leave()
 
@@ -145,6 +148,10 @@ class Panels:
     def _update(self, k: int, data: Bytes, begin: int, end: int) -> None:
         with self._record.computing(f"{end - begin} block{'s' * (end - begin > 1)} after panel {k}"):
             self._kind.update(k, data, begin, end)
+
+
+def _pieces(data: Bytes) -> list[Bytes]:
+    return [data[i : i + _PIECE] for i in range(0, len(data), _PIECE)]
 
 
 def _aligned(size: int) -> Bytes:
