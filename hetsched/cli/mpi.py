@@ -82,6 +82,8 @@ def _run(given: argparse.Namespace) -> None:
         m, n = done.shape
         print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {done.flops / done.seconds / 1e9:.4g} GFLOP/s")
         print(_ranks_table(done.plan, done.trace))
+        if idle := _not_enrolled(done.plan):
+            print(idle)
         print(f"plan: {done.plan.certificate}")
         if given.trace:
             write_trace(done.trace, given.trace)
@@ -101,10 +103,8 @@ def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
     if given.method in CHUNKS:
         found = mpi.measure(comm, seconds=_BRIEFLY).platform if found is None else found
         if given.memory is not None:
-            found = Platform(
-                [Worker(worker.cycle_time, worker.link_cost, given.memory, worker.name) for worker in found.workers],
-                unit=found.unit,
-            )
+            workers = [Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in found.workers]
+            found = Platform(workers, unit=found.unit)
     return found
 
 
@@ -136,6 +136,19 @@ def _ranks_table(plan: Plan, trace: Any) -> str:
             (name, f"{time:.4g}", f"{share[i]:.1%}", f"{computes[i]:.4f} s", f"{receives[i]:.4f} s", f"{trace.finish[i]:.4f} s")
         )
     return table(rows, "<>")
+
+
+def _not_enrolled(plan: Plan) -> str:
+    """Who has no part, and why, in a sentence; "" where everybody has."""
+    names = [name for name, load in zip(plan.names, plan.load, strict=True) if load == 0]
+    if not names or plan.value == 0:
+        return ""
+    steps = plan.steps()
+    port = sum(step.end - step.start for step in steps if step.kind == "transfer") / plan.value
+    busy = sum(step.end - step.start for step in steps if step.kind == "compute") / plan.value
+    others = len(plan.names) - len(names)
+    why = f"by the plan messages take {port:.0%} of the time, and products {busy / others:.0%} of that of the {others} enrolled"
+    return f"not enrolled: {', '.join(names)} ({why})"
 
 
 def _work(given: argparse.Namespace) -> None:
