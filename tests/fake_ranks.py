@@ -126,6 +126,9 @@ class Wire:
         self.hub.reported |= new
         return [(rank, f"rank {rank} has closed its connection") for rank in sorted(new)]
 
+    def moved(self):
+        return []
+
     def give_up(self, rank):
         with self.hub.lock:
             self.hub.dead.add(rank)

@@ -24,7 +24,6 @@ from hetsched.mpi import star
 from hetsched.mpi.loop import LostRank
 from hetsched.mpi.worker import Worker
 from hetsched.planners.star import METHODS
-from hetsched.runners.operands import operands
 
 PROGRAM = Path(__file__).with_name("mpi_cases_star.py")
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -80,7 +79,7 @@ def run(plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progre
     """The master, after a run on ranks that are threads, the operands and the hub."""
     p = len(plan.names)
     hub = Hub(p + 1, 0, killed, hung)
-    x = operands(A, B, None, 1.0, 0.0)
+    x = star.operands_of(A, B)
     product = star.product_of(plan, x, order)
     master = star.master_of(plan, product, x, order, list(range(1, p + 1)), progress)
     workers = [Worker(0) for _ in range(p)]
@@ -172,15 +171,20 @@ class TestProducts:
             plan = plan_of_chunks((2, 4, 3), [1] * p, [1] * p, [30] + [0] * (p - 1), [(0, 2, 2, 0, 0, 2, 4, 1)])
             check(plan, A, B, "plan", pool)
 
+    def test_vectors(self, pool):
+        plan = plan_of_chunks((1, 1, 3), [1], [1], [30], [(0, 0, 2, 0, 0, 1, 1, 1)])
+        a = np.arange(6.0)
+        assert run(plan, a, a, "plan", pool)[1].result == a @ a
+
     def test_arguments(self):
         plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]))
-        x = operands(np.ones((4, 3)), np.ones((3, 8)), None, 1.0, 0.0)
+        x = star.operands_of(np.ones((4, 3)), np.ones((3, 8)))
         with pytest.raises(ValueError, match="order must be one of plan, demand, got 'best'"):
             star.product_of(plan, x, "best")
         with pytest.raises(ValueError, match="A has 3 rows, which no size of blocks"):
-            star.product_of(plan, operands(np.ones((3, 3)), np.ones((3, 8)), None, 1.0, 0.0), "plan")
+            star.product_of(plan, star.operands_of(np.ones((3, 3)), np.ones((3, 8))), "plan")
         with pytest.raises(ValueError, match="A and B must be matrices"):
-            star.product_of(plan, operands(np.ones((2, 4, 3)), np.ones((3, 8)), None, 1.0, 0.0), "plan")
+            star.operands_of(np.ones((2, 4, 3)), np.ones((3, 8)))
 
     def test_progress(self, pool):
         plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), "het")
