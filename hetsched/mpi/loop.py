@@ -188,6 +188,7 @@ class Loop:
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
         self._looked = 0.0
         self._computing = 0
+        self.look: Callable[[], None] | None = None  # called in every round, to raise what has been noted
 
     # ---- for coroutines ----
 
@@ -259,6 +260,8 @@ class Loop:
     def _until(self, reached: Callable[[], bool]) -> None:
         idle = 0
         while True:
+            if self.look is not None:
+                self.look()
             if self._round():
                 idle = 0
             elif reached():

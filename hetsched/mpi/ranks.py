@@ -14,12 +14,14 @@ import numpy as np
 
 from .._base.need import need
 from .._base.version import __version__
+from .interrupts import Interrupts
 from .loop import Bytes, Loop, LostRank, of_rank, told
 
 _TOLD = 0  # the tag of what is told; those of arrays are larger
 TAG = 1  # the first tag for arrays
 TIMEOUT = 60.0
 _PAUSE = 2e-4
+_GRACE = 0.12  # seconds that the others have to come after Ctrl-C
 
 
 class Messages:
@@ -102,25 +104,39 @@ class Ranks:
             raise RuntimeError("hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED")
         self.rank, self.size, self.timeout = comm.Get_rank(), comm.Get_size(), timeout
         self._given = comm
+        self._interrupts = Interrupts()
 
     def __enter__(self) -> Ranks:
-        self.comm, request = self._given.Idup()
-        self._wait(request)
+        self._interrupts.__enter__()
+        try:
+            self.comm, request = self._given.Idup()
+            self._wait(request)
+        except BaseException as error:
+            self._interrupts.__exit__(type(error))
+            raise
         self.whole = True
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.whole:
             self.comm.Free()
         else:
             _abort_at_exit(self._mpi)
+        self._interrupts.__exit__(kind)
 
     def _wait(self, request: Any) -> None:
-        """For a collective operation, as Ctrl-C is seen between calls of MPI only."""
-        pause = 0.0
+        """For a collective operation. After Ctrl-C the others have a moment to come, and are told by what follows; else they
+        would wait for this rank for ever."""
+        pause, end = 0.0, None
         while not request.Test():
             time.sleep(pause)
             pause = min(pause + _PAUSE / 20, _PAUSE)
+            if self._interrupts.pending:
+                end = time.monotonic() + _GRACE if end is None else end
+                if time.monotonic() > end:
+                    self.whole = False
+                    _abort_at_exit(self._mpi)
+                    raise KeyboardInterrupt
 
     # ---- before anything is changed ----
 
@@ -137,11 +153,12 @@ class Ranks:
     def agree(self, check: Callable[[], Any]) -> list[Any]:
         """What the check returns on every rank; an error on any is one on all of them, of the same kind where that says what is
         wrong with an argument, with the rank in its text."""
-        error: Exception | None = None
+        error: BaseException | None = None
         value = None
         try:
-            value = check()
-        except Exception as caught:
+            with self._interrupts.raised():
+                value = check()
+        except BaseException as caught:
             error = caught
         found = self.gather((THIS, value, None if error is None else _sendable(self.rank, error)))
         if error is not None:
@@ -160,11 +177,11 @@ class Ranks:
         """What the coroutine main(loop) returns, once all ranks have ended theirs."""
         self.whole = False
         loop = Loop(Messages(self.comm), self.timeout, heard)
+        loop.look = self._interrupts.look
         try:
-            value = loop.run(main(loop))
+            return loop.run(main(loop))
         finally:
             self.whole = not loop.broken
-        return value
 
 
 THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
@@ -174,7 +191,7 @@ def _said(version: tuple[str, int, str]) -> str:
     return f"hetsched {version[0]}, {8 * version[1]} bits, {version[2]}-endian"
 
 
-def _sendable(rank: int, error: Exception) -> BaseException:
+def _sendable(rank: int, error: BaseException) -> BaseException:
     return told(of_rank(rank, error))
 
 

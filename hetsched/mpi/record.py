@@ -39,8 +39,8 @@ class Record:
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
         self.events: list[Recorded] = []
-        self.sent = 0
-        self.messages = 0
+        self.sent = self.messages = 0  # bytes, and arrays, that this rank sent
+        self.received = 0  # bytes of operands and layers
 
     def add(self, kind: str, start: float, end: float, what: str) -> None:
         """A stretch [start, end) of `time.perf_counter`."""
