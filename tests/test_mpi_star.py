@@ -11,9 +11,9 @@ from pathlib import Path
 import mpi_run
 import numpy as np
 import pytest
-from fake_ranks import Hub, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpi_fake_star import Hub, together
 from oracles_star import judge
 from random_chunks import random_chunks
 

@@ -285,12 +285,12 @@ def exchange(connection: socket.socket, secret: bytes, serves: bool) -> None:
         connection.sendall(proof)
 
 
-def say(connection: socket.socket, text: str) -> None:
+def write_line(connection: socket.socket, text: str) -> None:
     """A line of text, before there are frames."""
     connection.sendall(text.encode() + b"\n")
 
 
-def line(connection: socket.socket, most: int = 4096) -> str:
+def read_line(connection: socket.socket, most: int = 4096) -> str:
     """The other's line."""
     found = bytearray()
     while not found.endswith(b"\n") and len(found) < most:

@@ -130,7 +130,7 @@ def clock_error(master: Master) -> float:
 def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
     """What was measured, beside what the model says of the same order where the plan's times are known to be seconds."""
     messages = messages_of(master)
-    log = replace(plan, chunks=np.array([tuple(chunk) for chunk in master.chunks], STAR_CHUNK), messages=messages)
+    log = replace(plan, chunks=np.array(master.chunks, STAR_CHUNK), messages=messages)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated
     predicted = ideal = finish = None
     if plan.unit == Unit.block_update(master.product.block, x.c.dtype):

@@ -309,7 +309,7 @@ def _welcomed(connection: socket.socket, secret: bytes) -> int | None:
     try:
         connection.settimeout(_SHAKE)
         sockets.exchange(connection, secret, True)
-        rank, theirs = json.loads(sockets.line(connection))
+        rank, theirs = json.loads(sockets.read_line(connection))
     except (OSError, ValueError):
         return None
     if theirs != list(THIS):
@@ -355,7 +355,7 @@ def work(host: str, port: int, rank: int, secret: str, threads: int | None) -> N
     """
     connection = socket.create_connection((host, port), _SHAKE)
     sockets.exchange(connection, secret.encode(), False)
-    sockets.say(connection, json.dumps([rank, THIS]))
+    sockets.write_line(connection, json.dumps([rank, THIS]))
     star = sockets.Star(rank, 1 + rank, {0: connection})
     server = _Server(shared_pool() if threads is None else unpinned_pool(threads))
     loop = Loop(star, math.inf, server.heard, lambda *_: None)
