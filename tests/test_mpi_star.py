@@ -165,6 +165,15 @@ class TestProducts:
         m, n, k = sizes(plan, q, rng)
         check(plan, matrix(rng, (m, k), dtype, layout[0]), matrix(rng, (k, n), dtype, layout[1]), order, pool)
 
+    def test_demand(self, pool):
+        """What does not hang on time: at first all ask at once; then each panel's request is as old as its worker's C."""
+        plan = plan_of_chunks((1, 3, 4), [1] * 3, [1] * 3, [5] * 3, [(i, 0, 2, 0, i, 1, 1, 1) for i in range(3)])
+        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))  # not the order of the plan
+        messages = star.messages_of(run(plan, np.ones((1, 4)), np.ones((4, 3)), "demand", pool)[0])
+        assert messages["worker"][:3].tolist() == [0, 1, 2]
+        first = messages[np.isin(messages["depth"], (0, 1)) & (messages["kind"] == 1)]
+        assert first["worker"].tolist() == [0, 0, 1, 1, 2, 2]
+
     def test_one_worker_and_idle_ones(self, pool):
         A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
         for p in (1, 4):
