@@ -336,6 +336,41 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     return Given(a, plan, sides, right), job
 
 
+def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray[np.int32]:
+    """Factor the matrix whose block columns the ranks hold already.
+
+    Parameters
+    ----------
+    columns : Columns
+        The same on all ranks.
+    local : (n, held) array
+        This rank's block columns side by side, by rows; of one of the four dtypes, the same on all ranks. It becomes the factors.
+
+    Returns
+    -------
+    (n + 1,) int32 array
+        On every rank: what `lu` returns.
+    """
+    arrived = [Waiting(left=0) for _ in columns.own(ranks.rank)]
+    found: NDArray[np.int32] = ranks.run(lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False)))
+    return found
+
+
+def solve_held(
+    ranks: Ranks, columns: Columns, local: Array, pivots: NDArray[np.int32], b: Array | None, cols: int, pool: Pool, root: int = 0
+) -> None:
+    """Solve with the factors and the pivots that `lu_held` leaves.
+
+    Parameters
+    ----------
+    b : (n, cols) array at the root, None elsewhere
+        The right sides by rows, of the dtype of local, which become the solution.
+    cols : int
+        On every rank.
+    """
+    ranks.run(lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(pivots, b))
+
+
 class _Run:
     """One call on one rank."""
 
@@ -407,7 +442,7 @@ class _Run:
         if self._lower:
             await cholesky(loop, columns, local, self._pool, arrived, self.record, done)
         else:
-            self.pivots = await lu(loop, columns, local, self._pool, self._root, arrived, self.record, done)
+            self.pivots = await lu(loop, columns, local, self._pool, [self._root], arrived, self.record, done)
         await dealing
         return local, moves
 
