@@ -159,7 +159,7 @@ def run_lu(
     trace, progress, check_finite :
         As of `Pool.lu_factor`.
     stacklevel : int
-        Of the warning: who called, 2 being the caller of this.
+        Of the warning: 3 is the caller of this.
 
     Returns
     -------
@@ -179,9 +179,9 @@ def run_lu(
 
     Notes
     -----
-    Bytes sent are those of `lu_bytes`. Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel
-    would be on several ranks, and each of the n pivots found by messages between them, one after the other, where here a panel is
-    found without any.
+    Bytes sent are those of `lu_bytes`. A rank holds its block columns, and four panels at most; the root the result as well.
+    Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel would be on several ranks, and each of
+    the n pivots found by messages between them, one after the other, where here a panel is found without any.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
