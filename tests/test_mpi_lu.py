@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpi_fake import on_ranks
 
 import hetsched as hs
+from hetsched.mpi import panels
 from hetsched.mpi.columns import Columns, cholesky_bytes, lu_bytes
 from hetsched.mpi.factor import default_block, lu_held, run_cholesky, run_lu, run_solve, solve_held
 from hetsched.mpi.lu_solve import solve_bytes
@@ -213,6 +214,18 @@ def test_who_does_it_does_not_matter(n):
         for rank, time in enumerate(times):
             if np.isinf(time) and rank != root:
                 assert sent[rank] == 0
+
+
+def test_memory_for_panels(monkeypatch):
+    made = []
+    aligned = panels._aligned
+    monkeypatch.setattr(panels, "_aligned", lambda size: made.append(size) or aligned(size))
+    for times in ([1.0, 1.0, 1.0], [1.0, np.inf, 9.0]):
+        made.clear()
+        good(lu_on_ranks(np.eye(400), 3, block=8, cycle_times=times)[0], 0)
+        enrolled = np.isfinite(times).sum()
+        assert enrolled <= len(made) <= 4 * enrolled
+        assert set(made) == {400 * 8 * 8 + 4 * 8}
 
 
 def test_no_elements():
