@@ -34,7 +34,7 @@ class Peer:
     def __init__(self, index: int, rank: int, memory: int) -> None:
         self.index, self.rank, self.memory = index, rank, memory
         self.open: deque[int] = deque()
-        self.alive = True
+        self.alive, self.why = True, ""
         self.step: Step | None = None
         self.number = -1  # of the step's chunk
         self.steps: Iterator[Step] = iter(())
@@ -127,7 +127,7 @@ class Master:
     def lost(self, rank: int, why: str) -> None:
         """A worker is given up: others do what it has not returned."""
         peer = self._of_rank[rank]
-        peer.alive, peer.step = False, None
+        peer.alive, peer.why, peer.step = False, why, None
         self._fallen.append(peer)
         self._told.changed()
 
@@ -320,7 +320,8 @@ class Master:
         if not self._pile:
             return
         if not living:
-            raise LostRank(last.rank, f"all workers are lost: {', '.join(self._names)}")
+            each = (f"{name} ({peer.why})" for name, peer in zip(self._names, self.peers, strict=True))
+            raise LostRank(last.rank, f"all workers are lost: {', '.join(each)}")
         if all(chunks.fitted(self._pile[0], self._t, peer.memory) is None for peer in living):
             raise LostRank(last.rank, f"{self._names[last.index]} is lost, and no other worker has memory for its chunks")
         for peer in living:

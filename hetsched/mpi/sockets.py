@@ -195,7 +195,8 @@ class Star:
         return lost
 
     def moved(self) -> list[int]:
-        found = [rank for rank, line in self._lines.items() if line.moved]
+        """Also those who have sent what nobody here waits for yet: their answers are behind it."""
+        found = [rank for rank, line in self._lines.items() if line.moved or line.held_up]
         for rank in found:
             self._lines[rank].moved = False
         return found
