@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .loop import Condition, Loop, LostRank, Waiting
 from .record import Clock, synchronised
 from .worker import TAG, Report
 
+_SMALL = 1 << 16  # bytes
 _SELDOM = 0.05  # seconds between two calls of a progress function
 
 
@@ -231,7 +232,7 @@ class Master:
         await coming
         self.received += data.nbytes
         of = chunks.message_parts(self.product, chunk, step)
-        self._unpacked = self._loop.compute(lambda: self._unpack(data, of))
+        self._unpacked = self._copied(lambda: self._unpack(data, of), data.nbytes)
         self._has_returned(peer, step, chunk)
         self._advance(peer)
         return start
@@ -244,6 +245,14 @@ class Master:
             peer.returned = 0
 
     # ---- copies, on the thread for products ----
+
+    def _copied(self, copy: Callable[[], Any], size: int) -> Waiting:
+        """What is small is copied in less time than another thread takes to begin."""
+        if size > _SMALL or (self._packed is not None and not self._packed[3].done):  # copies to one place are made in order
+            return self._loop.compute(copy)
+        made = Waiting(left=0)
+        made.value = copy()
+        return made
 
     def _room(self, slot: int, peer: Peer, step: Step) -> Array:
         size = chunks.elements_in(self.product, self.chunks[peer.number], step)
@@ -263,7 +272,7 @@ class Master:
                 np.copyto(view, dict(of)[o].of(self._operands[o]))
             return data
 
-        self._packed = peer, step, peer.number, self._loop.compute(copy)
+        self._packed = peer, step, peer.number, self._copied(copy, data.nbytes)
 
     def _unpack(self, data: Array, of: list[tuple[int, chunks.Part]]) -> None:
         np.copyto(of[0][1].of(self._operands[C]), chunks.views(data, self.product, of)[C])

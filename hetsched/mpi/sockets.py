@@ -23,6 +23,7 @@ _HEAD = struct.Struct("<iq")
 _TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
 _MOST_TOLD = 1 << 30
 _NONCE = 32
+_BELL = -1  # beside ranks
 _AT_ONCE = 1 << 20  # bytes read or written at a time
 _LAST = 1.0  # seconds in which a worker still says what is wrong
 _ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, times
@@ -145,6 +146,10 @@ class Star:
         self._lines: dict[int, Line] = {}
         self._found: list[tuple[int, Any]] = []
         self._lost: list[tuple[int, str]] = []
+        self._bell, self._rings = socket.socketpair()
+        self._bell.setblocking(False)
+        self._rings.setblocking(False)
+        self._selector.register(self._bell, selectors.EVENT_READ, _BELL)
         for other, connection in connections.items():
             self._lines[other] = Line(connection)
             self._selector.register(connection, selectors.EVENT_READ, other)
@@ -213,11 +218,17 @@ class Star:
         else:
             self._look(seconds)
 
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):  # it rings already, or is closed
+            self._rings.send(b"!")
+
     def close(self) -> None:
         """End all connections."""
         for rank in list(self._lines):
             self.give_up(rank)
         self._selector.close()
+        self._bell.close()
+        self._rings.close()
 
     def _flush(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -229,6 +240,9 @@ class Star:
             time.sleep(seconds)
             return
         for key, events in self._selector.select(seconds):
+            if key.data == _BELL:
+                self._bell.recv(_AT_ONCE)
+                continue
             if events & selectors.EVENT_READ and key.data in self._lines:
                 self._read(key.data)
             if events & selectors.EVENT_WRITE and key.data in self._lines:
