@@ -20,6 +20,7 @@ from interrupted import interrupted
 
 import hetsched as hs
 from hetsched.mpi import LostRank, Workers, sockets
+from hetsched.mpi.workers import welcomed
 
 PLATFORM = hs.Platform.star([2, 3, 4], link_costs=[1, 2, 1], memory=[12, 21, 30])
 
@@ -270,6 +271,30 @@ class TestSockets:
         thread.join()
         worker.close()
         assert len(errors) == (0 if mine == yours else 2)
+
+    @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(200)])
+    def test_strangers(self, said):
+        master, other = pair()
+        other.sendall(said)
+        other.shutdown(socket.SHUT_WR)
+        assert welcomed(master, b"secret") is None
+        master.close()
+        other.close()
+
+    def test_another_version(self):
+        master, other = pair()
+
+        def connect():
+            sockets.exchange(other, b"secret", False)
+            sockets.write_line(other, '[3, ["0.0", 8, "little"]]')
+
+        thread = threading.Thread(target=connect)
+        thread.start()
+        with pytest.raises(OSError, match=r"worker 3 runs hetsched \['0.0', 8, 'little'\], .*: they must be the same"):
+            welcomed(master, b"secret")
+        thread.join()
+        master.close()
+        other.close()
 
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()), max_size=12))

@@ -140,7 +140,7 @@ class Star:
         By rank.
     """
 
-    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket]) -> None:
+    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket] | None = None) -> None:
         self.rank, self.size = rank, size
         self._selector = selectors.DefaultSelector()
         self._lines: dict[int, Line] = {}
@@ -150,9 +150,13 @@ class Star:
         self._bell.setblocking(False)
         self._rings.setblocking(False)
         self._selector.register(self._bell, selectors.EVENT_READ, _BELL)
-        for other, connection in connections.items():
-            self._lines[other] = Line(connection)
-            self._selector.register(connection, selectors.EVENT_READ, other)
+        for other, connection in (connections or {}).items():
+            self.add(other, connection)
+
+    def add(self, rank: int, connection: socket.socket) -> None:
+        """One more connection."""
+        self._lines[rank] = Line(connection)
+        self._selector.register(connection, selectors.EVENT_READ, rank)
 
     def send(self, data: Bytes, to: int, tag: int) -> Post:
         post = Post(data)
