@@ -142,6 +142,9 @@ class Wire:
             if self.hub.port in (None, self.rank):
                 self.hub.open = 0
 
+    def wake(self):
+        pass
+
     def rest(self, seconds):
         time.sleep(min(seconds, 0.0005))
 

@@ -20,6 +20,7 @@ from interrupted import interrupted
 
 import hetsched as hs
 from hetsched.mpi import LostRank, Workers, sockets
+from hetsched.mpi.workers import welcomed
 
 PLATFORM = hs.Platform.star([2, 3, 4], link_costs=[1, 2, 1], memory=[12, 21, 30])
 
@@ -203,11 +204,11 @@ class TestLost:
             timers = [threading.Timer(rng.random() * usual, os.kill, (started[i].pid, sent)) for i in victims]
             for timer in timers:
                 timer.start()
-            C = workers.matmul(A, B, plan, order=("plan", "demand")[seed % 2], timeout=0.5)
+            C = workers.matmul(A, B, plan, order=("plan", "demand")[seed % 2], timeout=2.0)
             for timer in timers:
                 timer.join()
             assert (C == A @ B).all()
-            assert (workers.matmul(A, B, plan, timeout=0.5) == A @ B).all()  # without them
+            assert (workers.matmul(A, B, plan, timeout=2.0) == A @ B).all()  # without them
             assert sorted(workers.lost) == sorted(f"P{i}" for i in victims)
             assert "lost: P" in repr(workers)
         assert all(process.returncode is not None for process in started)
@@ -215,13 +216,26 @@ class TestLost:
             with pytest.raises(ProcessLookupError):
                 os.kill(process.pid, 0)
 
+    def test_others_that_have_to_wait_are_not_lost(self):
+        """While the clock of one who hangs is asked for, the clocks of the others have their questions on the way."""
+        plan = hs.plan_product(4, 8, 3, PLATFORM)
+        A, B = integers((40, 30)), integers((30, 80), seed=1)
+        with Workers(3, threads=1) as workers:
+            os.kill(processes(workers)[0].pid, signal.SIGSTOP)
+            C, trace = workers.matmul(A, B, plan, trace=True, timeout=2.0)
+            assert (C == A @ B).all()
+            assert list(workers.lost) == ["P0"]
+            assert trace.total("compute")[0] == 0
+
     def test_all_of_them(self):
         plan = hs.plan_product(4, 8, 3, PLATFORM)
         A, B = np.ones((4, 3)), np.ones((3, 8))
         with Workers(3, threads=1) as workers:
             for process in processes(workers):
                 process.kill()
-            with pytest.raises(LostRank, match="all workers are lost: P0, P1, P2"):
+            with pytest.raises(
+                LostRank, match=r"^all workers are lost: P0 \(rank 1: .*\), P1 \(rank 2: .*\), P2 \(rank 3: .*\)$"
+            ):
                 workers.matmul(A, B, plan)
             assert (workers.matmul(A, B, plan) == 3).all()  # they are started anew
             assert workers.lost == {}
@@ -258,6 +272,30 @@ class TestSockets:
         worker.close()
         assert len(errors) == (0 if mine == yours else 2)
 
+    @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(200)])
+    def test_strangers(self, said):
+        master, other = pair()
+        other.sendall(said)
+        other.shutdown(socket.SHUT_WR)
+        assert welcomed(master, b"secret") is None
+        master.close()
+        other.close()
+
+    def test_another_version(self):
+        master, other = pair()
+
+        def connect():
+            sockets.exchange(other, b"secret", False)
+            sockets.write_line(other, '[3, ["0.0", 8, "little"]]')
+
+        thread = threading.Thread(target=connect)
+        thread.start()
+        with pytest.raises(OSError, match=r"worker 3 runs hetsched \['0.0', 8, 'little'\], .*: they must be the same"):
+            welcomed(master, b"secret")
+        thread.join()
+        master.close()
+        other.close()
+
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()), max_size=12))
     def test_messages(self, messages):
@@ -291,6 +329,28 @@ class TestSockets:
         assert all(star.leave() for star in ends)
         for star in ends:
             star.close()
+
+    def test_who_waits_here_lives(self):
+        """Its answers are behind a message that nobody expects yet."""
+        star, other = (sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair()))
+        data = np.zeros(10**6, np.uint8)
+        other.send(data, 0, 5)
+        other.tell("I am there", 0)
+        for _ in range(100):
+            assert star.heard() == []
+            star.rest(0.01)
+        assert star.moved() == star.moved() == [1]
+        post = star.receive(np.ones_like(data), 1, 5)
+        heard = []
+        while not heard:
+            star.rest(0.1)
+            other.completed([])
+            heard = star.heard()
+        assert (heard, post.done) == ([(1, "I am there")], True)
+        assert star.moved() == [1]
+        assert star.moved() == []
+        star.close()
+        other.close()
 
     def test_who_goes_is_gone(self):
         one, other = pair()

@@ -70,7 +70,10 @@ class Surviving(Transport, Protocol):
         """Nothing is sent to it any more, and nothing comes from it."""
 
     def rest(self, seconds: float) -> None:
-        """Sleep until something comes, so long at most."""
+        """Sleep until something comes, or somebody calls `wake`, so long at most."""
+
+    def wake(self) -> None:
+        """End the rest; another thread may call it."""
 
 
 class Waiting:
@@ -187,7 +190,6 @@ class Loop:
         self._alive: list[Coroutine[Any, Any, Any]] = []
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
         self._looked = 0.0
-        self._computing = 0
         self.look: Callable[[], None] | None = None  # called in every round, to raise what has been noted
 
     # ---- for coroutines ----
@@ -209,10 +211,10 @@ class Loop:
     def compute(self, job: Callable[[], Any]) -> Waiting:
         """Call it on the thread for products, after those given before."""
         if self._thread is None:
-            self._thread = threading.Thread(target=_work, args=(self._jobs, self._ended), daemon=True)
+            wake = (lambda: None) if self._surviving is None else self._surviving.wake
+            self._thread = threading.Thread(target=_work, args=(self._jobs, self._ended, wake), daemon=True)
             self._thread.start()
         end = Waiting()
-        self._computing += 1
         self._jobs.put((job, end))
         return end
 
@@ -272,8 +274,8 @@ class Loop:
                 self._look_for_the_lost()
 
     def _nap(self, idle: int) -> float:
-        if self._surviving is not None and self._computing == 0:
-            return min(_IDLE, self.timeout / 16)  # what comes ends it
+        if self._surviving is not None:
+            return min(_IDLE, self.timeout / 16)  # whatever comes ends it
         return 0.0 if idle < _SPINS else min(_NAP * (idle - _SPINS + 1), _LONGEST)
 
     def _round(self) -> bool:
@@ -295,7 +297,6 @@ class Loop:
         while not self._ended.empty():
             news = True
             waiting, value, error = self._ended.get()
-            self._computing -= 1
             waiting.error = error
             self.fulfil(waiting, value)
         for source, message in self.transport.heard():
@@ -404,13 +405,14 @@ class Loop:
             time.sleep(_LONGEST)
 
 
-def _work(jobs: SimpleQueue[Any], ended: SimpleQueue[Any]) -> None:
+def _work(jobs: SimpleQueue[Any], ended: SimpleQueue[Any], wake: Callable[[], None]) -> None:
     while (given := jobs.get()) is not None:
         job, waiting = given
         try:
             ended.put((waiting, job(), None))
         except BaseException as error:
             ended.put((waiting, None, error))
+        wake()
 
 
 _KINDS = (np.linalg.LinAlgError, ValueError, TypeError, MemoryError, OSError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .loop import Condition, Loop, LostRank, Waiting
 from .record import Clock, synchronised
 from .worker import TAG, Report
 
+_SMALL = 1 << 16  # bytes
 _SELDOM = 0.05  # seconds between two calls of a progress function
 
 
@@ -34,7 +35,7 @@ class Peer:
     def __init__(self, index: int, rank: int, memory: int) -> None:
         self.index, self.rank, self.memory = index, rank, memory
         self.open: deque[int] = deque()
-        self.alive = True
+        self.alive, self.why = True, ""
         self.step: Step | None = None
         self.number = -1  # of the step's chunk
         self.steps: Iterator[Step] = iter(())
@@ -127,7 +128,7 @@ class Master:
     def lost(self, rank: int, why: str) -> None:
         """A worker is given up: others do what it has not returned."""
         peer = self._of_rank[rank]
-        peer.alive, peer.step = False, None
+        peer.alive, peer.why, peer.step = False, why, None
         self._fallen.append(peer)
         self._told.changed()
 
@@ -231,7 +232,7 @@ class Master:
         await coming
         self.received += data.nbytes
         of = chunks.message_parts(self.product, chunk, step)
-        self._unpacked = self._loop.compute(lambda: self._unpack(data, of))
+        self._unpacked = self._copied(lambda: self._unpack(data, of), data.nbytes)
         self._has_returned(peer, step, chunk)
         self._advance(peer)
         return start
@@ -244,6 +245,14 @@ class Master:
             peer.returned = 0
 
     # ---- copies, on the thread for products ----
+
+    def _copied(self, copy: Callable[[], Any], size: int) -> Waiting:
+        """What is small is copied in less time than another thread takes to begin."""
+        if size > _SMALL or (self._packed is not None and not self._packed[3].done):  # copies to one place are made in order
+            return self._loop.compute(copy)
+        made = Waiting(left=0)
+        made.value = copy()
+        return made
 
     def _room(self, slot: int, peer: Peer, step: Step) -> Array:
         size = chunks.elements_in(self.product, self.chunks[peer.number], step)
@@ -263,7 +272,7 @@ class Master:
                 np.copyto(view, dict(of)[o].of(self._operands[o]))
             return data
 
-        self._packed = peer, step, peer.number, self._loop.compute(copy)
+        self._packed = peer, step, peer.number, self._copied(copy, data.nbytes)
 
     def _unpack(self, data: Array, of: list[tuple[int, chunks.Part]]) -> None:
         np.copyto(of[0][1].of(self._operands[C]), chunks.views(data, self.product, of)[C])
@@ -320,7 +329,8 @@ class Master:
         if not self._pile:
             return
         if not living:
-            raise LostRank(last.rank, f"all workers are lost: {', '.join(self._names)}")
+            each = (f"{name} ({peer.why})" for name, peer in zip(self._names, self.peers, strict=True))
+            raise LostRank(last.rank, f"all workers are lost: {', '.join(each)}")
         if all(chunks.fitted(self._pile[0], self._t, peer.memory) is None for peer in living):
             raise LostRank(last.rank, f"{self._names[last.index]} is lost, and no other worker has memory for its chunks")
         for peer in living:

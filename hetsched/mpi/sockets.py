@@ -23,6 +23,7 @@ _HEAD = struct.Struct("<iq")
 _TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
 _MOST_TOLD = 1 << 30
 _NONCE = 32
+_BELL = -1  # beside ranks
 _AT_ONCE = 1 << 20  # bytes read or written at a time
 _LAST = 1.0  # seconds in which a worker still says what is wrong
 _ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, times
@@ -139,15 +140,23 @@ class Star:
         By rank.
     """
 
-    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket]) -> None:
+    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket] | None = None) -> None:
         self.rank, self.size = rank, size
         self._selector = selectors.DefaultSelector()
         self._lines: dict[int, Line] = {}
         self._found: list[tuple[int, Any]] = []
         self._lost: list[tuple[int, str]] = []
-        for other, connection in connections.items():
-            self._lines[other] = Line(connection)
-            self._selector.register(connection, selectors.EVENT_READ, other)
+        self._bell, self._rings = socket.socketpair()
+        self._bell.setblocking(False)
+        self._rings.setblocking(False)
+        self._selector.register(self._bell, selectors.EVENT_READ, _BELL)
+        for other, connection in (connections or {}).items():
+            self.add(other, connection)
+
+    def add(self, rank: int, connection: socket.socket) -> None:
+        """One more connection."""
+        self._lines[rank] = Line(connection)
+        self._selector.register(connection, selectors.EVENT_READ, rank)
 
     def send(self, data: Bytes, to: int, tag: int) -> Post:
         post = Post(data)
@@ -195,7 +204,8 @@ class Star:
         return lost
 
     def moved(self) -> list[int]:
-        found = [rank for rank, line in self._lines.items() if line.moved]
+        """Also those who have sent what nobody here waits for yet: their answers are behind it."""
+        found = [rank for rank, line in self._lines.items() if line.moved or line.held_up]
         for rank in found:
             self._lines[rank].moved = False
         return found
@@ -212,11 +222,17 @@ class Star:
         else:
             self._look(seconds)
 
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):  # it rings already, or is closed
+            self._rings.send(b"!")
+
     def close(self) -> None:
         """End all connections."""
         for rank in list(self._lines):
             self.give_up(rank)
         self._selector.close()
+        self._bell.close()
+        self._rings.close()
 
     def _flush(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -228,6 +244,9 @@ class Star:
             time.sleep(seconds)
             return
         for key, events in self._selector.select(seconds):
+            if key.data == _BELL:
+                self._bell.recv(_AT_ONCE)
+                continue
             if events & selectors.EVENT_READ and key.data in self._lines:
                 self._read(key.data)
             if events & selectors.EVENT_WRITE and key.data in self._lines:

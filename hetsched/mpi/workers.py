@@ -224,14 +224,14 @@ class _Crew:
         self._said: list[IO[bytes]] = []
         self.lost: dict[int, str] = {}
         self._local = local
-        self.star = sockets.Star(0, 1 + len(prefixes), {})
+        self.star = sockets.Star(0, 1 + len(prefixes))
         secret = secrets.token_hex(32)
         try:
             with socket.create_server((address if local else "", 0), backlog=len(prefixes)) as listener:
                 at = f"{address}:{listener.getsockname()[1]}"
                 for rank, prefix in enumerate(prefixes, 1):
                     self._launch([*prefix, *command, "--connect", at, "--rank", str(rank)], secret)
-                self.star = sockets.Star(0, 1 + len(prefixes), self._accepted(listener, secret.encode()))
+                self._accept(listener, secret.encode())
         except BaseException:
             self.end()
             raise
@@ -246,33 +246,31 @@ class _Crew:
         with contextlib.suppress(BrokenPipeError), process.stdin as way:  # what went wrong, it says itself
             way.write(f"{secret}\n".encode())
 
-    def _accepted(self, listener: socket.socket, secret: bytes) -> dict[int, socket.socket]:
+    def _accept(self, listener: socket.socket, secret: bytes) -> None:
         """The connections of all workers; whoever does not know the secret is sent away."""
-        found: dict[int, socket.socket] = {}
+        missing = set(range(1, 1 + len(self._processes)))
         listener.settimeout(0.05)
         end = time.monotonic() + _START
-        try:
-            while len(found) < len(self._processes):
-                self._require_running(found)
-                if time.monotonic() > end:
-                    late = ", ".join(str(rank) for rank in range(1, 1 + len(self._processes)) if rank not in found)
-                    raise OSError(f"workers {late} have not connected within {_START:g} s")
-                with contextlib.suppress(TimeoutError):
-                    connection, _ = listener.accept()
-                    rank = _welcomed(connection, secret)
-                    if rank is None or rank in found:
-                        connection.close()
-                    else:
-                        found[rank] = connection
-        except BaseException:
-            for connection in found.values():
-                connection.close()
-            raise
-        return found
+        while missing:
+            self._require_running(missing)
+            if time.monotonic() > end:
+                raise OSError(f"workers {', '.join(map(str, sorted(missing)))} have not connected within {_START:g} s")
+            with contextlib.suppress(TimeoutError):
+                connection, _ = listener.accept()
+                try:
+                    rank = welcomed(connection, secret)
+                except BaseException:
+                    connection.close()
+                    raise
+                if rank in missing:
+                    missing.remove(rank)
+                    self.star.add(rank, connection)
+                else:
+                    connection.close()
 
-    def _require_running(self, found: dict[int, socket.socket]) -> None:
+    def _require_running(self, missing: set[int]) -> None:
         for rank, process in enumerate(self._processes, 1):
-            if rank not in found and process.poll() is not None:
+            if rank in missing and process.poll() is not None:
                 said = self._said[rank - 1]
                 said.seek(0)
                 text = said.read().decode(errors="replace")[-_TAIL:].strip()
@@ -298,7 +296,7 @@ class _Crew:
             said.close()
 
 
-def _welcomed(connection: socket.socket, secret: bytes) -> int | None:
+def welcomed(connection: socket.socket, secret: bytes) -> int | None:
     """The rank of who has connected; None of a stranger.
 
     Raises
