@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_SPINS = 50  # rounds without news before the loop sleeps
-_NAP, _LONGEST = 5e-5, 1e-3  # seconds that it sleeps, more and more while nothing comes
+_SPIN = 1e-4  # seconds without news before the loop sleeps
+_NAP, _LONGEST, _SHARE = 5e-5, 5e-3, 0.005  # that it sleeps at least, at most; else this part of the time without news
 _IDLE = 0.1  # seconds that it sleeps where whatever comes wakes it
 _PART = 1 << 30  # bytes of a message; longer arrays are sent as several
 _PATIENCE = 5.0  # seconds that ranks have to end together after an error
@@ -260,23 +260,22 @@ class Loop:
         return bool(self._alive or self._requests)
 
     def _until(self, reached: Callable[[], bool]) -> None:
-        idle = 0
+        since = time.monotonic()
         while True:
             if self.look is not None:
                 self.look()
             if self._round():
-                idle = 0
+                since = time.monotonic()
             elif reached():
                 return
             else:
-                idle += 1
-                self._sleep(self._nap(idle))
+                self._sleep(self._nap(time.monotonic() - since))
                 self._look_for_the_lost()
 
-    def _nap(self, idle: int) -> float:
+    def _nap(self, silent: float) -> float:
         if self._surviving is not None:
             return min(_IDLE, self.timeout / 16)  # whatever comes ends it
-        return 0.0 if idle < _SPINS else min(_NAP * (idle - _SPINS + 1), _LONGEST)
+        return 0.0 if silent < _SPIN else min(max(_NAP, _SHARE * silent), _LONGEST)
 
     def _round(self) -> bool:
         """Look for everything once; whether something came of it."""
@@ -402,7 +401,7 @@ class Loop:
             if time.monotonic() > end:
                 self.broken = True
                 return
-            time.sleep(_LONGEST)
+            time.sleep(_NAP)
 
 
 def _work(jobs: SimpleQueue[Any], ended: SimpleQueue[Any], wake: Callable[[], None]) -> None:
