@@ -181,6 +181,38 @@ def case_grid(comm):
         np.testing.assert_array_equal(back, a)
 
 
+def case_held(comm):
+    """LU of a matrix whose block columns the ranks hold, and systems with the factors."""
+    import scipy.linalg
+
+    rng = np.random.default_rng(3)
+    for n, count in [(1, 1), (40, 5), (41, 6), (30, 30)]:
+        for dtype in DTYPES:
+            a, b = rng.standard_normal((n, n)).astype(dtype), rng.standard_normal((n, 3)).astype(dtype)
+            zone = hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(count, np.arange(1.0, comm.size + 1.0)))
+            before = [part.copy() for part in zone.parts]
+            factors, piv = hs.mpi.lu_factor(comm, zone)
+            assert all(np.array_equal(old, new) for old, new in zip(before, zone.parts, strict=True))
+            whole = hs.mpi.gather(comm, factors)
+            x, y = (hs.mpi.lu_solve(comm, (factors, piv), at(comm, right)) for right in (b, b[:, 0]))
+            close = 1e-3 if np.finfo(dtype).bits == 32 else 1e-9
+            np.testing.assert_array_equal(piv, scipy.linalg.lu_factor(a)[1])
+            if comm.rank == 0:
+                np.testing.assert_allclose(whole, scipy.linalg.lu_factor(a)[0], rtol=close, atol=close)
+                np.testing.assert_allclose(a @ x, b, rtol=10 * close, atol=10 * close)
+                assert y.shape == (n,)
+                np.testing.assert_allclose(y, x[:, 0], rtol=close, atol=close)
+            else:
+                assert x is None
+    rows = hs.mpi.scatter(comm, at(comm, np.eye(8)), hs.distribute(8, [1.0] * comm.size))
+    if comm.size > 1:
+        some = lambda: hs.mpi.lu_factor(comm, at(comm, zone))  # noqa: E731
+        _same_error(comm, ValueError, "A must be a Zone on all ranks or on none", some)
+        _same_error(comm, ValueError, "by block columns of one width", lambda: hs.mpi.lu_factor(comm, rows))
+    _same_error(comm, ValueError, "b must have 30 rows", lambda: hs.mpi.lu_solve(comm, (factors, piv), at(comm, np.ones(4))))
+    _same_error(comm, ValueError, "must be 30 pivots", lambda: hs.mpi.lu_solve(comm, (factors, piv[1:]), at(comm, np.ones(30))))
+
+
 def case_progress(comm):
     a, b = matrix(200, 200), matrix(200, 200)
     told = []

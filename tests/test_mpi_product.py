@@ -12,7 +12,7 @@ import hetsched as hs
 PROGRAM = Path(__file__).with_name("mpi_cases_product.py")
 
 
-@pytest.fixture(scope="module", params=(1, 2, 4))
+@pytest.fixture(scope="module", params=(1, 4))
 def found(request):
     return mpi_run.results(request.param, PROGRAM)
 

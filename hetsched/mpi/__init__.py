@@ -4,7 +4,7 @@ from .files import RanksProduct, matmul_files
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
-from .systems import cholesky, lu_factor, solve
+from .systems import cholesky, lu_factor, lu_solve, solve
 from .workers import Workers
 from .zones import Zone
 
@@ -18,6 +18,7 @@ __all__ = [
     "cholesky",
     "gather",
     "lu_factor",
+    "lu_solve",
     "matmul",
     "matmul_files",
     "measure",

@@ -7,33 +7,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base import check
 from .._base.progress import Progress
 from .._engine.dtypes import DTYPES
 from ..planners.factor import FactorPlan
 from ..planners.lu_pattern import LuPattern
 from ..platform import Platform
+from ..runners.lu import warn_singular
+from ..runners.operands import as_array
 from ..runners.pool import Pool
 from . import pools
-from .arguments import Call, columns
-from .factor import run_cholesky, run_lu, run_solve
-from .ranks import TIMEOUT
+from .arguments import Call, agreed, columns, described
+from .columns import Columns
+from .factor import lu_held, run_cholesky, run_lu, run_solve, solve_held
+from .ranks import TIMEOUT, Ranks
+from .zones import Zone
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 def lu_factor(
-    comm: Any, A: ArrayLike | None = None, plan: LuPattern | FactorPlan | None = None, root: int = 0, *, block: int | None = None,
-    platform: Platform | None = None, pool: Pool | None = None, trace: bool = False, progress: bool | Progress | None = None,
-    check_finite: bool = True, timeout: float = TIMEOUT,
+    comm: Any, A: ArrayLike | Zone | None = None, plan: LuPattern | FactorPlan | None = None, root: int = 0, *,
+    block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
+    progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
 ) -> Any:  # fmt: skip
     """P A = L U with partial pivoting, as of scipy.linalg.lu_factor, by block columns that the ranks own. All must call it.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-    A : (n, n) array_like at the root, None elsewhere
-        float32, float64, complex64 or complex128; integers become float64.
+    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
+        float32, float64, complex64 or complex128; integers of an array become float64. A zone is what `scatter` makes by a
+        LuPattern; it stays as it is.
     plan : LuPattern or FactorPlan at the root, optional
         Owners of the block columns: `hs.lu_pattern` or `hs.plan_lu`, for as many workers as there are ranks.
     root : int
@@ -48,7 +54,8 @@ def lu_factor(
     Returns
     -------
     (lu, piv), or ((lu, piv), Trace)
-        At the root; None in the place of each elsewhere.
+        At the root; None in the place of each elsewhere. Of zones on every rank, and lu is a Zone, for `lu_solve`; then plan,
+        block, platform, trace, progress and check_finite do not count.
 
     Raises
     ------
@@ -62,6 +69,8 @@ def lu_factor(
     Right-looking, with look-ahead: the owner of the next panel updates and factors it before the rest. All rows of a panel are at
     its owner, who needs no messages to find pivots; panels travel in a ring, and no rank waits for all.
     """
+    if isinstance(A, Zone):
+        return _factor_held(comm, A, root, pool, timeout)
     return _run(
         run_lu,
         (A,),
@@ -76,6 +85,98 @@ def lu_factor(
         progress=progress,
         check_finite=check_finite,
     )
+
+
+def lu_solve(
+    comm: Any, lu_and_piv: tuple[Zone, NDArray[np.int32]], b: ArrayLike | None = None, root: int = 0, *, pool: Pool | None = None,
+    timeout: float = TIMEOUT,
+) -> Any:  # fmt: skip
+    """The solution of A x = b with the factors that `lu_factor` left on the ranks. All ranks must call it.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    lu_and_piv : (Zone, (n,) array)
+        What `lu_factor` of a zone returned, on every rank.
+    b : (n,) or (n, k) array_like at the root, None elsewhere
+    root, pool, timeout :
+        As of `lu_factor`.
+
+    Returns
+    -------
+    ndarray
+        At the root, of the shape of b and the dtype of the factors; None elsewhere.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, before anything is sent, for what is wrong on any.
+    """
+    call = Call(comm, root, pool, timeout)
+    with call.ranks as ranks:
+        right: list[Any] = [None]
+
+        def checked() -> tuple[Any, ...]:
+            held, own = _block_columns("lu_and_piv[0]", lu_and_piv[0], ranks)
+            piv = check.integers("lu_and_piv[1]", lu_and_piv[1], low=0, high=max(held.n - 1, 0))
+            if piv.shape != (held.n,):
+                raise ValueError(f"lu_and_piv[1] must be {held.n} pivots, got shape {piv.shape}")
+            cols = 0
+            if call.at_root:
+                given = np.array(as_array("b", [] if b is None else b), own.dtype)
+                if given.ndim not in (1, 2) or given.shape[0] != held.n:
+                    raise ValueError(f"b must have {held.n} rows, got shape {given.shape}")
+                right[0] = given
+                cols = 1 if given.ndim == 1 else given.shape[1]
+            mine.extend((held, own, np.append(piv, -1).astype(np.int32)))
+            return pools.here(), root, cols, described("lu_and_piv[0]", lu_and_piv[0], ranks.rank, root)[1]
+
+        mine: list[Any] = []
+        places, roots, cols, shapes = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        agreed("lu_and_piv[0]", shapes, root)
+        held, own, pivots = mine
+        x = None if right[0] is None else np.ascontiguousarray(right[0].reshape(held.n, -1))
+        if cols[root]:
+            solve_held(ranks, held, own, pivots, x, cols[root], call.pool(places), root)
+        return None if x is None else x.reshape(right[0].shape)
+
+
+def _factor_held(comm: Any, A: Zone, root: int, pool: Pool | None, timeout: float) -> tuple[Zone, NDArray[np.int32]]:
+    call = Call(comm, root, pool, timeout)
+    with call.ranks as ranks:
+        mine: list[Any] = []
+
+        def checked() -> tuple[Any, ...]:
+            mine.extend(_block_columns("A", A, ranks))
+            return pools.here(), root, described("A", A, ranks.rank, root)[1], True
+
+        places, roots, shapes, zones = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        _require_alike(zones)
+        agreed("A", shapes, root)
+        held, own = mine
+        pivots = lu_held(ranks, held, own, call.pool(places))
+    if call.at_root and pivots[-1] >= 0:
+        warn_singular(int(pivots[-1]), stacklevel=3)
+    cuts = np.cumsum([part.shape[1] for part in A.parts])[:-1]
+    parts = tuple(np.split(own, cuts, axis=1)) if A.parts else ()
+    return Zone(A.shape, A.boxes, A.rank, parts, A.dtype), pivots[:-1]
+
+
+def _block_columns(name: str, zone: Any, ranks: Ranks) -> tuple[Columns, NDArray[Any]]:
+    """Who owns which block column, and this rank's side by side, a copy by rows."""
+    if not isinstance(zone, Zone):
+        raise TypeError(f"{name} must be a Zone, got {type(zone).__name__}")
+    n, boxes = zone.shape[1], zone.boxes[np.argsort(zone.boxes[:, 2], kind="stable")]
+    if zone.shape[0] != n or n == 0:
+        raise ValueError(f"{name} must be square, of at least one row, got shape {zone.shape}")
+    block = int(boxes[0, 4])
+    whole = (boxes[:, 1] == 0).all() and (boxes[:, 3] == n).all()
+    if not whole or (boxes[:, 2] != block * np.arange(len(boxes))).any() or (np.diff(zone.own[:, 2]) <= 0).any():
+        raise ValueError(f"{name} must be held by block columns of one width, as scatter deals them by a LuPattern")
+    own = np.concatenate(zone.parts, axis=1) if zone.parts else np.empty((n, 0), zone.dtype)
+    return Columns(n, block, boxes[:, 0].astype(np.int32), ranks.size), np.ascontiguousarray(own)
 
 
 def solve(
@@ -154,15 +255,21 @@ def _run(
             for name, x in zip("Ab", given, strict=False):
                 if x is not None and not call.at_root:
                     raise ValueError(f"{name} must be None on rank {ranks.rank}: it is at the root, rank {root}")
-            return pools.here(), root, plan is not None or platform is not None
+            return pools.here(), root, plan is not None or platform is not None, False
 
-        places, roots, known = columns(ranks.agree(checked))
+        places, roots, known, zones = columns(ranks.agree(checked))
         call.require_one_root(roots)
+        _require_alike(zones)
         own = call.pool(places)
         times = (
             platform if known[root] else Platform.star(pools.cycle_times(ranks, own, _dtype(given[0])), names=pools.names(places))
         )
         return run(ranks, *given, own, plan, root=root, cycle_times=times, **options)
+
+
+def _require_alike(zones: list[bool]) -> None:
+    if len(set(zones)) > 1:
+        raise ValueError(f"A must be a Zone on all ranks or on none, got one on rank {zones.index(True)}")
 
 
 def _dtype(A: Any) -> np.dtype[Any]:
