@@ -213,6 +213,44 @@ def case_held(comm):
     _same_error(comm, ValueError, "must be 30 pivots", lambda: hs.mpi.lu_solve(comm, (factors, piv[1:]), at(comm, np.ones(30))))
 
 
+def case_tasks(comm):
+    for count in (0, 1, 2, 3, 97):
+        told, done = [], []
+
+        def square(x, done=done):
+            done.append(x)
+            return x * x
+
+        found = hs.mpi.map_tasks(comm, square, at(comm, range(count)), progress=told.append)
+        everywhere = sum(comm.allgather(done), [])
+        assert sorted(everywhere) == list(range(count))
+        if comm.rank == 0:
+            assert found == [x * x for x in range(count)]
+            assert told == sorted(told)
+            assert told[-1:] == [1.0]
+        else:
+            assert found is None
+
+    def fails(x):
+        if x == 5:
+            raise KeyError("five")
+        return x
+
+    failure = None
+    try:
+        hs.mpi.map_tasks(comm, fails, at(comm, range(20)))
+    except RuntimeError as error:
+        failure = error
+    assert "task 5 failed" in str(failure)
+    if comm.rank == 0:
+        assert isinstance(failure, hs.TaskError)
+        assert failure.index == 5
+        assert isinstance(failure.__cause__, KeyError)
+    _same_error(comm, TypeError, "function must be callable", lambda: hs.mpi.map_tasks(comm, 3, at(comm, [1])))
+    if comm.size > 1:
+        _same_error(comm, ValueError, "tasks must be None on rank", lambda: hs.mpi.map_tasks(comm, abs, [1]))
+
+
 def case_progress(comm):
     a, b = matrix(200, 200), matrix(200, 200)
     told = []

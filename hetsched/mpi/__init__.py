@@ -5,6 +5,7 @@ from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
 from .systems import cholesky, lu_factor, lu_solve, solve
+from .tasks import map_tasks
 from .workers import Workers
 from .zones import Zone
 
@@ -19,6 +20,7 @@ __all__ = [
     "gather",
     "lu_factor",
     "lu_solve",
+    "map_tasks",
     "matmul",
     "matmul_files",
     "measure",

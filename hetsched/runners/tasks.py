@@ -36,7 +36,7 @@ _SAMPLE = 20  # one in so many of a worker's even share is timed before the rest
 _PIECES = 16  # messages that a planned share comes in, so that progress is seen
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """Tasks first .. first + len(values) - 1 as a worker did them, up to the one that failed."""
 
     first: int
@@ -44,6 +44,12 @@ class _Piece(NamedTuple):
     start: float
     end: float
     error: BaseException | None
+
+    def require_done(self) -> None:
+        """TaskError for the one that failed."""
+        if self.error is not None:
+            index = self.first + len(self.values)
+            raise TaskError(f"task {index} failed: {type(self.error).__name__}: {self.error}", index) from self.error
 
 
 def _follow_parent() -> None:
@@ -59,7 +65,8 @@ def _enter() -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
 
 
-def _work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> _Piece:
+def work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> Piece:
+    """Do tasks first, first + 1, ... in their order, until one fails."""
     values: list[Any] = []
     start = time.monotonic()  # one clock for all processes
     failure: BaseException | None = None
@@ -68,7 +75,7 @@ def _work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> _
             values.append(function(task))
     except Exception as error:
         failure = _portable(error)
-    return _Piece(first, values, start, time.monotonic(), failure)
+    return Piece(first, values, start, time.monotonic(), failure)
 
 
 def _portable(error: Exception) -> Exception:
@@ -102,9 +109,9 @@ class _Farm:
             ) from error
 
     def submit(self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> None:
-        self._owner[self._executors[worker].submit(_work, function, first, tasks)] = worker
+        self._owner[self._executors[worker].submit(work, function, first, tasks)] = worker
 
-    def done(self) -> Iterator[tuple[int, _Piece]]:
+    def done(self) -> Iterator[tuple[int, Piece]]:
         """Pieces as they end, with their workers, until there are no more."""
         while self._owner:
             for future in wait(self._owner, return_when=FIRST_COMPLETED).done:
@@ -259,11 +266,9 @@ class _Run:
             farm.submit(worker, self.function, self.given, self.tasks[self.given : self.given + count])
             self.given += count
 
-    def collect(self, worker: int, piece: _Piece) -> None:
+    def collect(self, worker: int, piece: Piece) -> None:
         count = len(piece.values)
-        if piece.error is not None:
-            index = piece.first + count
-            raise TaskError(f"task {index} failed: {type(piece.error).__name__}: {piece.error}", index) from piece.error
+        piece.require_done()
         self.results[piece.first : piece.first + count] = piece.values
         what = f"{count} tasks" if count != 1 else "1 task"
         self.steps.append((worker, "compute", max(piece.start - self.start, 0.0), piece.end - self.start, what))
@@ -272,11 +277,11 @@ class _Run:
             self.report(self.finished / len(self.tasks))
 
     def on_demand(self, farm: _Farm) -> None:
-        """Guided self-scheduling: a quarter of what is left, divided by the workers; two pieces each, so that nobody waits."""
+        """Two pieces each, so that nobody waits."""
 
         def next_piece(worker: int) -> None:
             left = len(self.tasks) - self.given
-            self.give(farm, worker, min(left, max(1, left // (4 * self.workers))))
+            self.give(farm, worker, guided(left, self.workers))
 
         for worker in [*range(self.workers)] * 2:
             next_piece(worker)
@@ -319,6 +324,12 @@ class _Run:
 
     def trace(self, names: Sequence[str]) -> Trace:
         return Trace.from_steps(self.steps, names, kind="real", speeds=[1.0] * len(names), predicted=self.predicted)
+
+
+def guided(left: int, workers: int) -> int:
+    """Tasks of the next piece (guided self-scheduling, Polychronopoulos, Kuck, 1987): a quarter of what is left, divided by the
+    workers."""
+    return min(left, max(1, left // (4 * workers)))
 
 
 def _sizes(count: int) -> list[int]:

@@ -1,0 +1,151 @@
+"""A Python function on many tasks, by all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from .._base import check
+from .._base.progress import Progress
+from ..runners.tasks import Piece, guided, work
+from .arguments import Call, columns
+from .loop import Loop, Waiting
+from .ranks import TIMEOUT
+
+
+def map_tasks(
+    comm: Any, function: Callable[[Any], Any], tasks: Iterable[Any] | None = None, root: int = 0, *,
+    progress: bool | Progress | None = None, timeout: float = TIMEOUT,
+) -> list[Any] | None:  # fmt: skip
+    """function(task) of every task, on demand: each rank gets another piece when it is done with one, smaller and smaller ones.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        All ranks must call it; the root works as well.
+    function : callable
+        Of one task; the same on all ranks, each of which calls its own.
+    tasks : iterable at the root, None elsewhere
+        They and the results are pickled.
+    root, progress, timeout :
+        As of `matmul`.
+
+    Returns
+    -------
+    list or None
+        The results in the order of the tasks at the root; None elsewhere.
+
+    Raises
+    ------
+    TaskError
+        At the root, if a task fails: its `index`, and what was raised as the cause; elsewhere a RuntimeError that says so.
+    ValueError, TypeError, LostRank
+        As of `matmul`.
+
+    Examples
+    --------
+    >>> squares = hs.mpi.map_tasks(comm, abs, [-1, 2, -3] if comm.rank == 0 else None)  # doctest: +SKIP
+    """
+    call = Call(comm, root, None, timeout)
+    with call.ranks as ranks, call.reporting(progress) as tell:
+        todo: list[Any] = []
+
+        def checked() -> tuple[int]:
+            if not callable(function):
+                raise TypeError(f"function must be callable, got {function!r}")
+            if tasks is not None and not call.at_root:
+                raise ValueError(f"tasks must be None on rank {ranks.rank}: they are at the root, rank {root}")
+            if call.at_root:
+                todo.extend(check.entries("tasks", tasks, "an iterable"))
+            return (root,)
+
+        (roots,) = columns(ranks.agree(checked))
+        call.require_one_root(roots)
+        if call.at_root:
+            dealer = _Dealer(function, todo, root, tell)
+            ranks.run(dealer.run, dealer.heard)
+            return dealer.results
+        worker = _Worker(function)
+        ranks.run(lambda loop: worker.run(loop, lambda piece: loop.tell(piece, root)), worker.heard)
+        return None
+
+
+class _Worker:
+    """A rank that does pieces until there are no more: one is under way to it while it does another."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self._pieces: list[tuple[int, list[Any]] | None] = []
+        self._news: tuple[Loop, Waiting] | None = None
+
+    def heard(self, _: int, piece: tuple[int, list[Any]] | None) -> None:
+        self._pieces.append(piece)
+        if self._news is not None:
+            loop, waiting = self._news
+            self._news = None
+            loop.fulfil(waiting)
+
+    async def run(self, loop: Loop, report: Callable[[Piece], None]) -> None:
+        """What is done is reported, piece by piece."""
+        while True:
+            if not self._pieces:
+                self._news = loop, Waiting()
+                await self._news[1]
+            if (piece := self._pieces.pop(0)) is None:
+                return
+            first, tasks = piece
+            report(await loop.compute(partial(work, self._function, first, tasks)))
+
+
+class _Dealer:
+    """The root, which deals, and works itself."""
+
+    def __init__(self, function: Callable[[Any], Any], tasks: list[Any], root: int, tell: Progress | None) -> None:
+        self.results: list[Any] = [None] * len(tasks)
+        self._tasks, self._root, self._tell = tasks, root, tell
+        self._given = self._finished = 0
+        self._own = _Worker(function)
+        self._loop: Loop | None = None
+        self._all = Waiting()
+
+    def heard(self, source: int, piece: Piece) -> None:
+        """A piece that is done, and the next one for who did it."""
+        assert self._loop is not None
+        piece.require_done()
+        self.results[piece.first : piece.first + len(piece.values)] = piece.values
+        self._finished += len(piece.values)
+        if self._tell is not None:
+            self._tell(self._finished / len(self._tasks))
+        self._give(source)
+        if self._finished == len(self._tasks):
+            self._end()
+
+    async def run(self, loop: Loop) -> None:
+        self._loop = loop
+        for rank in [*range(loop.size)] * 2:
+            self._give(rank)
+        if not self._tasks:
+            self._end()
+        await self._own.run(loop, lambda piece: self.heard(self._root, piece))
+        await self._all
+
+    def _give(self, rank: int) -> None:
+        assert self._loop is not None
+        if count := guided(len(self._tasks) - self._given, self._loop.size):
+            piece = self._given, self._tasks[self._given : self._given + count]
+            self._given += count
+            self._pass(rank, piece)
+
+    def _end(self) -> None:
+        assert self._loop is not None
+        for rank in range(self._loop.size):
+            self._pass(rank, None)
+        self._loop.fulfil(self._all)
+
+    def _pass(self, rank: int, piece: tuple[int, list[Any]] | None) -> None:
+        assert self._loop is not None
+        if rank == self._root:
+            self._own.heard(rank, piece)
+        else:
+            self._loop.tell(piece, rank)
