@@ -48,10 +48,8 @@ for rank, value in enumerate(world.gather(share) or ()):
 
 def left(process: int) -> list[str]:
     """Namespaces, control groups and folders of a process's clusters."""
-    name = f"{PREFIX}-{process}-"
-    return [
-        str(path) for place in (Path("/run/netns"), GROUPS, GROUPS / "cpu", GROUPS / "memory") for path in place.glob(f"{name}*")
-    ]
+    places = (Path("/run/netns"), GROUPS, GROUPS / "cpu", GROUPS / "memory", Path(tempfile.gettempdir()))
+    return [str(path) for place in places for path in place.glob(f"{PREFIX}-{process}-*")]
 
 
 @needs_cluster
