@@ -163,8 +163,12 @@ def _kill(processes: Iterable[int]) -> None:
 def _remove_namespaces(names: Iterable[str]) -> None:
     for name in names:
         with suppress(ClusterError):
-            _kill(int(line) for line in _do("ip", "netns", "pids", name).split())
+            _kill(_in_namespace(name))
             _do("ip", "netns", "del", name)
+
+
+def _in_namespace(name: str) -> list[int]:
+    return [int(line) for line in _do("ip", "netns", "pids", name).split()]
 
 
 def _namespaces() -> list[str]:
@@ -242,12 +246,20 @@ class Cluster:
 
     def close(self) -> None:
         """Ends all programs and takes everything down; once more does nothing."""
-        for group in self._groups:
-            _kill(group.processes())
-        _remove_namespaces([name for name in _namespaces() if name.startswith(f"{self._name}-")])
+        self._end()
+        _remove_namespaces(self._namespaces())
         for group in self._groups:
             group.remove()
         shutil.rmtree(self._place, ignore_errors=True)
+
+    def _end(self) -> None:
+        for group in self._groups:
+            _kill(group.processes())
+        for name in self._namespaces():
+            _kill(_in_namespace(name))
+
+    def _namespaces(self) -> list[str]:
+        return [name for name in _namespaces() if name.startswith(f"{self._name}-")]
 
     def _up(self) -> None:
         bridge = self._of("bridge")
@@ -295,25 +307,22 @@ class Cluster:
         (self._place / "agent").write_text("\n".join(lines))
         (self._place / "agent").chmod(0o755)
 
-    def _start(self, host: int, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    def _start(
+        self, host: int, command: Sequence[str], environment: Mapping[str, str], limited: bool = True
+    ) -> subprocess.Popen[str]:
         words = [str(self._place / "agent"), f"h{host}", *(shlex.quote(word) for word in command)]
+        if not limited:
+            words = ["nsenter", f"--net=/run/netns/{self._of(host)}", *command]
         # a session of its own: Ctrl-C comes to Python, which ends everything at once
-        return subprocess.Popen(
-            words,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(words, env=environment, text=True, start_new_session=True, **pipes)
 
-    def _finish(self, process: subprocess.Popen[str], what: str, timeout: float) -> str:
+    def finish(self, process: subprocess.Popen[str], what: str, timeout: float) -> str:
+        """What a program that was started prints; where it fails or is not done in time, all programs are ended."""
         try:
             out, err = process.communicate(timeout=timeout)
         except BaseException as error:
-            for group in self._groups:
-                _kill(group.processes())
+            self._end()
             out, err = process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise ClusterError(f"{what}: not done in {timeout:g} s\n{out[-2000:]}{err[-2000:]}") from None
@@ -322,9 +331,12 @@ class Cluster:
             raise ClusterError(f"{what}: exit status {process.returncode}\n{out[-2000:]}{err[-2000:]}")
         return out
 
-    def start(self, host: int, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """A program alone on a host, without MPI; it ends with the cluster at the latest."""
-        return self._start(host, command, {**os.environ, **(environment or {})})
+    def start(
+        self, host: int, command: Sequence[str], *, environment: Mapping[str, str] | None = None, limited: bool = True
+    ) -> subprocess.Popen[str]:
+        """A program alone on a host, without MPI, ended with the cluster at the latest. Not limited: at the host's place in the
+        network, but with the CPU and memory of the machine."""
+        return self._start(host, command, {**os.environ, **(environment or {})}, limited)
 
     def run(
         self,
@@ -353,7 +365,7 @@ class Cluster:
         ]
         mpirun += ["-n", str(len(chosen) * ranks_per_host), *exports, *options, *command]
         process = self._start(chosen[0], mpirun, {**os.environ, **given})
-        return self._finish(process, " ".join(command)[:200], timeout)
+        return self.finish(process, " ".join(command)[:200], timeout)
 
 
 def system_mpirun() -> str | None:
