@@ -76,8 +76,8 @@ def rate_of(text: str) -> float:
 
 
 def _burst_of(rate: str) -> str:
-    """About 10 ms of the rate, and at least ten packets: less would not reach the rate, more hide it from long messages."""
-    return str(max(16_000, int(rate_of(rate) / 8 * 0.01)))
+    """A millisecond of the rate, and at least ten packets: less would not reach the rate, more hide it from single messages."""
+    return str(max(16_000, int(rate_of(rate) / 8e3)))
 
 
 def bytes_of(text: str) -> int:
@@ -376,7 +376,7 @@ def system_mpirun() -> str | None:
 def version_of(mpirun: str) -> str:
     """Such as "4.1.4" of an Open MPI; "" of others."""
     text = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"Open MPI\)? v?(\d[\w.]*)", text)
+    match = re.search(r"\((?:Open MPI|OpenRTE)\) v?(\d[\w.]*)", text)
     return match[1] if match else ""
 
 

@@ -65,3 +65,8 @@ def blas_folders() -> dict[str, str]:
         if places:
             found[name] = str(places[0])
     return found
+
+
+def environment(blas: str) -> dict[str, str]:
+    """Another of Debian's BLAS under a program that is linked with libblas.so.3."""
+    return {"LD_LIBRARY_PATH": blas_folders()[blas]}

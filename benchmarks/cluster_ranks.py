@@ -1,0 +1,133 @@
+"""What bench_cluster.py runs on the ranks of a cluster: jobs as JSON in, one line of JSON for each out, by rank 0.
+
+Every result is checked: C x against A (B x), and A against the product of its factors, at the root.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import hetsched as hs
+
+Job = dict[str, Any]
+COMM = MPI.COMM_WORLD
+POOL = hs.Pool(1)  # a fraction of a core is one worker
+
+
+def rate(job: Job) -> Job:
+    """GFLOP/s of each rank, all at once: products of 1000 x 1000, for some seconds."""
+    a = np.random.default_rng(0).standard_normal((1000, 1000))
+    out = np.empty_like(a)
+    POOL.matmul(a, a, out=out)
+    COMM.Barrier()
+    start, count = time.perf_counter(), 0
+    while time.perf_counter() - start < job["seconds"]:
+        POOL.matmul(a, a, out=out)
+        count += 1
+    return {"gflops": COMM.allgather(2.0 * count / (time.perf_counter() - start))}
+
+
+def links(job: Job) -> Job:
+    """Seconds per byte of messages from the root to each rank, one at a time, and the time of an empty one there and back."""
+    data, token = np.ones(job["bytes"], np.uint8), np.zeros(1, np.uint8)
+    costs, latencies = [0.0], [0.0]
+    for other in range(1, COMM.size):
+        times: dict[int, list[float]] = {1: [], len(data): []}
+        for size in [1, len(data)] * 3:
+            COMM.Barrier()
+            start = time.perf_counter()
+            if COMM.rank == 0:
+                COMM.Send(data[:size], other)
+                COMM.Recv(token, other)
+            elif COMM.rank == other:
+                COMM.Recv(data[:size], 0)
+                COMM.Send(token, 0)
+            times[size].append(time.perf_counter() - start)
+        short, long = (float(np.median(own)) for own in times.values())
+        latencies.append(short / 2)
+        costs.append((long - short) / (len(data) - 1))
+    return COMM.bcast({"seconds_per_byte": costs, "latency": latencies})
+
+
+def operands(n: int, count: int) -> list[Any]:
+    if COMM.rank != 0:
+        return [None] * count
+    rng = np.random.default_rng(1)
+    return [rng.standard_normal((n, n)) for _ in range(count)]
+
+
+def timed(rounds: int, call: Callable[[], Any]) -> tuple[list[float], Any]:
+    """Seconds of each round, of the rank that was last, and what came of the last one."""
+    times, value = [], None
+    for _ in range(rounds):
+        value = None
+        COMM.Barrier()
+        start = time.perf_counter()
+        value = call()
+        times.append(COMM.allreduce(time.perf_counter() - start, MPI.MAX))
+    return times, value
+
+
+def require(residual: float) -> None:
+    """Residuals are relative; a wrong block gives about 1."""
+    if not residual < 1e-9:
+        print(f"wrong result: residual {residual:g}", file=sys.stderr, flush=True)
+        COMM.Abort(1)
+
+
+def product(job: Job) -> Job:
+    """A product by a plan of the measured rates, with the matrices at the root or in zones."""
+    n = job["n"]
+    platform = hs.Platform.star([1.0 / rate for rate in job["gflops"]], unit=hs.Unit.gigaflop())
+    plan = hs.plan_matmul(n, n, n, platform, method=job.get("method", "best"))
+    a, b = operands(n, 2)
+    x, y = (a, b) if job["from_root"] else (hs.mpi.scatter(COMM, m, plan) for m in (a, b))
+    times, c = timed(job["rounds"], lambda: hs.mpi.matmul(COMM, x, y, plan, pool=POOL))
+    if not job["from_root"]:
+        c = hs.mpi.gather(COMM, c)
+    _, trace = hs.mpi.matmul(COMM, x, y, plan, pool=POOL, trace=True)
+    if COMM.rank == 0:
+        v = np.random.default_rng(2).standard_normal(n)
+        expected = a @ (b @ v)
+        require(np.abs(c @ v - expected).max() / np.abs(expected).max())
+        return {"seconds": times, "method": plan.method, "busy": [spent / trace.makespan for spent in trace.total("compute")]}
+    return {}
+
+
+def lu(job: Job) -> Job:
+    """A factorisation by a plan of the measured rates."""
+    n = job["n"]
+    (a,) = operands(n, 1)
+    plan = hs.plan_lu(n, [1.0 / rate for rate in job["gflops"]], block=job["block"]) if job.get("block") else None
+    x = a if job["from_root"] or plan is None else hs.mpi.scatter(COMM, a, plan)
+    times, value = timed(job["rounds"], lambda: hs.mpi.lu_factor(COMM, x, plan, pool=POOL))
+    if not job["from_root"]:
+        value = hs.mpi.gather(COMM, value[0]), value[1]
+    if COMM.rank == 0:
+        factors, pivots = value
+        v = np.random.default_rng(2).standard_normal(n)
+        expected = a @ v
+        for i, j in enumerate(pivots):
+            expected[[i, j]] = expected[[j, i]]
+        w = np.triu(factors) @ v
+        require(np.abs(w + np.tril(factors, -1) @ w - expected).max() / np.abs(expected).max())
+    return {"seconds": times}
+
+
+def main() -> None:
+    kinds = {"rate": rate, "links": links, "product": product, "lu": lu}
+    for job in json.loads(sys.argv[1]):
+        found = kinds[job["kind"]](job)
+        if COMM.rank == 0:
+            print(json.dumps({**job, **found}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
