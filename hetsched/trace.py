@@ -59,6 +59,8 @@ class Trace(Frozen, Drawn):
         Of a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
     clock_error : float or None
         How wrong times of one worker may be beside those of another, where each has its own clock: on several computers.
+    received : tuple of int or None
+        Of a run on several computers: bytes of operands and of sums that each worker got from others, without results.
     """
 
     events: tuple[Event, ...]
@@ -73,6 +75,7 @@ class Trace(Frozen, Drawn):
     peak: tuple[int, ...] | None = None
     predicted_peak: tuple[int, ...] | None = None
     clock_error: float | None = None
+    received: tuple[int, ...] | None = None
 
     @classmethod
     def from_steps(
@@ -88,6 +91,7 @@ class Trace(Frozen, Drawn):
         cpu: Sequence[float] | None = None,
         predicted_finish: Sequence[float] | None = None,
         clock_error: float | None = None,
+        received: Sequence[int] | None = None,
     ) -> Trace:
         """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
         workers = check.entries("workers", workers, "a sequence of names")
@@ -118,6 +122,7 @@ class Trace(Frozen, Drawn):
             None if cpu is None else _per_worker("cpu", cpu, len(workers)),
             None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
             clock_error=None if clock_error is None else check.number("clock_error", clock_error, low=0.0),
+            received=None if received is None else tuple(check.as_many("received", list(received), len(workers))),
         )
 
     @cached_property

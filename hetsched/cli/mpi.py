@@ -29,7 +29,8 @@ def add_parser(commands: Any) -> None:
         "run",
         help="multiply two files",
         description="Multiply the matrices of two files, which rank 0 reads. The ranks are the workers, of the speeds that a "
-        "moment of products finds; with --platform as the file says. With a method of plan_product rank 0 is the master of the others.",
+        "moment of products finds; with --platform as the file says. With a method of plan_product rank 0 is the master of the "
+        "others.",
     )
     run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
     run.add_argument("B", help="right operand")

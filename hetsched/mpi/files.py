@@ -82,10 +82,11 @@ def matmul_files(
 
         ranks.agree(lambda: read() if call.at_root else None)
         start = time.perf_counter()
-        done = product_of(
-            comm, arrays[0], arrays[1], plan, root, method=method, platform=platform, block=block, order=order, pool=pool, trace=trace,
-            progress=progress, timeout=timeout,
-        )  # fmt: skip
+        options: dict[str, Any] = {
+            "method": method, "platform": platform, "block": block, "order": order, "pool": pool, "trace": trace,
+            "progress": progress, "timeout": timeout,
+        }  # fmt: skip
+        done = product_of(comm, arrays[0], arrays[1], plan, root, **options)
         seconds = time.perf_counter() - start
         told = ranks.agree(lambda: _write(out, done.value) if call.at_root else None)[root]
     return RanksProduct(plan=done.plan, trace=done.trace, shape=told[0], dtype=told[1], seconds=seconds)

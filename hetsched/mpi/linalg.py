@@ -209,13 +209,13 @@ def _multiply(
 
 
 def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float) -> Trace | None:
-    found = call.ranks.gather((record.events, *clocks))
+    found = call.ranks.gather((record.events, *clocks, record.received))
     if not call.at_root:
         return None
-    steps, error = on_one_clock(found, start)
+    steps, error = on_one_clock([each[:3] for each in found], start)
     return Trace.from_steps(
         steps, plan.names, kind="real", speeds=(1.0 / plan.cycle_times).tolist(), predicted=plan.makespan, ideal=plan.lower_bound,
-        clock_error=error,
+        clock_error=error, received=[each[3] for each in found],
     )  # fmt: skip
 
 

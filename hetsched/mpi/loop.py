@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 _SPINS = 50  # rounds without news before the loop sleeps
 _NAP, _LONGEST = 5e-5, 1e-3  # seconds that it sleeps, more and more while nothing comes
+_IDLE = 0.1  # seconds that it sleeps where whatever comes wakes it
 _PART = 1 << 30  # bytes of a message; longer arrays are sent as several
 _PATIENCE = 5.0  # seconds that ranks have to end together after an error
 
@@ -56,6 +57,19 @@ class Transport(Protocol):
         """These will not be waited for; messages that come from now on are thrown away."""
 
 
+class Surviving(Transport, Protocol):
+    """One on which the others go on when a rank is lost."""
+
+    def gone(self) -> list[tuple[int, str]]:
+        """(rank, sentence) of those whose connection has ended since the last call."""
+
+    def give_up(self, rank: int) -> None:
+        """Nothing is sent to it any more, and nothing comes from it."""
+
+    def rest(self, seconds: float) -> None:
+        """Sleep until something comes, so long at most."""
+
+
 class Waiting:
     """What a coroutine can wait for, once or more often."""
 
@@ -73,6 +87,25 @@ class Waiting:
         if self.error is not None:
             raise self.error
         return self.value
+
+
+class Condition:
+    """What coroutines can wait for that hangs on more than one thing."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Loop, Waiting]] = []
+
+    async def until(self, loop: Loop, holds: Callable[[], bool]) -> None:
+        """Wait until it holds."""
+        while not holds():
+            self._waiting.append((loop, changed := Waiting()))
+            await changed
+
+    def changed(self) -> None:
+        """Who waits looks again."""
+        waiting, self._waiting = self._waiting, []
+        for loop, each in waiting:
+            loop.fulfil(each)
 
 
 class Window:
@@ -125,14 +158,23 @@ class Loop:
         Seconds without an answer after which a rank that is waited for counts as lost.
     told : function, optional
         Called with (source, object) for what other ranks say by `tell`.
+    lost : function, optional
+        Called with (rank, sentence) for a rank that is lost, on a transport that survives it; what waits for that rank raises
+        LostRank then. Default: the run ends.
     """
 
-    def __init__(self, transport: Transport, timeout: float, told: Callable[[int, Any], None] | None = None) -> None:
+    def __init__(
+        self, transport: Transport, timeout: float, told: Callable[[int, Any], None] | None = None,
+        lost: Callable[[int, str], None] | None = None,
+    ) -> None:  # fmt: skip
         self.transport, self.timeout = transport, timeout
         self.rank, self.size = transport.rank, transport.size
         self.stopped = threading.Event()
         self.broken = False  # ranks did not come together after an error: the transport is of no use any more
-        self._told = told
+        self._told, self._lost = told, lost
+        self._surviving: Surviving | None = transport if lost is not None else None  # type: ignore[assignment]
+        self._sleep = time.sleep if self._surviving is None else self._surviving.rest
+        self.gone: dict[int, str] = {}  # ranks that are lost, and why
         self._ready: deque[tuple[Any, Waiting]] = deque()
         self._requests: list[Any] = []
         self._whose: list[tuple[Waiting, bool]] = []  # of each request; True: it sends
@@ -140,8 +182,9 @@ class Loop:
         self._ended: SimpleQueue[tuple[Waiting, Any, BaseException | None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._alive: list[Coroutine[Any, Any, Any]] = []
-        self._heard = [time.monotonic()] * self.size
-        self._asked = 0.0
+        self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
+        self._looked = 0.0
+        self._computing = 0
 
     # ---- for coroutines ----
 
@@ -165,6 +208,7 @@ class Loop:
             self._thread = threading.Thread(target=_work, args=(self._jobs, self._ended), daemon=True)
             self._thread.start()
         end = Waiting()
+        self._computing += 1
         self._jobs.put((job, end))
         return end
 
@@ -218,8 +262,13 @@ class Loop:
                 return
             else:
                 idle += 1
-                time.sleep(0.0 if idle < _SPINS else min(_NAP * (idle - _SPINS + 1), _LONGEST))
+                self._sleep(self._nap(idle))
                 self._look_for_the_lost()
+
+    def _nap(self, idle: int) -> float:
+        if self._surviving is not None and self._computing == 0:
+            return min(_IDLE, self.timeout / 16)  # what comes ends it
+        return 0.0 if idle < _SPINS else min(_NAP * (idle - _SPINS + 1), _LONGEST)
 
     def _round(self) -> bool:
         """Look for everything once; whether something came of it."""
@@ -233,18 +282,23 @@ class Loop:
                     del self._requests[i], self._whose[i]
                 for waiting in ended:
                     if waiting.whom is not None:
-                        self._heard[waiting.whom] = time.monotonic()
+                        self._asked[waiting.whom] = None
                     waiting.left -= 1
                     if waiting.left == 0:
                         self.fulfil(waiting)
         while not self._ended.empty():
             news = True
             waiting, value, error = self._ended.get()
+            self._computing -= 1
             waiting.error = error
             self.fulfil(waiting, value)
         for source, message in self.transport.heard():
             news = True
             self._hear(source, message)
+        if self._surviving is not None:
+            for rank, why in self._surviving.gone():
+                news = True
+                self._lose(rank, why)
         while self._ready:
             news = True
             self._step(*self._ready.popleft())
@@ -263,6 +317,9 @@ class Loop:
             waiting._then.append((coroutine, end))
 
     def _message(self, begin: Callable[[Bytes, int, int], Any], sends: bool, array: NDArray[Any], whom: int, tag: int) -> Waiting:
+        if whom in self.gone:
+            (waiting := Waiting(whom, 0)).error = LostRank(whom, self.gone[whom])
+            return waiting
         data = array.reshape(-1).view(np.uint8)
         parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
         waiting = Waiting(whom, len(parts))
@@ -274,7 +331,7 @@ class Loop:
     # ---- errors ----
 
     def _hear(self, source: int, message: Any) -> None:
-        self._heard[source] = time.monotonic()
+        self._asked[source] = None
         kind, what = message
         if kind == "ping":
             self.transport.tell(("pong", None), source)
@@ -284,18 +341,34 @@ class Loop:
             self._told(source, what)
 
     def _look_for_the_lost(self) -> None:
-        """Ask those that are waited for, once they have been silent for half of the time that they have."""
+        """Ask those that are waited for, and then see who has not answered in the time that they have."""
         now = time.monotonic()
-        if now - self._asked < self.timeout / 4:
+        if now - self._looked < self.timeout / 4:
             return
-        self._asked = now
+        self._looked = now
         whom = {waiting.whom for waiting, _ in self._whose if waiting.whom is not None} or set(range(self.size)) - {self.rank}
-        for rank in sorted(whom):
-            silent = now - self._heard[rank]
-            if silent > self.timeout:
-                raise LostRank(rank, f"rank {rank} has not answered for {silent:.3g} s")
-            if silent > self.timeout / 4:
+        for rank in sorted(whom - set(self.gone)):
+            asked = self._asked[rank]
+            if asked is None:
+                self._asked[rank] = now
                 self.transport.tell(("ping", None), rank)
+            elif now - asked > 0.75 * self.timeout:
+                self._lose(rank, f"rank {rank} has not answered for {now - asked:.3g} s")
+
+    def _lose(self, rank: int, why: str) -> None:
+        if self._surviving is None or self._lost is None:
+            raise LostRank(rank, why)
+        if rank in self.gone:
+            return
+        self.gone[rank] = why
+        self._surviving.give_up(rank)
+        pairs = list(zip(self._requests, self._whose, strict=True))
+        self._requests = [request for request, (waiting, _) in pairs if waiting.whom != rank]
+        self._whose = [whose for _, whose in pairs if whose[0].whom != rank]
+        for waiting in dict.fromkeys(waiting for _, (waiting, _) in pairs if waiting.whom == rank):
+            waiting.error = LostRank(rank, why)
+            self.fulfil(waiting)
+        self._lost(rank, why)
 
     def _fail(self, error: BaseException) -> None:
         """Tell the others, end what runs here, and wait until all have come together."""

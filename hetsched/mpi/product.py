@@ -121,15 +121,6 @@ def layers(plan: ProductPlan, itemsize: int, *, me: int | None = None) -> Iterat
                     yield from in_parts(Piece(source, target, i, 2, r, c, h, w), itemsize)
 
 
-def bytes_sent(plan: ProductPlan, a: NDArray[np.int64], b: NDArray[np.int64], itemsize: int) -> NDArray[np.int64]:
-    """(p,) bytes of A and B that each rank gets from others."""
-    found = np.zeros(len(plan.names), np.int64)
-    for piece in panels(plan, a, b, itemsize):
-        if piece.source != piece.target:
-            found[piece.target] += itemsize * piece.height * piece.width
-    return found
-
-
 class _Panel:
     """The rows of A, or the columns of B, that a step needs: those of all intervals, side by side."""
 
@@ -276,4 +267,4 @@ async def moved(
         place(piece)[...] = data
 
     pieces = copied(held.boxes, wanted, dtype.itemsize, me=me)
-    await Exchange(loop, record, dtype, _RESULT, read, placed).run(pieces)
+    await Exchange(loop, record, dtype, _RESULT, read, placed, counted=False).run(pieces)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from .loop import Loop
+from .loop import Loop, LostRank
 from .ranks import TAG
 
 _ROUNDS = 8
@@ -39,8 +39,7 @@ class Record:
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
         self.events: list[Recorded] = []
-        self.sent = 0
-        self.messages = 0
+        self.received = 0  # bytes of operands and layers
 
     def add(self, kind: str, start: float, end: float, what: str) -> None:
         """A stretch [start, end) of `time.perf_counter`."""
@@ -61,14 +60,13 @@ class Record:
 
 
 async def synchronised(loop: Loop, root: int) -> Clock:
-    """The clock of this rank against the root's, by the shortest of some round trips with it (Cristian, 1989)."""
+    """The clock of this rank against the root's, by the shortest of some round trips with it (Cristian, 1989); ranks that are
+    lost are left out."""
     if loop.rank == root:
         for rank in range(loop.size):
             if rank != root:
-                for _ in range(_ROUNDS):
-                    ask = np.zeros(1)
-                    await loop.receive(ask, rank, _CLOCK)
-                    await loop.send(np.array([time.perf_counter()]), rank, _CLOCK)
+                with suppress(LostRank):
+                    await _answer(loop, rank)
         return Clock(time.perf_counter(), 0.0, 0.0)
     best = Clock(0.0, 0.0, np.inf)
     for _ in range(_ROUNDS):
@@ -82,18 +80,27 @@ async def synchronised(loop: Loop, root: int) -> Clock:
     return best
 
 
+async def _answer(loop: Loop, rank: int) -> None:
+    for _ in range(_ROUNDS):
+        ask = np.zeros(1)
+        await loop.receive(ask, rank, _CLOCK)
+        await loop.send(np.array([time.perf_counter()]), rank, _CLOCK)
+
+
+def root_time(first: Clock, last: Clock, start: float) -> Callable[[float], float]:
+    """Seconds from `start` of the root's clock, of a time by another. Between its two readings a clock is taken to drift
+    evenly."""
+    span = last.at - first.at
+    drift = (last.offset - first.offset) / span if span > 0 else 0.0
+    return lambda own: max(own - first.offset - drift * (own - first.at) - start, 0.0)
+
+
 def on_one_clock(
     records: Sequence[tuple[list[Recorded], Clock, Clock]], start: float
 ) -> tuple[list[tuple[int, str, float, float, str]], float]:
-    """All events in seconds from `start` of the root's clock, and the largest error of a clock. Between its two readings a
-    clock is taken to drift evenly."""
+    """All events in seconds from `start` of the root's clock, and the largest error of a clock."""
     steps = []
     for rank, (events, first, last) in enumerate(records):
-        span = last.at - first.at
-        drift = (last.offset - first.offset) / span if span > 0 else 0.0
-
-        def root_time(own: float, first: Clock = first, drift: float = drift) -> float:
-            return max(own - first.offset - drift * (own - first.at) - start, 0.0)
-
-        steps += [(rank, kind, root_time(begin), root_time(end), what) for kind, begin, end, what in events]
+        at = root_time(first, last, start)
+        steps += [(rank, kind, at(begin), at(end), what) for kind, begin, end, what in events]
     return steps, max((max(first.error, last.error) for _, first, last in records), default=0.0)

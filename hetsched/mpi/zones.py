@@ -210,6 +210,8 @@ class Exchange:
         Called with what has come.
     opened : function of a step, optional
         What to wait for before something that is for this step is received.
+    counted : bool
+        Whether what is received counts in the record.
     """
 
     def __init__(
@@ -221,9 +223,10 @@ class Exchange:
         read: Callable[[Piece], Array],
         placed: Callable[[Piece, Array], None],
         opened: Callable[[int], Waiting] | None = None,
+        counted: bool = True,
     ) -> None:
         self._loop, self._record, self._dtype, self._tag = loop, record, dtype, tag
-        self._read, self._placed, self._opened = read, placed, opened
+        self._read, self._placed, self._opened, self._counted = read, placed, opened, counted
 
     async def run(self, pieces: Iterable[Piece], *, in_order: bool = False) -> None:
         """Those that this rank sends or receives; what stays on it is placed as its turn comes. in_order: what comes is placed in
@@ -246,8 +249,6 @@ class Exchange:
             if len(under_way) == _AHEAD:
                 await under_way.popleft()
             data = np.ascontiguousarray(self._read(piece), self._dtype)
-            self._record.sent += data.nbytes
-            self._record.messages += 1
             under_way.append(self._loop.send(data, piece.target, self._tag))
         await all_of(under_way)
 
@@ -259,6 +260,7 @@ class Exchange:
             start = self._record.now()
             await waiting
             self._record.add("transfer", start, self._record.now(), f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}")
+            self._record.received += data.nbytes if self._counted else 0
             self._placed(piece, data)
 
         for piece in pieces:

@@ -30,7 +30,7 @@ def run(
     x = Factors.of(A, overwrite_a, check_finite)
     singular, trace = perform(threads, workers, x.problem, wish)
     if singular >= 0:
-        _warn_singular(singular)
+        warn_singular(singular)
     return (x.lu, x.piv) if trace is None else ((x.lu, x.piv), trace)
 
 
@@ -57,13 +57,14 @@ class Factors(NamedTuple):
         return Problem("lu", self.a, self.lu, pivots=self.piv)
 
 
-def _warn_singular(column: int) -> None:
-    """As scipy.linalg.lu_factor. `run` calls this, and is called by a function on the user's line."""
+def warn_singular(column: int, stacklevel: int = 4) -> None:
+    """As scipy.linalg.lu_factor. `run` calls this, and is called by a function on the user's line; or stacklevel says how far up
+    that is."""
     try:
         from scipy.linalg import LinAlgWarning as kind
     except ImportError:
         kind = LinAlgWarning
-    warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", kind, stacklevel=4)
+    warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", kind, stacklevel=stacklevel)
 
 
 # ---- systems and stacks -------------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def run_stack(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_fi
         require_finite(a)
     lu, piv, singular = stack(threads, a)
     if (singular >= 0).any():
-        _warn_singular(int(singular[singular >= 0][0]))
+        warn_singular(int(singular[singular >= 0][0]))
     return lu, piv
 
 

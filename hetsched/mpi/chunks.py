@@ -1,0 +1,241 @@
+"""Chunks of a StarPlan in elements: what each message of one holds, and pieces of it that fit another memory.
+
+Operands are numbered as `held` is: 0 C, 1 A, 2 B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOAD, PANEL, RESULT = range(3)  # hs_star_kind
+C, A, B = range(3)
+_LEAST = 3  # blocks: one of each operand
+
+Array = NDArray[Any]
+
+
+class Chunk(NamedTuple):
+    """A row of `StarPlan.chunks`."""
+
+    worker: int
+    held: int
+    buffers: int
+    row: int
+    col: int
+    height: int
+    width: int
+    depth: int
+
+
+class Step(NamedTuple):
+    """A message of a chunk.
+
+    Attributes
+    ----------
+    kind : int
+    first : int
+        The first layer of a panel, and of its result where it has one of its own.
+    after : int
+        How many panels of the chunk must have been computed before. Buffers that results leave are free once these have come.
+    """
+
+    kind: int
+    first: int
+    after: int
+
+
+class Part(NamedTuple):
+    """A rectangle of an operand, in elements."""
+
+    row: int
+    col: int
+    height: int
+    width: int
+
+    @property
+    def size(self) -> int:
+        return self.height * self.width
+
+    def of(self, array: Array) -> Array:
+        """A view."""
+        return array[self.row : self.row + self.height, self.col : self.col + self.width]
+
+
+class Product(NamedTuple):
+    """What every rank knows of a product.
+
+    Attributes
+    ----------
+    dtype : str
+    sizes : (int, int, int)
+        m, n and k.
+    shape : (int, int, int)
+        r, s and t: the same in blocks.
+    block : int
+        Side of a block.
+    by_columns : (bool, bool, bool)
+        How C, A and B lie in messages: as at the master, so that whole lines are copied.
+    """
+
+    dtype: str
+    sizes: tuple[int, int, int]
+    shape: tuple[int, int, int]
+    block: int
+    by_columns: tuple[bool, bool, bool]
+
+
+def length_of(chunk: Chunk, t: int) -> int:
+    """Layers that pass."""
+    return (t, chunk.width, chunk.height)[chunk.held]
+
+
+def held_blocks(chunk: Chunk, t: int) -> int:
+    """Blocks that stay; as many block updates has a layer."""
+    return (chunk.height * chunk.width, chunk.height * t, chunk.width * t)[chunk.held]
+
+
+def panel_blocks(chunk: Chunk, t: int) -> int:
+    """Blocks of a full panel."""
+    layer = (chunk.height + chunk.width, chunk.height + t, chunk.width + t)[chunk.held]
+    return min(chunk.depth, length_of(chunk, t)) * layer
+
+
+def needed(chunk: Chunk, t: int) -> int:
+    """Blocks of memory that it takes."""
+    return held_blocks(chunk, t) + chunk.buffers * panel_blocks(chunk, t)
+
+
+def steps_of(chunk: Chunk, t: int) -> Iterator[Step]:
+    """The messages of a chunk, in the order of the model: panels with results go first as far as buffers are free."""
+    yield Step(LOAD, 0, 0)
+    panels = list(range(0, length_of(chunk, t), chunk.depth))
+    for i, first in enumerate(panels):
+        earlier = i - chunk.buffers  # the panel that had its buffer
+        if chunk.held == C:
+            yield Step(PANEL, first, max(0, earlier + 1))
+            continue
+        if earlier >= 0:
+            yield Step(RESULT, panels[earlier], earlier + 1)
+        yield Step(PANEL, first, 0)
+    if chunk.held == C:
+        yield Step(RESULT, 0, len(panels))
+        return
+    for i in range(max(0, len(panels) - chunk.buffers), len(panels)):
+        yield Step(RESULT, panels[i], i + 1)
+
+
+def operands_in(kind: int, held: int) -> tuple[int, ...]:
+    """Which operands a message holds, in its order."""
+    if kind == LOAD:
+        return (held,)
+    return (C,) if kind == RESULT else tuple(o for o in (C, A, B) if o != held)
+
+
+def deep(chunk: Chunk, t: int, first: int) -> int:
+    """Layers of the panel that begins with `first`."""
+    return min(chunk.depth, length_of(chunk, t) - first)
+
+
+def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
+    """Of a message."""
+    if step.kind == LOAD or chunk.held == C:
+        return panel_blocks(chunk._replace(depth=deep(chunk, t, step.first)), t) if step.kind == PANEL else held_blocks(chunk, t)
+    side = (0, chunk.height, chunk.width)[chunk.held]
+    return deep(chunk, t, step.first) * (side + t if step.kind == PANEL else side)
+
+
+def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]:
+    """What the panel multiplies that begins with layer `first`: of C, of A and of B. The part held is the same for all."""
+    (m, n, k), q, t = product.sizes, product.block, product.shape[2]
+    layers = (first, deep(chunk, t, first))
+    rows = _elements(chunk.row + first, layers[1], q, m) if chunk.held == B else _elements(chunk.row, chunk.height, q, m)
+    cols = _elements(chunk.col + first, layers[1], q, n) if chunk.held == A else _elements(chunk.col, chunk.width, q, n)
+    inner = _elements(*layers, q, k) if chunk.held == C else (0, k)
+    (row, height), (col, width), (depth, thick) = rows, cols, inner
+    return Part(row, col, height, width), Part(row, depth, height, thick), Part(depth, col, thick, width)
+
+
+def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
+    return start * q, min(count * q, size - start * q)
+
+
+def message_parts(product: Product, chunk: Chunk, step: Step) -> list[tuple[int, Part]]:
+    """(operand, part) of a message; with C held the result is that of all layers, whichever panel is asked for."""
+    all_parts = parts(product, chunk, step.first)
+    return [(o, all_parts[o]) for o in operands_in(step.kind, chunk.held)]
+
+
+def elements_in(product: Product, chunk: Chunk, step: Step) -> int:
+    """Of a message."""
+    return sum(part.size for _, part in message_parts(product, chunk, step))
+
+
+def views(data: Array, product: Product, of: list[tuple[int, Part]]) -> dict[int, Array]:
+    """The operands of a message in its data, as matrices."""
+    found, at = {}, 0
+    for o, part in of:
+        line, at = data[at : at + part.size], at + part.size
+        found[o] = line.reshape(part.width, part.height).T if product.by_columns[o] else line.reshape(part.height, part.width)
+    return found
+
+
+# ---- work of a lost worker ----
+
+
+def without(chunk: Chunk, layers: int) -> Chunk:
+    """What is left of a chunk that holds A or B when the results of its first layers have come."""
+    if chunk.held == A:
+        return chunk._replace(col=chunk.col + layers, width=chunk.width - layers)
+    return chunk._replace(row=chunk.row + layers, height=chunk.height - layers)
+
+
+def halved(chunk: Chunk) -> tuple[Chunk, Chunk]:
+    """Two rectangles of one."""
+    if chunk.height >= chunk.width:
+        half = chunk.height // 2
+        return chunk._replace(height=half), chunk._replace(row=chunk.row + half, height=chunk.height - half)
+    half = chunk.width // 2
+    return chunk._replace(width=half), chunk._replace(col=chunk.col + half, width=chunk.width - half)
+
+
+def shared(chunks: list[Chunk], count: int) -> list[Chunk]:
+    """At least so many, largest first, where there are so many blocks."""
+    found = sorted(chunks, key=_area, reverse=True)
+    while found and len(found) < count and _area(found[0]) > 1:
+        found = sorted([*found[1:], *halved(found[0])], key=_area, reverse=True)
+    return found
+
+
+def _area(chunk: Chunk) -> int:
+    return chunk.height * chunk.width
+
+
+def fitted(chunk: Chunk, t: int, memory: int) -> tuple[Chunk, list[Chunk]] | None:
+    """A piece of a chunk for a worker with so many blocks of memory, and the rest of it; None where nothing fits.
+
+    The chunk itself where it fits; else a part of it that holds C, as square as it goes, with two panels if there is room.
+    """
+    if needed(chunk, t) <= memory:
+        return chunk, []
+    if memory < _LEAST:
+        return None
+    buffers = 2 if memory > 4 else 1
+    side = math.isqrt(memory + buffers**2) - buffers  # side^2 + 2 buffers side <= memory
+    height = min(chunk.height, max(side, 1))
+    width = min(chunk.width, (memory - buffers * height) // (height + buffers))
+    if width == chunk.width:
+        height = min(chunk.height, (memory - buffers * width) // (width + buffers))
+    piece = chunk._replace(held=C, buffers=buffers, depth=1, height=height, width=width)
+    right = chunk._replace(height=height, col=chunk.col + width, width=chunk.width - width)
+    below = chunk._replace(row=chunk.row + height, height=chunk.height - height)
+    return piece, [rest for rest in (right, below) if rest.height and rest.width]
+
+
+def as_table(chunks: list[Chunk], dtype: np.dtype[Any]) -> Array:
+    """As `StarPlan.chunks`."""
+    return np.array([tuple(chunk) for chunk in chunks], dtype)

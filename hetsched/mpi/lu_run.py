@@ -1,0 +1,374 @@
+"""Factorisations and systems of a matrix at the root, which is dealt to the ranks by block columns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from .._base.progress import Progress, reporting
+from ..plan import simulate
+from ..planners.factor import FactorPlan, plan_factor
+from ..planners.lu_pattern import LuPattern, lu_pattern
+from ..platform import Platform, Unit
+from ..runners.arguments import as_columns, require_finite, right_sides, square
+from ..runners.arguments import columns as by_columns
+from ..runners.lu import warn_singular
+from ..runners.pool import Pool
+from ..runners.systems import singular_words
+from ..trace import Trace
+from .columns import Array, Columns, Moves
+from .loop import Loop, Waiting
+from .lu import lu
+from .lu_solve import Substitution
+from .ranks import Ranks
+from .record import Clock, Record, on_one_clock, synchronised
+
+if TYPE_CHECKING:
+    Plans = LuPattern | FactorPlan
+
+_NARROW, _WIDE, _EACH = 32, 256, 12  # columns of a block at least and at most; blocks that each rank should have
+
+
+class Job(NamedTuple):
+    """What all ranks must know of a call, by the root."""
+
+    n: int
+    dtype: str
+    block: int
+    owner: NDArray[np.int32]
+    by_columns: bool
+    trace: bool
+    watched: bool
+    cols: int = 0
+
+
+class Given(NamedTuple):
+    """What the root alone has."""
+
+    a: Array
+    plan: Plans | None
+    b: Array | None = None
+    right: ArrayLike | None = None
+
+
+def default_block(n: int, ranks: int) -> int:
+    """Columns of a block for so many ranks that own any: a multiple of 32, about n / 12 for each, from 32 to 256.
+
+    Narrow blocks balance better, as the updates of a step differ by one block; wide ones multiply faster and make fewer messages.
+
+    Examples
+    --------
+    >>> [default_block(n, 4) for n in (100, 4000, 100_000)]
+    [32, 96, 256]
+    """
+    return min(max(_NARROW * round(n / (_EACH * max(ranks, 1) * _NARROW)), _NARROW), _WIDE)
+
+
+def dealt(
+    n: int, dtype: np.dtype[Any], size: int, plan: Plans | None, block: int | None, cycle_times: Platform | ArrayLike | None
+) -> tuple[Columns, Plans]:
+    """The block columns of a matrix of n >= 1 columns, and their plan.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a plan of another number of ranks or blocks.
+    """
+    if block is not None:
+        block = check.integer("block", block, low=1, high=2**31 - 1)
+    if plan is None:
+        times = np.ones(size) if cycle_times is None else cycle_times
+        speeds = check.cycle_times(times, None)
+        if len(speeds) != size:
+            raise ValueError(f"cycle_times must be those of {size} ranks, got {len(speeds)}")
+        block = default_block(n, int(np.isfinite(speeds).sum())) if block is None else block
+        plan = lu_pattern(-(-n // block), times)
+    elif cycle_times is not None:
+        raise ValueError("cycle_times are those of the plan, where one is given")
+    _require(plan, n, dtype, size)
+    owner = plan.owner
+    if block is None:
+        block = plan.block if isinstance(plan, FactorPlan) else max(1, -(-n // len(owner)))
+    if isinstance(plan, FactorPlan) and block != plan.block:
+        raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block}")
+    if (count := -(-n // block)) != len(owner):
+        raise ValueError(f"plan has {len(owner)} block columns, {n} columns make {count} blocks of {block}")
+    return Columns(n, block, np.ascontiguousarray(owner, np.int32), size), plan
+
+
+def _require(plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
+    if not isinstance(plan, LuPattern | FactorPlan):
+        raise TypeError(f"plan must be of lu_pattern or plan_lu, got {type(plan).__name__}")
+    if len(plan.names) != size:
+        raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
+    if isinstance(plan, FactorPlan) and (plan.kind != "lu" or plan.owner.ndim != 1):
+        raise ValueError('plan must be of kind "lu" with owners of block columns')
+    if isinstance(plan, FactorPlan) and (plan.shape != (n, n) or plan.dtype != dtype.name):
+        raise ValueError(f"plan is for {plan.shape} {plan.dtype}, A is {(n, n)} {dtype.name}")
+
+
+class Wishes(NamedTuple):
+    """Arguments that `run_lu` and `run_solve` have in common."""
+
+    plan: Plans | None = None
+    root: int = 0
+    block: int | None = None
+    cycle_times: Platform | ArrayLike | None = None
+    trace: bool = False
+    progress: bool | Progress | None = None
+    check_finite: bool = True
+
+
+def run_lu(
+    ranks: Ranks, A: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, root: int = 0, block: int | None = None,
+    cycle_times: Platform | ArrayLike | None = None, trace: bool = False, progress: bool | Progress | None = None,
+    check_finite: bool = True, stacklevel: int = 3,
+) -> Any:  # fmt: skip
+    """LU factorisation with partial pivoting of a matrix at the root: P A = L U, as scipy.linalg.lu_factor has it.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        All of them call it; what counts is what the root gives.
+    A : (n, n) array_like at the root
+        float32, float64, complex64 or complex128 with any strides; integers become float64.
+    pool : Pool
+        With which this rank computes.
+    plan : LuPattern or FactorPlan, optional
+        Owners of the block columns: `lu_pattern` or `plan_lu`, for as many workers as there are ranks.
+    block : int, optional
+        Columns of a block. Default: that of the plan, or such that its owners have one each, else `default_block`.
+    cycle_times : Platform or (p,) array_like, optional
+        Without a plan, those of the ranks: the blocks are dealt by `lu_pattern`. Default: equal ones.
+    trace, progress, check_finite :
+        As of `Pool.lu_factor`.
+    stacklevel : int
+        Of the warning: who called, 2 being the caller of this.
+
+    Returns
+    -------
+    (lu, piv), or ((lu, piv), Trace)
+        At the root, as of `Pool.lu_factor`; None instead of each elsewhere. The prediction is of `plan_lu`, where the unit of the
+        plan is the gigaflop.
+
+    Warns
+    -----
+    RuntimeWarning
+        At the root, if U has a zero on its diagonal, as of `Pool.lu_factor`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, before anything is sent, for what is wrong at the root.
+    """
+    wishes = Wishes(plan, root, block, cycle_times, trace, progress, check_finite)
+    with reporting(progress if ranks.rank == root else None) as tell:
+        job, given = _agreed(ranks, A, None, pool, wishes)
+        run = _Run(ranks, job, given, pool, root, tell)
+        found = None
+        if job.n == 0:
+            found = None if given is None else (np.empty((0, 0), job.dtype, order="F"), np.empty(0, np.int32))
+        else:
+            ranks.run(run.factored, run.heard)
+            if run.out is not None and run.pivots is not None:
+                found = run.out, run.pivots[:-1].copy()
+        record = run.traced() if job.trace else None
+    if run.out is not None and run.singular >= 0:
+        warn_singular(run.singular, stacklevel)
+    return (found, record) if job.trace else found
+
+
+def run_solve(
+    ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, root: int = 0,
+    block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
+    progress: bool | Progress | None = None, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """The solution of A x = b by `run_lu` and substitution; the factors stay on the ranks.
+
+    Parameters
+    ----------
+    A : (n, n) array_like at the root
+    b : (n,) or (n, k) array_like at the root
+    ranks, pool, plan, root, block, cycle_times, trace, progress, check_finite :
+        As of `run_lu`.
+
+    Returns
+    -------
+    ndarray, or (ndarray, Trace)
+        At the root, of the shape of b; None instead of each elsewhere.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        On every rank, if U has a zero on its diagonal.
+    ValueError, TypeError
+        As of `run_lu`.
+    """
+    wishes = Wishes(plan, root, block, cycle_times, trace, progress, check_finite)
+    with reporting(progress if ranks.rank == root else None) as tell:
+        job, given = _agreed(ranks, A, b, pool, wishes)
+        run = _Run(ranks, job, given, pool, root, tell)
+        if job.n:
+            ranks.run(run.solved, run.heard)
+            ranks.agree(run.require_regular)
+        record = run.traced() if job.trace else None
+    found = None if given is None else _as_given(given, np.dtype(job.dtype))
+    return (found, record) if job.trace else found
+
+
+def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
+    """The solutions like the right sides: complex ones of a real matrix were taken for two real ones."""
+    assert given.b is not None
+    assert given.right is not None
+    right = np.asarray(given.right)
+    wanted = np.promote_types(dtype, right.dtype if right.dtype.kind == "c" else dtype)
+    return given.b.view(wanted).reshape(right.shape)
+
+
+def _agreed(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, x: Wishes) -> tuple[Job, Given | None]:
+    """What all ranks agree on, and at the root what it alone has."""
+    kept: list[Given] = []
+
+    def checked() -> tuple[int, Job | None]:
+        root = check.integer("root", x.root, low=0, high=ranks.size - 1)
+        if not isinstance(pool, Pool) or pool.emulated:
+            raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+        if ranks.rank != root:
+            return root, None
+        given, job = _at_root(ranks, A, b, x)
+        kept.append(given)
+        return root, job
+
+    roots, jobs = zip(*ranks.agree(checked), strict=True)
+    if len(set(roots)) > 1:
+        raise ValueError(f"root must be the same on all ranks, got {sorted(set(roots))}")
+    return jobs[x.root], kept[0] if kept else None
+
+
+def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) -> tuple[Given, Job]:
+    if A is None:
+        raise ValueError(f"A must be given at the root, rank {ranks.rank}")
+    a = square("A", A)
+    n, flags = len(a), (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
+    right = None if b is None else right_sides(b, n)
+    if right is not None and right.ndim > 2:
+        raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
+    if check.flag("check_finite", x.check_finite):
+        require_finite(*(array for array in (a, right) if array is not None))
+    sides = None
+    dtype = a.dtype
+    if right is not None:
+        dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix of complex sides is factored as such
+        sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(dtype)
+    cut = Columns(0, 1, np.empty(0, np.int32), ranks.size)
+    plan = x.plan
+    if n:
+        cut, plan = dealt(n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
+    lines = a.flags.f_contiguous and not a.flags.c_contiguous
+    job = Job(n, dtype.name, cut.block, cut.owner, lines, *flags, 0 if sides is None else sides.shape[1])
+    return Given(a, plan, sides, right), job
+
+
+class _Run:
+    """One call on one rank."""
+
+    def __init__(self, ranks: Ranks, job: Job, given: Given | None, pool: Pool, root: int, tell: Progress | None) -> None:
+        self._ranks, self._job, self._given, self._pool, self._root, self._tell = ranks, job, given, pool, root, tell
+        self.columns = Columns(job.n, job.block, job.owner, ranks.size)
+        self.record = Record(job.trace)
+        self.out: Array | None = None
+        self.pivots: NDArray[np.int32] | None = None
+        self._clocks: list[Clock] = []
+        self._start = 0.0
+        self._done = 0.0
+
+    @property
+    def singular(self) -> int:
+        """The first zero of the diagonal of U, or -1; also where nobody has said."""
+        return -1 if self.pivots is None or self.pivots.size == 0 else int(self.pivots[-1])
+
+    def require_regular(self) -> None:
+        """LinAlgError for a zero on the diagonal, on the root, which knows."""
+        if self._given is not None and self.singular >= 0:
+            raise np.linalg.LinAlgError(singular_words("A", (), self.singular))
+
+    def heard(self, _: int, block: int) -> None:
+        """The panel of a block has been factored: called at the root."""
+        left = 1.0 - self.columns.first(block) / self.columns.n
+        self._done = max(self._done, 1.0 - left**3)
+        if self._tell is not None:
+            self._tell(self._done)
+
+    async def factored(self, loop: Loop) -> None:
+        """Scatter, factor, gather."""
+        await self._begin(loop)
+        local, moves = await self._factor(loop)
+        if self._given is not None:
+            self.out = by_columns(self._given.a.shape, local.dtype)
+        await moves.gather(local, self.out)
+        await self._end(loop)
+
+    async def solved(self, loop: Loop) -> None:
+        """Scatter, factor, substitute."""
+        await self._begin(loop)
+        local, _ = await self._factor(loop)
+        assert self.pivots is not None
+        sides = None if self._given is None else self._given.b
+        if self.singular < 0 and self._job.cols:
+            work = Substitution(loop, self.columns, local, self._job.cols, self._pool, self._root, self.record)
+            await work.run(self.pivots, sides)
+        await self._end(loop)
+
+    async def _begin(self, loop: Loop) -> None:
+        if self._job.trace:
+            self._clocks.append(await synchronised(loop, self._root))
+        self._start = time.perf_counter()
+
+    async def _end(self, loop: Loop) -> None:
+        if self._job.trace:
+            self._clocks.append(await synchronised(loop, self._root))
+
+    async def _factor(self, loop: Loop) -> tuple[Array, Moves]:
+        job, columns = self._job, self.columns
+        dtype = np.dtype(job.dtype)
+        local = np.empty((job.n, columns.held(loop.rank)), dtype)
+        arrived = [Waiting() for _ in columns.own(loop.rank)]
+        moves = Moves(loop, columns, dtype, self._root, job.by_columns, self.record)
+        dealing = loop.spawn(moves.scatter(None if self._given is None else self._given.a, local, arrived))
+        self.pivots = await lu(loop, columns, local, self._pool, self._root, arrived, self.record, self._progress(loop))
+        await dealing
+        return local, moves
+
+    def _progress(self, loop: Loop) -> Callable[[int], None] | None:
+        if not self._job.watched:
+            return None
+        return partial(self.heard, loop.rank) if loop.rank == self._root else partial(loop.tell, to=self._root)
+
+    def traced(self) -> Trace | None:
+        """What all ranks did, at the root."""
+        clocks = self._clocks or [Clock(0.0, 0.0, 0.0)] * 2
+        found = self._ranks.gather((self.record.events, *clocks))
+        if self._given is None:
+            return None
+        steps, _ = on_one_clock(found, self._start)
+        plan, job = self._given.plan, self._job
+        if plan is None:  # no elements
+            return Trace.from_steps(
+                steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size
+            )
+        speeds = (1.0 / plan.cycle_times).tolist()
+        if isinstance(plan, LuPattern) and plan.unit == Unit.gigaflop():
+            times = Platform.star(plan.cycle_times, names=plan.names, unit=plan.unit)
+            plan = plan_factor(job.n, job.n, times, owner=job.owner, block=job.block, dtype=job.dtype)
+        if not isinstance(plan, FactorPlan):
+            return Trace.from_steps(steps, plan.names, kind="real", speeds=speeds)
+        return Trace.from_steps(
+            steps, plan.names, kind="real", speeds=speeds, predicted=plan.makespan, ideal=plan.ideal,
+            predicted_finish=simulate(plan).finish,
+        )  # fmt: skip

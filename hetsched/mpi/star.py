@@ -1,0 +1,143 @@
+"""Products of a StarPlan: one rank is the master, the others are its workers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._base import check
+from .._base.progress import Progress
+from .._engine.star import STAR_CHUNK, STAR_MESSAGE
+from ..planners.star import StarPlan
+from ..platform import Unit
+from ..runners.operands import Operands, operands
+from ..runners.pool import Pool
+from ..runners.star import ORDERS, block_of, checked, peak_blocks
+from ..trace import Trace
+from .chunks import PANEL, Array, Chunk, Product
+from .loop import Loop
+from .master import Master
+from .ranks import Ranks
+from .record import root_time
+from .worker import Worker
+
+
+def product_of(plan: StarPlan, x: Operands, order: str) -> Product:
+    """What the ranks need to know, once plan, operands and order are found to fit."""
+    check.choice("order", order, ORDERS)
+    if x.c.ndim > 2:
+        raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+    checked(plan, x, order, None, None, (None,) * len(plan.names))
+    by_columns = tuple(array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b))
+    return Product(x.c.dtype.name, x.sizes, plan.shape, block_of(plan.shape, x.sizes), by_columns)  # type: ignore[arg-type]
+
+
+def master_of(plan: StarPlan, product: Product, x: Operands, order: str, ranks: list[int], progress: Progress | None) -> Master:
+    """The master, with C = 0."""
+    x.c[...] = 0
+    served = plan.messages["worker"].tolist() if order == "plan" else None
+    table = [Chunk(*row) for row in plan.chunks.tolist()]
+    return Master(product, table, plan.names, plan.memory.tolist(), served, (x.c, x.a, x.b), ranks, progress)
+
+
+def run_star(
+    ranks: Ranks, plan: StarPlan | None, A: Any, B: Any, root: int, order: str, pool: Pool, trace: bool, progress: Progress | None
+) -> Any:
+    """A B at the root, None elsewhere; with trace a pair, the second of it the Trace at the root and None elsewhere.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The root is the master, the others are the workers of the plan in their order.
+    plan : StarPlan
+        At the root; other ranks may leave it out.
+    A, B : array_like
+        At the root.
+    order : {"plan", "demand"}
+    pool : Pool
+        With which a worker computes.
+    progress : function, optional
+        Of the fraction done; called at the root.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On every rank, where the operands, the plan or their number do not fit.
+    """
+    mine: list[Operands] = []
+
+    def fitting() -> tuple[Product, bool] | None:
+        if ranks.rank != root:
+            return None
+        if not isinstance(plan, StarPlan):
+            raise TypeError(f"plan must be a StarPlan, got {type(plan).__name__}")
+        if len(plan.names) != ranks.size - 1:
+            raise ValueError(f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside the root")
+        mine.append(operands(A, B, None, 1.0, 0.0))
+        return product_of(plan, mine[0], order), trace
+
+    product, traced = ranks.agree(fitting)[root]
+    if ranks.rank != root:
+        worker = Worker(root)
+        ranks.run(lambda loop: worker.run(loop, product, pool, traced), worker.heard)
+        return (None, None) if trace else None
+    assert plan is not None
+    others = [rank for rank in range(ranks.size) if rank != root]
+    master = master_of(plan, product, mine[0], order, others, progress)
+
+    async def lead(loop: Loop) -> None:
+        await master.run(loop, traced)
+
+    ranks.run(lead, master.heard)
+    return (mine[0].result, trace_of(plan, mine[0], order, master)) if trace else mine[0].result
+
+
+def messages_of(master: Master) -> Array:
+    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin."""
+    clocks = []
+    for peer in master.peers:
+        last = peer.report.clock if peer.report is not None else None
+        first = master.clock if peer.clock is None else peer.clock
+        clocks.append(root_time(first, first if last is None else last, master.began))
+    found = np.zeros(len(master.log), STAR_MESSAGE)
+    for i, (worker, kind, number, first_layer, start, end) in enumerate(master.log):
+        begin, done = start - master.began, end - master.began
+        computed = master.computed.get((number, first_layer)) if kind == PANEL else None
+        times = (done, done) if computed is None else tuple(clocks[worker](time) for time in computed)
+        found[i] = (worker, kind, number, first_layer, begin, done, *times)
+    return found
+
+
+def clock_error(master: Master) -> float:
+    """The largest of all readings."""
+    readings = [clock for peer in master.peers for clock in (peer.clock, peer.report and peer.report.clock) if clock is not None]
+    return max((clock.error for clock in readings), default=0.0)
+
+
+def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
+    """What was measured, beside what the model says of the same order where the plan's times are seconds."""
+    messages = messages_of(master)
+    log = replace(plan, chunks=np.array([tuple(chunk) for chunk in master.chunks], STAR_CHUNK), messages=messages)
+    simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated
+    predicted = ideal = finish = None
+    if plan.unit is None or plan.unit == Unit.block_update(master.product.block, x.c.dtype):
+        predicted = float(simulated["end"].max())
+        ideal = float(plan.updates.sum() / (1.0 / plan.cycle_times).sum())
+        ends = np.zeros(len(plan.names))
+        np.maximum.at(ends, simulated["worker"], simulated["compute_end"])
+        finish = ends.tolist()
+    trace = Trace.from_steps(
+        log.steps(),
+        plan.names,
+        kind="real",
+        speeds=(1.0 / plan.cycle_times).tolist(),
+        predicted=predicted,
+        ideal=ideal,
+        cpu=[0.0 if peer.report is None else peer.report.cpu for peer in master.peers],
+        predicted_finish=finish,
+        clock_error=clock_error(master),
+    )
+    peaks = tuple(peer.peak for peer in master.peers)
+    return replace(trace, peak=peaks, predicted_peak=tuple(peak_blocks(plan, simulated).tolist()))

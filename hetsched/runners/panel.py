@@ -1,0 +1,50 @@
+"""What one rank computes of a factorisation whose panels come from others, on the threads of its pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._engine import factor
+from .._engine import run as engine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .operands import Array
+    from .pool import Pool
+
+
+def lu_panel(pool: Pool, a: Array, panel: Array, pivots: NDArray[np.int32], poll: engine.Poll) -> None:
+    """panel <- the factors L (without its ones) and U of a (m, w), m >= w, with pivots (w,) as of scipy.linalg.lu_factor."""
+    factor.run(pool._live(), "lu", a, panel, pivots=pivots, workers=len(pool), poll=poll)
+
+
+def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
+    """Lower triangle of out <- L with L L^H = a; 0, or the order of the leading minor that is not positive definite."""
+    return factor.cholesky(pool._live(), a, out, poll)
+
+
+def substitute(pool: Pool, t: Array, x: Array, *, lower: bool, unit: bool, poll: engine.Poll) -> None:
+    """x <- T^-1 x for a triangle of t (w, w) and right sides x (w, r)."""
+    if x.size:
+        factor.solve_triangular(pool._live(), t, x, lower=lower, unit=unit, poll=poll)
+
+
+def moved_rows(pivots: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(target, source) of the rows that the exchanges of row i with row pivots[i], one after the other, move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [rows.tolist() for rows in moved_rows(np.array([2, 1, 2], np.int32))]
+    [[0, 2], [2, 0]]
+    """
+    holds: dict[int, int] = {}
+    for i, pivot in enumerate(pivots.tolist()):
+        if pivot != i:
+            holds[i], holds[pivot] = holds.get(pivot, pivot), holds.get(i, i)
+    moved = [(target, source) for target, source in holds.items() if target != source]
+    pairs = np.array(moved, np.intp).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]

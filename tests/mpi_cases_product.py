@@ -1,0 +1,346 @@
+"""Cases for all ranks: products, zones and measurements. Started by test_mpi_product.py."""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import mpi_run
+import numpy as np
+from mpi4py import MPI
+
+import hetsched as hs
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+def matrix(rows, cols, dtype="float64", seed=0):
+    """The same on every rank; of small integers, whose products are exact."""
+    rng = np.random.default_rng([rows, cols, seed])
+    real = rng.integers(-4, 5, (rows, cols)).astype(dtype)
+    return real + 1j * rng.integers(-4, 5, (rows, cols)).astype(dtype) if np.dtype(dtype).kind == "c" else real
+
+
+def at(comm, value, root=0):
+    return value if comm.rank == root else None
+
+
+def platform(p):
+    return hs.Platform.star(np.arange(1.0, p + 1.0), link_costs=np.arange(p) / 10.0)
+
+
+def checked(comm, a, b, plan, root=0, **options):
+    got = hs.mpi.matmul(comm, at(comm, a, root), at(comm, b, root), at(comm, plan, root), root, **options)
+    trace = None
+    if options.get("trace"):
+        got, trace = got
+    if comm.rank == root:
+        assert got.dtype == np.result_type(a, b)
+        np.testing.assert_array_equal(got, a @ b)
+    else:
+        assert got is None
+        assert trace is None
+    return trace
+
+
+def received(plan, a, b):
+    """(p,) bytes of operands and layers that each rank gets from others, counted element by element; A and B are the holders of
+    each element."""
+    m, n, _ = plan.shape
+    p, itemsize = len(plan.names), 8
+    need_a, need_b = (np.zeros((p, *x.shape), bool) for x in (a, b))
+    layer = np.zeros((p, m, n), bool)
+    for rank, r, c, d, h, w, length in plan.boxes.tolist():
+        need_a[rank, r : r + h, d : d + length] = True
+        need_b[rank, d : d + length, c : c + w] = True
+        layer[rank, r : r + h, c : c + w] = True
+    found = np.array([int((need_a[i] & (a != i)).sum() + (need_b[i] & (b != i)).sum()) for i in range(p)])
+    if plan.layers is not None:
+        rows = plan.layers.rows
+        for i in range(p):
+            found[i] += sum(int(layer[j, rows[i] : rows[i + 1]].sum()) for j in range(p) if j != i)
+    return (itemsize * found).tolist()
+
+
+def case_methods(comm):
+    m, k, n = 61, 47, 53
+    a, b = matrix(m, k), matrix(k, n)
+    for method in ("columns", "rows", "rectangles", "layers", "cuboids", "best", "contiguous"):
+        plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
+        trace = checked(comm, a, b, plan, trace=True)
+        if comm.rank == 0:
+            assert list(trace.received) == received(plan, np.zeros(a.shape, int), np.zeros(b.shape, int)), method
+            assert trace.clock_error >= 0
+            assert trace.predicted == plan.makespan
+            assert {event.worker for event in trace.events if event.kind == "compute"} == set(plan.boxes[:, 0].tolist())
+    if comm.rank == 0:  # what the planners call received is from the root
+        for method in ("columns", "rectangles"):
+            plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
+            counted = received(plan, np.zeros(a.shape, int), np.zeros(b.shape, int))
+            assert counted[1:] == plan.received[1:].astype(int).tolist()
+
+
+def case_steps(comm):
+    for block in (1, 7, 16):
+        for communication in ("sequential", "parallel"):
+            plan = hs.plan_matmul(33, 32, 34, platform(comm.size), method="rectangles", block=block, communication=communication)
+            checked(comm, matrix(33, 32), matrix(32, 34), plan)
+
+
+def case_sizes(comm):
+    for m, k, n in [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (2, 2, 2), (1, 300, 1), (15, 16, 17), (129, 128, 127)]:
+        checked(comm, matrix(m, k), matrix(k, n), hs.plan_matmul(m, k, n, platform(comm.size)))
+    checked(comm, matrix(5, 4), matrix(4, 6), None)
+    long = hs.plan_matmul(20, 1100, 20, platform(comm.size), method="columns")  # three panels
+    checked(comm, matrix(20, 1100), matrix(1100, 20), long)
+
+
+def case_dtypes(comm):
+    for i, left in enumerate(DTYPES):
+        right = DTYPES[(i + 1) % 4]
+        for b in (left, right):
+            plan = hs.plan_matmul(20, 18, 19, platform(comm.size), dtype=np.result_type(left, b))
+            checked(comm, matrix(20, 18, left), matrix(18, 19, b), plan)
+
+
+def case_strides(comm):
+    a, b = matrix(40, 30), matrix(50, 60)
+    plan = hs.plan_matmul(30, 40, 25, platform(comm.size))
+    checked(comm, a.T, b[:40, ::-1][:, 5:55:2], plan)
+
+
+def case_plans(comm):
+    p = comm.size
+    speeds = np.arange(1.0, p + 1.0)
+    a, b = matrix(48, 40), matrix(40, 44)
+    checked(comm, a, b, hs.partition(speeds, "columns", (48, 44)))
+    checked(comm, a, b, hs.partition(speeds, "contiguous", (12, 11)))
+    checked(comm, a, b, hs.cuboids(platform(p), shape=(48, 44, 40)))
+    checked(comm, matrix(40, 40), b, hs.layers_star(40, platform(p)))
+    useless = hs.plan_matmul(48, 40, 44, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns")
+    trace = checked(comm, a, b, useless, trace=True)
+    if comm.rank == 0:
+        assert trace.received[-1] == 0
+
+
+def case_root(comm):
+    last = comm.size - 1
+    a, b = matrix(30, 31), matrix(31, 29)
+    trace = checked(comm, a, b, hs.plan_matmul(30, 31, 29, platform(comm.size), method="rectangles"), last, trace=True)
+    if comm.rank == last:
+        assert trace.received[last] == 0
+    checked(comm, a, b, None, last)
+
+
+def case_zones(comm):
+    p = comm.size
+    speeds = np.arange(1.0, p + 1.0)
+    a, b = matrix(36, 24), matrix(24, 30)
+    plan = hs.plan_matmul(36, 24, 30, platform(p), method="rectangles")
+    plans = (
+        hs.partition(speeds, "columns", (12, 8)), hs.partition(speeds, "contiguous", (6, 4)), plan, hs.lu_pattern(8, 1 / speeds),
+        hs.plan_matmul(36, 24, 30, platform(p), method="layers"),
+    )  # fmt: skip
+    for left in (*plans, hs.distribute(36, speeds=speeds)):
+        x = hs.mpi.scatter(comm, at(comm, a), left)
+        for box, part in zip(x.own.tolist(), x.parts, strict=True):
+            np.testing.assert_array_equal(part, a[box[1] : box[1] + box[3], box[2] : box[2] + box[4]])
+        covered = np.zeros(a.shape, int)
+        for _, r, c, h, w in x.boxes.tolist():
+            covered[r : r + h, c : c + w] += 1
+        assert (covered == 1).all()
+        back = hs.mpi.gather(comm, x)
+        assert (back is None) == (comm.rank > 0)
+        if comm.rank == 0:
+            np.testing.assert_array_equal(back, a)
+    for left in plans:
+        x, y = hs.mpi.scatter(comm, at(comm, a), left), hs.mpi.scatter(comm, at(comm, b), plans[1])
+        c, trace = hs.mpi.matmul(comm, x, y, plan, trace=True)
+        assert isinstance(c, hs.mpi.Zone)
+        whole = hs.mpi.gather(comm, c)
+        if comm.rank == 0:
+            np.testing.assert_array_equal(whole, a @ b)
+            holders = [np.zeros(shape, int) for shape in (a.shape, b.shape)]
+            for holder, zone in zip(holders, (x, y), strict=True):
+                for rank, r, col, h, w in zone.boxes.tolist():
+                    holder[r : r + h, col : col + w] = rank
+            assert list(trace.received) == received(plan, *holders)
+    mixed = hs.mpi.gather(comm, hs.mpi.matmul(comm, x, at(comm, b), plan))
+    if comm.rank == 0:
+        np.testing.assert_array_equal(mixed, a @ b)
+
+
+def case_grid(comm):
+    a = matrix(23, 23)
+    plan = hs.lu_grid(6, np.arange(1.0, comm.size + 1.0))
+    back = hs.mpi.gather(comm, hs.mpi.scatter(comm, at(comm, a), plan))
+    if comm.rank == 0:
+        np.testing.assert_array_equal(back, a)
+
+
+def case_progress(comm):
+    a, b = matrix(200, 200), matrix(200, 200)
+    told = []
+    hs.mpi.matmul(comm, at(comm, a), at(comm, b), progress=told.append)
+    if comm.rank == 0:
+        assert told == sorted(told)
+        assert told[-1] == 1.0
+        assert len(told) > comm.size
+    else:
+        assert told == []
+
+
+def _same_error(comm, kind, text, call):
+    """On every rank, and the ranks can go on."""
+    try:
+        call()
+        found = (), "none"
+    except Exception as error:
+        found = [each.__name__ for each in type(error).__mro__], str(error)
+    for rank, (kinds, said) in enumerate(comm.allgather(found)):
+        assert kind.__name__ in kinds, (rank, kinds, said)
+        assert text in said, (rank, kinds, said)
+
+
+def case_errors(comm):
+    p, me = comm.size, comm.rank
+    a = matrix(8, 8)
+
+    def product(x=a, y=a, plan=None, **options):
+        return lambda: hs.mpi.matmul(comm, at(comm, x), at(comm, y), at(comm, plan), **options)
+
+    plan = hs.plan_matmul(8, 8, 8, platform(p))
+    other = hs.plan_matmul(8, 8, 8, platform(p + 1))
+    _same_error(comm, ValueError, "plan is for", product(plan=other))
+    _same_error(comm, ValueError, "plan is for m, n, k", product(plan=hs.plan_matmul(9, 8, 8, platform(p))))
+    _same_error(comm, ValueError, "A has 8 columns and B 7 rows", product(y=matrix(7, 8)))
+    _same_error(comm, ValueError, "A must be a matrix", product(x=np.ones(8)))
+    _same_error(comm, TypeError, "A has dtype int64", product(x=np.ones((8, 8), int)))
+    _same_error(comm, TypeError, "plan must be a plan of a product", product(plan=hs.lu_pattern(8, np.ones(p))))
+    _same_error(comm, ValueError, "B must be given at the root", product(y=None))
+    _same_error(comm, ValueError, "A must be None on rank", lambda: hs.mpi.matmul(comm, a, at(comm, a)))
+    _same_error(
+        comm,
+        ValueError,
+        "plan is another one on rank 1",
+        lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), other if me else plan),
+    )
+    _same_error(comm, ValueError, "root must be", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), plan, p))
+    _same_error(comm, ValueError, "root", lambda: hs.mpi.matmul(comm, a, a, plan, me))
+    _same_error(comm, TypeError, "pool must be a Pool", product(pool=3))
+    _same_error(comm, ValueError, "method", product(method="no"))
+    _same_error(
+        comm, TypeError, "plan must say who holds", lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p))
+    )
+    _same_error(comm, ValueError, "no size of blocks", lambda: hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(7, np.ones(p))))
+    zone = hs.mpi.scatter(comm, at(comm, a), plan)
+    _same_error(comm, ValueError, "zone of one", lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan))
+    _same_error(comm, TypeError, "zone must be a Zone", lambda: hs.mpi.gather(comm, None if me == 1 else zone))
+    if p > 1:
+        _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
+    checked(comm, a, a, plan)
+
+
+def case_versions(comm):
+    """A rank of another version."""
+    from hetsched.mpi import ranks
+
+    own = ranks._THIS
+    ranks._THIS = ("9.9.9", *own[1:]) if comm.rank == 1 else own
+    try:
+        _same_error(comm, RuntimeError, "they must be the same", lambda: hs.mpi.matmul(comm, None, None))
+    finally:
+        ranks._THIS = own
+
+
+def case_interrupt(comm):
+    """Ctrl-C on one rank, in the middle: the others end as well, and can go on."""
+    if comm.size == 1:
+        return
+    n = 1500
+    a = np.ones((n, n)) if comm.rank == 0 else None
+    plan = hs.plan_matmul(n, n, n, platform(comm.size), method="columns", block=1, communication="sequential")
+    if comm.rank == 1:
+        threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+    ended = ""
+    try:
+        for _ in range(50):
+            hs.mpi.matmul(comm, a, a, plan)
+    except KeyboardInterrupt:
+        ended = "KeyboardInterrupt"
+    except RuntimeError as error:
+        ended = str(error)
+    texts = comm.allgather(ended)
+    assert texts[1] == "KeyboardInterrupt", texts
+    assert all("rank 1 stopped: KeyboardInterrupt" in text for rank, text in enumerate(texts) if rank != 1), texts
+    checked(comm, matrix(9, 9), matrix(9, 9), None)
+
+
+def case_measure(comm):
+    found = hs.mpi.measure(comm, seconds=0.3)
+    p = comm.size
+    assert len(found.platform) == p
+    assert (found.gflops > 0).all()
+    if p > 1:
+        assert found.platform.links.shape == (p, p)
+        assert (found.platform.links == found.platform.links.T).all()
+        assert len(found.star(memory=30)) == p - 1
+    assert found.platform.link_costs[0] == 0.0
+    assert (found.platform.link_costs[1:] > 0).all()
+    assert (found.latency[~np.eye(p, dtype=bool)] > 0).all()
+    everywhere = comm.allgather(json.dumps(found.platform.to_dict()))
+    assert len(set(everywhere)) == 1
+    assert found.table().count("\n") == p
+    checked(comm, matrix(12, 12), matrix(12, 12), None, platform=found.platform)
+
+
+def case_files(comm):
+    folder = Path(comm.bcast(tempfile.mkdtemp() if comm.rank == 0 else None))
+    a, b = matrix(40, 30), matrix(30, 50)
+    if comm.rank == 0:
+        np.save(folder / "A.npy", a)
+        np.save(folder / "B.npy", b)
+        (folder / "cut.npy").write_bytes((folder / "A.npy").read_bytes()[:-9])
+    comm.Barrier()
+    done = hs.mpi.matmul_files(comm, folder / "A.npy", folder / "B.npy", folder / "C.npy")
+    assert done.shape == (40, 50)
+    comm.Barrier()
+    np.testing.assert_array_equal(np.load(folder / "C.npy"), a @ b)
+    before = (folder / "C.npy").read_bytes()
+
+    def again(x="A.npy", y="B.npy", out="C.npy"):
+        return lambda: hs.mpi.matmul_files(comm, folder / x, folder / y, folder / out)
+
+    _same_error(comm, ValueError, "is not a complete .npy file", again("cut.npy"))
+    _same_error(comm, OSError, "No such file", again("none.npy"))
+    _same_error(comm, ValueError, "no folder", again(out="none/C.npy"))
+    _same_error(comm, ValueError, "must end in .npy", again(out="C.mat"))
+    if comm.rank == 0:  # as on a full disk
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    _same_error(comm, OSError, "File too large", again())
+    if comm.rank == 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert (folder / "C.npy").read_bytes() == before
+    comm.Barrier()
+    if comm.rank == 0:
+        assert sorted(path.name for path in folder.iterdir()) == ["A.npy", "B.npy", "C.npy", "cut.npy"]
+
+
+def case_subcommunicator(comm):
+    half = comm.Split(comm.rank % 2)
+    checked(half, matrix(10, 11), matrix(11, 12), None)
+    for _ in range(30):
+        hs.mpi.agree(half, time.perf_counter)
+    half.Free()
+
+
+if __name__ == "__main__":
+    only = sys.argv[1:]
+    mpi_run.main(MPI.COMM_WORLD, {name: case for name, case in list(globals().items()) if not only or name[5:] in only})
