@@ -4,8 +4,8 @@ Four hosts with one rank each, equal and with speeds 1 : 4, of one core in sum. 
 once, by products in memory; the efficiency is the useful flops over what they could have done in the time. ScaLAPACK's best grid,
 block and BLAS are searched for on each platform and each kind of run, and Dask's best blocks; hetsched takes one plan of the
 measured rates. Times are medians of some rounds, one after the other. Every result is checked. "at the root": matrices and
-result are at rank 0 (for Dask at a client beside host 0, with CPU of its own, and so has its scheduler); "in zones": they are where
-the ranks need them, before and after.
+result are at rank 0 (for Dask at a client beside host 0, with CPU of its own, and so has its scheduler); "in zones": they are
+where the ranks need them, before and after.
 
     python benchmarks/bench_cluster.py --parts dense star bytes --json cluster.json
 """
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cluster_star
 import peer_scalapack
 from bench_lu import peer_environment
 from cluster import Cluster, ClusterError, Host, version_of
@@ -171,7 +172,9 @@ def machine(given: argparse.Namespace) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="*", choices=["dense"], default=["dense"])
+    parser.add_argument("--parts", nargs="*", choices=["dense", "star"], default=["dense", "star"])
+    parser.add_argument("--stars", nargs="*", default=[], help="platforms of cluster_star.py; all without")
+    parser.add_argument("--star-rounds", type=int, default=1)
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("-n", type=int, default=3000, help="side of the matrices")
     parser.add_argument("--rate", help="of every link, such as 1gbit; without, that of the machine")
@@ -183,7 +186,7 @@ def main() -> None:
         sys.exit(reason)
     found: Row = {"machine": machine(given)}
     print(", ".join(f"{name} {value}" for name, value in found["machine"].items()))
-    parts = {"dense": dense}
+    parts = {"dense": dense, "star": lambda given: cluster_star.star(on_ranks, given.star_rounds, given.stars)}
     for part in given.parts:
         found[part] = parts[part](given)
     if given.json:

@@ -56,6 +56,25 @@ def links(job: Job) -> Job:
     return COMM.bcast({"seconds_per_byte": costs, "latency": latencies})
 
 
+def updates(job: Job) -> Job:
+    """Seconds that each worker needs for C += A B of blocks, all at once; the root, which is the master, sleeps."""
+    q, spent = job["block"], 0.0
+    COMM.Barrier()
+    if COMM.rank == 0:
+        time.sleep(job["seconds"])
+    else:
+        a = np.random.default_rng(0).standard_normal((q, q))
+        c = np.zeros_like(a)
+        times = []
+        end = time.perf_counter() + job["seconds"]
+        while (start := time.perf_counter()) < end:
+            for _ in range(4):
+                POOL.matmul(a, a, out=c, beta=1.0)
+            times.append((time.perf_counter() - start) / 4)
+        spent = float(np.mean(times))
+    return COMM.bcast({"cycle_times": COMM.gather(spent)})
+
+
 def operands(n: int, count: int) -> list[Any]:
     if COMM.rank != 0:
         return [None] * count
@@ -101,6 +120,35 @@ def product(job: Job) -> Job:
     return {}
 
 
+def star(job: Job) -> Job:
+    """A product by each method of the 2008 paper: the root is the master, the others are its workers."""
+    (r, s, t), q = job["shape"], job["block"]
+    platform = hs.Platform.star(
+        job["cycle_times"], link_costs=job["link_costs"], memory=job["memory"], unit=hs.Unit.block_update(q)
+    )
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((x * q, y * q)) for x, y in ((r, t), (t, s))) if COMM.rank == 0 else (None, None)
+    found = {}
+    for method in job["methods"]:
+        plan = hs.plan_product(r, s, t, platform, method)
+        traces = []
+        for _ in range(job["rounds"]):
+            c, trace = hs.mpi.matmul(COMM, a, b, plan, pool=POOL, trace=True)
+            traces.append(trace)
+        if COMM.rank == 0:
+            v = rng.standard_normal(s * q)
+            expected = a @ (b @ v)
+            require(np.abs(c @ v - expected).max() / np.abs(expected).max())
+            spent = plan.messages["end"] - plan.messages["start"]
+            blocks = int(np.rint(spent / plan.link_costs[plan.messages["worker"]]).sum())
+            found[method] = {
+                "simulated": plan.makespan, "measured": [trace.makespan for trace in traces], "bound": plan.lower_bound,
+                "enrolled": plan.enrolled.tolist(), "peak": traces[-1].peak, "predicted_peak": traces[-1].predicted_peak,
+                "messages": len(plan.messages), "blocks": blocks,
+            }  # fmt: skip
+    return {"methods": found}
+
+
 def lu(job: Job) -> Job:
     """A factorisation by a plan of the measured rates."""
     n = job["n"]
@@ -122,7 +170,7 @@ def lu(job: Job) -> Job:
 
 
 def main() -> None:
-    kinds = {"rate": rate, "links": links, "product": product, "lu": lu}
+    kinds = {"rate": rate, "links": links, "updates": updates, "product": product, "star": star, "lu": lu}
     for job in json.loads(sys.argv[1]):
         found = kinds[job["kind"]](job)
         if COMM.rank == 0:
