@@ -10,7 +10,7 @@ import scipy.linalg
 from mpi4py import MPI
 
 import hetsched as hs
-from hetsched.mpi.lu_run import run_lu, run_solve
+from hetsched.mpi.factor import run_cholesky, run_lu, run_solve
 from hetsched.mpi.ranks import Ranks
 
 POOL = hs.Pool(1)
@@ -70,6 +70,17 @@ def case_systems(comm):
             assert x is None
 
 
+def case_cholesky(comm):
+    x = matrix(300)
+    a = x @ x.T + 300 * np.eye(300)
+    with Ranks(comm, 20.0) as ranks:
+        c = run_cholesky(ranks, at(comm, a), POOL, block=32)
+    if comm.rank == 0:
+        np.testing.assert_allclose(c, np.linalg.cholesky(a), atol=1e-11)
+    with Ranks(comm, 20.0) as ranks, pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"):
+        run_cholesky(ranks, at(comm, -a), POOL, block=32)
+
+
 def case_refusals(comm):
     for a, options, said in (
         (np.ones((2, 3)), {}, "A must be square"),
@@ -83,12 +94,12 @@ def case_refusals(comm):
 
 def case_interrupt(comm):
     """Of one rank, in the midst of it."""
-    a = matrix(4000)
+    a = matrix(3000) if comm.rank < 2 else None
     main = threading.get_ident()
 
     def soon(done):
         if done == 0.0:
-            threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT)).start()
+            threading.Timer(0.01, signal.pthread_kill, (main, signal.SIGINT)).start()
 
     for root in range(2):
         with Ranks(comm, 20.0) as ranks, pytest.raises((KeyboardInterrupt, RuntimeError)) as caught:

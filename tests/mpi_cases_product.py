@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -207,6 +206,8 @@ def _same_error(comm, kind, text, call):
 
 
 def case_errors(comm):
+    if comm.size == 1:
+        return
     p, me = comm.size, comm.rank
     a = matrix(8, 8)
 
@@ -240,8 +241,7 @@ def case_errors(comm):
     zone = hs.mpi.scatter(comm, at(comm, a), plan)
     _same_error(comm, ValueError, "zone of one", lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan))
     _same_error(comm, TypeError, "zone must be a Zone", lambda: hs.mpi.gather(comm, None if me == 1 else zone))
-    if p > 1:
-        _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
+    _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
     checked(comm, a, a, plan)
 
 
@@ -249,6 +249,8 @@ def case_versions(comm):
     """A rank of another version."""
     from hetsched.mpi import ranks
 
+    if comm.size == 1:
+        return
     own = ranks._THIS
     ranks._THIS = ("9.9.9", *own[1:]) if comm.rank == 1 else own
     try:
@@ -258,25 +260,41 @@ def case_versions(comm):
 
 
 def case_interrupt(comm):
-    """Ctrl-C on one rank, in the middle: the others end as well, and can go on."""
+    """Ctrl-C on one rank, while ranks agree and in the middle of a product: the others end as well, and can go on."""
     if comm.size == 1:
         return
-    n = 1500
-    a = np.ones((n, n)) if comm.rank == 0 else None
-    plan = hs.plan_matmul(n, n, n, platform(comm.size), method="columns", block=1, communication="sequential")
-    if comm.rank == 1:
-        threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
-    ended = ""
-    try:
-        for _ in range(50):
-            hs.mpi.matmul(comm, a, a, plan)
-    except KeyboardInterrupt:
-        ended = "KeyboardInterrupt"
-    except RuntimeError as error:
-        ended = str(error)
-    texts = comm.allgather(ended)
-    assert texts[1] == "KeyboardInterrupt", texts
-    assert all("rank 1 stopped: KeyboardInterrupt" in text for rank, text in enumerate(texts) if rank != 1), texts
+    from hetsched.mpi.product import Product
+
+    def press():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    def ended(call):
+        try:
+            call()
+        except KeyboardInterrupt:
+            return "KeyboardInterrupt"
+        except RuntimeError as error:
+            return str(error)
+        return "nothing"
+
+    def stops(self, step, begun):
+        if step == 7:
+            press()
+        multiply(self, step, begun)
+
+    a = at(comm, np.ones((300, 300)))
+    plan = hs.plan_matmul(300, 300, 300, platform(comm.size), method="columns", communication="sequential")
+    multiply = Product._multiply
+    for call in (
+        lambda: hs.mpi.agree(comm, lambda: press() if comm.rank == 1 else None),
+        lambda: hs.mpi.matmul(comm, a, a, plan),
+    ):
+        Product._multiply = stops if comm.rank == 1 else multiply
+        texts = comm.allgather(ended(call))
+        Product._multiply = multiply
+        assert texts[1] == "KeyboardInterrupt", texts
+        assert all("rank 1 stopped: KeyboardInterrupt" in text for rank, text in enumerate(texts) if rank != 1), texts
     checked(comm, matrix(9, 9), matrix(9, 9), None)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mpi_fake import on_ranks
 
 import hetsched as hs
-from hetsched.mpi.columns import Columns, lu_bytes
-from hetsched.mpi.lu_run import default_block, run_lu, run_solve
+from hetsched.mpi.columns import Columns, cholesky_bytes, lu_bytes
+from hetsched.mpi.factor import default_block, run_cholesky, run_lu, run_solve
 from hetsched.mpi.lu_solve import solve_bytes
 from hetsched.platform import Unit
 
@@ -87,7 +87,7 @@ def deals(draw, least=1):
     return n, block, np.array(owner, np.int32), size, draw(st.integers(0, size - 1))
 
 
-@settings(max_examples=120)
+@settings(max_examples=120, deadline=None)
 @given(deals(), st.sampled_from(DTYPES), st.sampled_from(["C", "F", "strided"]), st.integers(0, 2**32 - 1))
 def test_factors_are_those_of_scipy(deal, dtype, how, seed):
     n, block, owner, size, root = deal
@@ -111,7 +111,7 @@ def test_factors_are_those_of_scipy(deal, dtype, how, seed):
     assert bytes_sent.total == sent.sum()
 
 
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 @given(deals(), st.sampled_from(DTYPES), st.sampled_from(DTYPES), st.sampled_from([None, 0, 1, 2, 9]), st.integers(0, 2**32 - 1))
 def test_systems(deal, dtype, kind, cols, seed):
     n, block, owner, size, root = deal
@@ -135,7 +135,7 @@ def test_systems(deal, dtype, kind, cols, seed):
     assert sent.tolist() == expected.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(deals())
 def test_ways_of_panels(deal):
     n, block, owner, size, _ = deal
@@ -159,6 +159,17 @@ def test_bytes_of_a_small_case():
     assert sent.gather.tolist() == [0, 64]
     assert sent.panels.tolist() == [4 * 8 + 4 + 2 * 8 + 4, 3 * 8 + 4]
     assert sent.pivots.tolist() == [0, 20]
+
+
+def test_panels_in_pieces(monkeypatch):
+    monkeypatch.setattr("hetsched.mpi.panels._PIECE", 1000)
+    n, size = 130, 4
+    a = random_matrix(np.random.default_rng(5), (n, n), "float64")
+    owner = np.array([3, 0, 1, 2, 2, 1, 0, 3, 1], np.int32)
+    found, sent = lu_on_ranks(a, size, plan=hs.lu_pattern(9, np.ones(size), owner=owner), block=16)
+    lu, piv = good(found, 0)
+    assert np.abs(multiplied_back(lu, piv) - a).max() < 1e-12
+    assert sent.tolist() == sum(lu_bytes(Columns(n, 16, owner, size), 8, 0)).tolist()
 
 
 # ---- relations ----------------------------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ def test_nan():
             {"plan": hs.lu_pattern(4, [1, 1, 1]), "block": 2},
             "plan has 4 block columns, 12 columns make 6 blocks of 2",
         ),
-        (TypeError, {"plan": hs.distribute(12, [1, 1, 1])}, "plan must be of lu_pattern or plan_lu, got Distribution"),
+        (TypeError, {"plan": hs.distribute(12, [1, 1, 1])}, "plan must be of lu_pattern or plan_factor, got Distribution"),
         (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], kind="qr")}, 'plan must be of kind "lu"'),
         (ValueError, {"plan": hs.plan_factor(13, 13, [1, 1, 1])}, "plan is for (13, 13) float64, A is (12, 12) float64"),
         (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], block=3), "block": 4}, "block must be the plan's, 3, or"),
@@ -306,6 +317,45 @@ def test_an_error_on_one_rank_ends_all(culprit):
     for error in on_ranks(3, call)[0]:
         assert isinstance(error, ValueError)
         assert "the pool is closed" in str(error)
+
+
+# ---- Cholesky --------------------------------------------------------------------------------------------------------
+
+
+def cholesky_on_ranks(a, size, root=0, **options):
+    return on_ranks(size, lambda ranks: run_cholesky(ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options))
+
+
+@settings(max_examples=80, deadline=None)
+@given(deals(), st.sampled_from(DTYPES), st.sampled_from(["C", "F", "strided"]), st.booleans(), st.integers(0, 2**32 - 1))
+def test_cholesky(deal, dtype, how, lower, seed):
+    n, block, owner, size, root = deal
+    x = random_matrix(np.random.default_rng(seed), (n, n), dtype)
+    a = (x @ x.conj().T + n * np.eye(n)).astype(dtype)
+    half = a.copy()
+    half[np.triu_indices(n, 1) if lower else np.tril_indices(n, -1)] = 1e30  # is not read
+    plan = hs.lu_pattern(len(owner), np.ones(size), owner=owner)
+    found, sent = cholesky_on_ranks(stored(half, how), size, root, plan=plan, block=block, lower=lower)
+    c = good(found, root)
+    assert c.dtype == a.dtype
+    factor = c if lower else c.conj().T
+    assert not np.triu(factor, 1).any()
+    assert (factor.diagonal().real > 0).all()
+    assert np.abs(factor @ factor.conj().T - a).max() < 8 * n * eps(dtype) * np.abs(a).max()
+    assert sent.tolist() == sum(cholesky_bytes(Columns(n, block, owner, size), a.itemsize, root)).tolist()
+
+
+def test_cholesky_of_what_is_not_positive_definite():
+    a = np.eye(50)
+    a[33, 33] = -1.0
+    for rank, error in enumerate(cholesky_on_ranks(a, 3, block=8, cycle_times=[1, 2, 3])[0]):
+        assert isinstance(error, np.linalg.LinAlgError), rank
+        assert "34-th leading minor of the array is not positive definite" in str(error)
+    assert cholesky_on_ranks(np.empty((0, 0)), 2)[0][0].shape == (0, 0)
+    plan = hs.plan_factor(50, 50, [1, 2], kind="cholesky", block=16)
+    c, trace = cholesky_on_ranks(np.eye(50) * 4, 2, plan=plan, trace=True)[0][0]
+    assert np.array_equal(c, 2 * np.eye(50))
+    assert trace.predicted == plan.makespan
 
 
 # ---- traces and progress ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import mpi
 from .._base.need import need
 from .._base.table import table
+from ..mpi.workers import work
 from ..platform import Platform, file_kind
 from .output import require_folder, require_trace, write_trace
 
@@ -52,6 +54,15 @@ def add_parser(commands: Any) -> None:
     measure.add_argument("--dtype", default="float64", metavar="D", help="float32, float64, complex64 or complex128")
     measure.add_argument("-o", "--output", metavar="FILE", help="write the platform, .toml or .json")
     measure.set_defaults(command=_measure)
+    worker = ranks.add_parser(
+        "worker",
+        help="be a worker of a program with hetsched.mpi.Workers, which starts it",
+        description="Be a worker of a master that listens; both must know a secret, a line of the standard input here.",
+    )
+    worker.add_argument("--connect", required=True, metavar="HOST:PORT", help="where the master listens")
+    worker.add_argument("--rank", required=True, type=int, metavar="R", help="which of the workers this is, from 1 on")
+    worker.add_argument("--threads", type=int, metavar="P", help="cores to use (default: all that are worth it)")
+    worker.set_defaults(command=_work)
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -112,6 +123,13 @@ def _ranks_table(plan: Plan, trace: Any) -> str:
             (name, f"{time:.4g}", f"{share[i]:.1%}", f"{computes[i]:.4f} s", f"{receives[i]:.4f} s", f"{trace.finish[i]:.4f} s")
         )
     return table(rows, "<>")
+
+
+def _work(given: argparse.Namespace) -> None:
+    host, _, port = given.connect.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"--connect must be HOST:PORT, got {given.connect!r}")
+    work(host, int(port), given.rank, sys.stdin.readline().strip(), given.threads)
 
 
 def _measure(given: argparse.Namespace) -> None:

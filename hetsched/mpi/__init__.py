@@ -4,6 +4,19 @@ from .files import RanksProduct, matmul_files
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
+from .workers import Workers
 from .zones import Zone
 
-__all__ = ["LostRank", "MeasuredRanks", "RanksProduct", "Zone", "agree", "gather", "matmul", "matmul_files", "measure", "scatter"]
+__all__ = [
+    "LostRank",
+    "MeasuredRanks",
+    "RanksProduct",
+    "Workers",
+    "Zone",
+    "agree",
+    "gather",
+    "matmul",
+    "matmul_files",
+    "measure",
+    "scatter",
+]

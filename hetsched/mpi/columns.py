@@ -145,8 +145,33 @@ def lu_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
 
 def lu_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
     """Of the panel of block k, from its diagonal on, and its pivots."""
-    width = columns.width(k)
-    return (columns.n - columns.first(k)) * width * itemsize + 4 * width
+    return cholesky_panel_bytes(columns, k, itemsize) + 4 * columns.width(k)
+
+
+def cholesky_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
+    """Of the panel of block k, from its diagonal on."""
+    return (columns.n - columns.first(k)) * columns.width(k) * itemsize
+
+
+def cholesky_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
+    """What a Cholesky factorisation of a matrix at the root sends, and the root gets back: of block columns what is not above
+    their diagonals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cholesky_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 8, 0).total  # 2 x 2, 4 x 2, 2 x 2 elements
+    128
+    """
+    scatter, panels, gather = (np.zeros(columns.size, np.int64) for _ in range(3))
+    for k, (owner, route) in enumerate(zip(columns.owner.tolist(), columns.routes, strict=True)):
+        size = cholesky_panel_bytes(columns, k, itemsize)
+        if owner != root:
+            scatter[root] += size
+            gather[owner] += size
+        for sender in (owner, *route)[:-1]:
+            panels[sender] += size
+    return Sent(scatter, panels, np.zeros(columns.size, np.int64), gather)
 
 
 def copied(target: Array, source: Array) -> None:
@@ -163,12 +188,23 @@ class Moves:
     ----------
     by_columns : bool
         Blocks travel from the root column by column, as the matrix is stored there, else row by row.
+    lower : bool
+        Of each block only the rows from its diagonal on.
     """
 
-    def __init__(self, loop: Loop, columns: Columns, dtype: np.dtype[Any], root: int, by_columns: bool, record: Record) -> None:
+    def __init__(
+        self, loop: Loop, columns: Columns, dtype: np.dtype[Any], root: int, by_columns: bool, lower: bool, record: Record
+    ) -> None:
         self._loop, self._columns, self._dtype, self._root = loop, columns, dtype, root
-        self._by_columns, self._record = by_columns, record
+        self._by_columns, self._lower, self._record = by_columns, lower, record
         self._own = columns.own(loop.rank)
+
+    def _rows(self, k: int) -> slice:
+        return slice(self._columns.first(k) if self._lower else 0, self._columns.n)
+
+    def _part(self, local: Array, i: int) -> Array:
+        """Of this rank's i-th block what travels."""
+        return self._columns.part(local, i)[self._rows(self._own[i])]
 
     async def scatter(self, a: Array | None, local: Array, arrived: Sequence[Waiting]) -> None:
         """From the matrix a at the root to local (n, held) of each rank; arrived[i] is done when its i-th block has come."""
@@ -176,13 +212,13 @@ class Moves:
             assert a is not None
             await self._deal(a, local, arrived)
             return
-        shapes = [(self._columns.n, self._columns.width(k)) for k in self._own]
 
         def buffer(i: int) -> Array:
-            return np.empty(shapes[i][::-1] if self._by_columns else shapes[i], self._dtype)
+            shape = self._part(local, i).shape
+            return np.empty(shape[::-1] if self._by_columns else shape, self._dtype)
 
         def placed(i: int, data: Array) -> None:
-            copied(self._columns.part(local, i), data.T if self._by_columns else data)
+            copied(self._part(local, i), data.T if self._by_columns else data)
             self._loop.fulfil(arrived[i])
 
         await self._receive(self._root, SCATTER, len(self._own), buffer, placed)
@@ -192,9 +228,9 @@ class Moves:
         under_way: deque[Waiting] = deque()
         kept = 0
         for k, owner in enumerate(self._columns.owner.tolist()):
-            piece = a[:, self._columns.slice(k)]
+            piece = a[self._rows(k), self._columns.slice(k)]
             if owner == self._root:
-                copied(self._columns.part(local, kept), piece)
+                copied(self._part(local, kept), piece)
                 self._loop.fulfil(arrived[kept])
                 kept += 1
                 continue
@@ -210,7 +246,7 @@ class Moves:
             for i in range(len(self._own)):
                 if len(under_way) == _AHEAD:
                     await under_way.popleft()
-                under_way.append(self._send(self._columns.part(local, i).T, self._root, GATHER))
+                under_way.append(self._send(self._part(local, i).T, self._root, GATHER))
             await all_of(under_way)
             return
         assert out is not None
@@ -218,12 +254,21 @@ class Moves:
         others = [rank for rank in self._columns.enrolled if rank != self._root]
         running = [self._loop.spawn(self._collect(rank, lines)) for rank in others]
         for i, k in enumerate(self._own):
-            copied(lines[self._columns.slice(k)], self._columns.part(local, i).T)
+            copied(lines[self._columns.slice(k), self._rows(k)], self._part(local, i).T)
         await all_of(running)
 
     async def _collect(self, rank: int, lines: Array) -> None:
-        blocks = self._columns.own(rank)
-        await self._receive(rank, GATHER, len(blocks), lambda i: lines[self._columns.slice(blocks[i])], lambda _, __: None)
+        places = [lines[self._columns.slice(k), self._rows(k)] for k in self._columns.own(rank)]
+
+        def buffer(i: int) -> Array:
+            place = places[i]
+            return place if place.flags.c_contiguous else np.empty(place.shape, place.dtype)
+
+        def placed(i: int, data: Array) -> None:
+            if data is not places[i]:
+                copied(places[i], data)
+
+        await self._receive(rank, GATHER, len(places), buffer, placed)
 
     def _send(self, piece: Array, to: int, tag: int) -> Waiting:
         if piece.flags.c_contiguous and piece.dtype == self._dtype:

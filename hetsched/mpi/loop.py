@@ -185,6 +185,7 @@ class Loop:
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
         self._looked = 0.0
         self._computing = 0
+        self.look: Callable[[], None] | None = None  # called in every round, to raise what has been noted
 
     # ---- for coroutines ----
 
@@ -256,6 +257,8 @@ class Loop:
     def _until(self, reached: Callable[[], bool]) -> None:
         idle = 0
         while True:
+            if self.look is not None:
+                self.look()
             if self._round():
                 idle = 0
             elif reached():
@@ -408,7 +411,7 @@ _KINDS = (np.linalg.LinAlgError, ValueError, TypeError, MemoryError, OSError)
 
 def _for_others(rank: int, error: BaseException) -> BaseException | None:
     """What the other ranks raise; None where they know already."""
-    if getattr(error, "hetsched_told", False):
+    if knows(error):
         return None
     if isinstance(error, LostRank):
         return told(LostRank(error.rank, str(error)))
@@ -419,6 +422,11 @@ def told(error: BaseException) -> BaseException:
     """An error that all ranks know of."""
     error.hetsched_told = True  # type: ignore[attr-defined]
     return error
+
+
+def knows(error: BaseException) -> bool:
+    """Whether all ranks know of it."""
+    return bool(getattr(error, "hetsched_told", False))
 
 
 def of_rank(rank: int, error: BaseException) -> BaseException:

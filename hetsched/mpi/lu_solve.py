@@ -17,7 +17,7 @@ from ..runners.panel import moved_rows, substitute
 from ..runners.pool import Pool, accumulate
 from .columns import GATHER, Array, Columns
 from .loop import Loop, Waiting, all_of
-from .lu import stopping
+from .panels import stopping
 from .record import Record
 
 _RIGHT, _SUM, _FOUND = GATHER + 3, GATHER + 4, GATHER + 5  # tags

@@ -232,9 +232,16 @@ class Master:
         self.received += data.nbytes
         of = chunks.message_parts(self.product, chunk, step)
         self._unpacked = self._loop.compute(lambda: self._unpack(data, of))
-        peer.returned = step.first + chunks.deep(chunk, self._t, step.first)
+        self._has_returned(peer, step, chunk)
         self._advance(peer)
         return start
+
+    def _has_returned(self, peer: Peer, step: Step, chunk: Chunk) -> None:
+        """Also of a worker that is lost since: what has come is not done again."""
+        peer.returned = step.first + chunks.deep(chunk, self._t, step.first)
+        if chunk.held == C or peer.returned == chunks.length_of(chunk, self._t):
+            peer.open.popleft()
+            peer.returned = 0
 
     # ---- copies, on the thread for products ----
 
@@ -275,7 +282,6 @@ class Master:
             return
         peer.step = next(peer.steps, None)
         if peer.step is None:
-            peer.open.popleft()
             self._go_on(peer)
 
     def _go_on(self, peer: Peer) -> None:

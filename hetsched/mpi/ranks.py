@@ -14,12 +14,14 @@ import numpy as np
 
 from .._base.need import need
 from .._base.version import __version__
+from .interrupts import Interrupts
 from .loop import Bytes, Loop, LostRank, of_rank, told
 
 _TOLD = 0  # the tag of what is told; those of arrays are larger
 TAG = 1  # the first tag for arrays
 TIMEOUT = 60.0
 _PAUSE = 2e-4
+_GRACE = 0.12  # seconds that the others have to come after Ctrl-C
 
 
 class Messages:
@@ -102,25 +104,39 @@ class Ranks:
             raise RuntimeError("hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED")
         self.rank, self.size, self.timeout = comm.Get_rank(), comm.Get_size(), timeout
         self._given = comm
+        self._interrupts = Interrupts()
 
     def __enter__(self) -> Ranks:
-        self.comm, request = self._given.Idup()
-        self._wait(request)
+        self._interrupts.__enter__()
+        try:
+            self.comm, request = self._given.Idup()
+            self._wait(request)
+        except BaseException as error:
+            self._interrupts.__exit__(type(error))
+            raise
         self.whole = True
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.whole:
             self.comm.Free()
         else:
             _abort_at_exit(self._mpi)
+        self._interrupts.__exit__(kind)
 
     def _wait(self, request: Any) -> None:
-        """For a collective operation, as Ctrl-C is seen between calls of MPI only."""
-        pause = 0.0
+        """For a collective operation. After Ctrl-C the others have a moment to come, and are told by what follows; else they
+        would wait for this rank for ever."""
+        pause, end = 0.0, None
         while not request.Test():
             time.sleep(pause)
             pause = min(pause + _PAUSE / 20, _PAUSE)
+            if self._interrupts.pending:
+                end = time.monotonic() + _GRACE if end is None else end
+                if time.monotonic() > end:
+                    self.whole = False
+                    _abort_at_exit(self._mpi)
+                    raise KeyboardInterrupt
 
     # ---- before anything is changed ----
 
@@ -137,18 +153,19 @@ class Ranks:
     def agree(self, check: Callable[[], Any]) -> list[Any]:
         """What the check returns on every rank; an error on any is one on all of them, of the same kind where that says what is
         wrong with an argument, with the rank in its text."""
-        error: Exception | None = None
+        error: BaseException | None = None
         value = None
         try:
-            value = check()
-        except Exception as caught:
+            with self._interrupts.raised():
+                value = check()
+        except BaseException as caught:
             error = caught
-        found = self.gather((_THIS, value, None if error is None else _sendable(self.rank, error)))
+        found = self.gather((THIS, value, None if error is None else _sendable(self.rank, error)))
         if error is not None:
             raise error
         for rank, (version, _, _) in enumerate(found):
-            if version != _THIS:
-                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(_THIS)}: they must be the same")
+            if version != THIS:
+                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(THIS)}: they must be the same")
         for _, _, theirs in found:
             if theirs is not None:
                 raise theirs
@@ -160,21 +177,21 @@ class Ranks:
         """What the coroutine main(loop) returns, once all ranks have ended theirs."""
         self.whole = False
         loop = Loop(Messages(self.comm), self.timeout, heard)
+        loop.look = self._interrupts.look
         try:
-            value = loop.run(main(loop))
+            return loop.run(main(loop))
         finally:
             self.whole = not loop.broken
-        return value
 
 
-_THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
+THIS = (__version__, np.dtype(np.intp).itemsize, sys.byteorder)
 
 
 def _said(version: tuple[str, int, str]) -> str:
     return f"hetsched {version[0]}, {8 * version[1]} bits, {version[2]}-endian"
 
 
-def _sendable(rank: int, error: Exception) -> BaseException:
+def _sendable(rank: int, error: BaseException) -> BaseException:
     return told(of_rank(rank, error))
 
 
@@ -188,4 +205,4 @@ def _abort_at_exit(mpi: Any) -> None:
         atexit.register(mpi.COMM_WORLD.Abort, 1)
 
 
-__all__ = ["TAG", "TIMEOUT", "LostRank", "Messages", "Ranks"]
+__all__ = ["TAG", "THIS", "TIMEOUT", "LostRank", "Messages", "Ranks"]

@@ -39,6 +39,7 @@ class Record:
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
         self.events: list[Recorded] = []
+        self.sent = self.messages = 0  # bytes, and arrays, that this rank sent
         self.received = 0  # bytes of operands and layers
 
     def add(self, kind: str, start: float, end: float, what: str) -> None:

@@ -95,18 +95,22 @@ def run_star(
 
 
 def messages_of(master: Master) -> Array:
-    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin."""
+    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin. A panel has come when it is
+    computed, also where the master has seen that later, or the clocks differ by more than is known."""
     clocks = []
     for peer in master.peers:
-        last = peer.report.clock if peer.report is not None else None
-        first = master.clock if peer.clock is None else peer.clock
-        clocks.append(root_time(first, first if last is None else last, master.began))
+        first = peer.clock or master.clock
+        last = (peer.report and peer.report.clock) or first
+        clocks.append(root_time(first, last, master.began))
     found = np.zeros(len(master.log), STAR_MESSAGE)
     for i, (worker, kind, number, first_layer, start, end) in enumerate(master.log):
         begin, done = start - master.began, end - master.began
-        computed = master.computed.get((number, first_layer)) if kind == PANEL else None
-        times = (done, done) if computed is None else tuple(clocks[worker](time) for time in computed)
-        found[i] = (worker, kind, number, first_layer, begin, done, *times)
+        computing = (done, done)
+        if kind == PANEL and (number, first_layer) in master.computed:
+            from_, to = (clocks[worker](time) for time in master.computed[number, first_layer])
+            done = max(begin, min(done, from_))
+            computing = max(from_, done), max(to, done)
+        found[i] = (worker, kind, number, first_layer, begin, done, *computing)
     return found
 
 
@@ -117,12 +121,12 @@ def clock_error(master: Master) -> float:
 
 
 def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
-    """What was measured, beside what the model says of the same order where the plan's times are seconds."""
+    """What was measured, beside what the model says of the same order where the plan's times are known to be seconds."""
     messages = messages_of(master)
     log = replace(plan, chunks=np.array([tuple(chunk) for chunk in master.chunks], STAR_CHUNK), messages=messages)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated
     predicted = ideal = finish = None
-    if plan.unit is None or plan.unit == Unit.block_update(master.product.block, x.c.dtype):
+    if plan.unit == Unit.block_update(master.product.block, x.c.dtype):
         predicted = float(simulated["end"].max())
         ideal = float(plan.updates.sum() / (1.0 / plan.cycle_times).sum())
         ends = np.zeros(len(plan.names))

@@ -249,6 +249,8 @@ class Exchange:
             if len(under_way) == _AHEAD:
                 await under_way.popleft()
             data = np.ascontiguousarray(self._read(piece), self._dtype)
+            self._record.sent += data.nbytes
+            self._record.messages += 1
             under_way.append(self._loop.send(data, piece.target, self._tag))
         await all_of(under_way)
 

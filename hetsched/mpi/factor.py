@@ -22,6 +22,7 @@ from ..runners.lu import warn_singular
 from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
+from .cholesky import cholesky
 from .columns import Array, Columns, Moves
 from .loop import Loop, Waiting
 from .lu import lu
@@ -38,6 +39,7 @@ _NARROW, _WIDE, _EACH = 32, 256, 12  # columns of a block at least and at most; 
 class Job(NamedTuple):
     """What all ranks must know of a call, by the root."""
 
+    kind: str
     n: int
     dtype: str
     block: int
@@ -71,7 +73,13 @@ def default_block(n: int, ranks: int) -> int:
 
 
 def dealt(
-    n: int, dtype: np.dtype[Any], size: int, plan: Plans | None, block: int | None, cycle_times: Platform | ArrayLike | None
+    kind: str,
+    n: int,
+    dtype: np.dtype[Any],
+    size: int,
+    plan: Plans | None,
+    block: int | None,
+    cycle_times: Platform | ArrayLike | None,
 ) -> tuple[Columns, Plans]:
     """The block columns of a matrix of n >= 1 columns, and their plan.
 
@@ -91,7 +99,7 @@ def dealt(
         plan = lu_pattern(-(-n // block), times)
     elif cycle_times is not None:
         raise ValueError("cycle_times are those of the plan, where one is given")
-    _require(plan, n, dtype, size)
+    _require(kind, plan, n, dtype, size)
     owner = plan.owner
     if block is None:
         block = plan.block if isinstance(plan, FactorPlan) else max(1, -(-n // len(owner)))
@@ -102,20 +110,21 @@ def dealt(
     return Columns(n, block, np.ascontiguousarray(owner, np.int32), size), plan
 
 
-def _require(plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
+def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
     if not isinstance(plan, LuPattern | FactorPlan):
-        raise TypeError(f"plan must be of lu_pattern or plan_lu, got {type(plan).__name__}")
+        raise TypeError(f"plan must be of lu_pattern or plan_factor, got {type(plan).__name__}")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
-    if isinstance(plan, FactorPlan) and (plan.kind != "lu" or plan.owner.ndim != 1):
-        raise ValueError('plan must be of kind "lu" with owners of block columns')
+    if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
+        raise ValueError(f'plan must be of kind "{kind}" with owners of block columns')
     if isinstance(plan, FactorPlan) and (plan.shape != (n, n) or plan.dtype != dtype.name):
         raise ValueError(f"plan is for {plan.shape} {plan.dtype}, A is {(n, n)} {dtype.name}")
 
 
 class Wishes(NamedTuple):
-    """Arguments that `run_lu` and `run_solve` have in common."""
+    """Arguments that the three functions have in common."""
 
+    kind: str
     plan: Plans | None = None
     root: int = 0
     block: int | None = None
@@ -123,6 +132,7 @@ class Wishes(NamedTuple):
     trace: bool = False
     progress: bool | Progress | None = None
     check_finite: bool = True
+    lower: bool = True
 
 
 def run_lu(
@@ -166,8 +176,14 @@ def run_lu(
     ------
     ValueError, TypeError
         On every rank, before anything is sent, for what is wrong at the root.
+
+    Notes
+    -----
+    Bytes sent are those of `lu_bytes`. Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel
+    would be on several ranks, and each of the n pivots found by messages between them, one after the other, where here a panel is
+    found without any.
     """
-    wishes = Wishes(plan, root, block, cycle_times, trace, progress, check_finite)
+    wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
@@ -181,6 +197,49 @@ def run_lu(
         record = run.traced() if job.trace else None
     if run.out is not None and run.singular >= 0:
         warn_singular(run.singular, stacklevel)
+    return (found, record) if job.trace else found
+
+
+def run_cholesky(
+    ranks: Ranks, A: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, lower: bool = True, root: int = 0,
+    block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
+    progress: bool | Progress | None = None, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Cholesky factorisation of a matrix at the root: A = L L^H, or with lower=False U^H U.
+
+    Parameters
+    ----------
+    A : (n, n) array_like at the root
+        Of which one triangle is read.
+    plan : LuPattern or FactorPlan, optional
+        As of `run_lu`; of `plan_factor` one of kind "cholesky".
+    lower : bool
+        What the root says.
+    ranks, pool, root, block, cycle_times, trace, progress, check_finite :
+        As of `run_lu`.
+
+    Returns
+    -------
+    ndarray, or (ndarray, Trace)
+        At the root, with zeros in the other triangle; None instead of each elsewhere.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        On every rank: "k-th leading minor of the array is not positive definite".
+    ValueError, TypeError
+        As of `run_lu`.
+    """
+    wishes = Wishes("cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower)
+    with reporting(progress if ranks.rank == root else None) as tell:
+        job, given = _agreed(ranks, A, None, pool, wishes)
+        run = _Run(ranks, job, given, pool, root, tell)
+        if job.n:
+            ranks.run(run.factored, run.heard)
+        elif given is not None:
+            run.out = np.empty((0, 0), job.dtype)
+        record = run.traced() if job.trace else None
+    found = run.out if lower or run.out is None else run.out.T
     return (found, record) if job.trace else found
 
 
@@ -210,7 +269,7 @@ def run_solve(
     ValueError, TypeError
         As of `run_lu`.
     """
-    wishes = Wishes(plan, root, block, cycle_times, trace, progress, check_finite)
+    wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
         job, given = _agreed(ranks, A, b, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
@@ -255,6 +314,8 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     if A is None:
         raise ValueError(f"A must be given at the root, rank {ranks.rank}")
     a = square("A", A)
+    if not check.flag("lower", x.lower):
+        a = a.T  # U is the transpose of the lower factor of the transpose
     n, flags = len(a), (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
     right = None if b is None else right_sides(b, n)
     if right is not None and right.ndim > 2:
@@ -269,9 +330,9 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     cut = Columns(0, 1, np.empty(0, np.int32), ranks.size)
     plan = x.plan
     if n:
-        cut, plan = dealt(n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
-    lines = a.flags.f_contiguous and not a.flags.c_contiguous
-    job = Job(n, dtype.name, cut.block, cut.owner, lines, *flags, 0 if sides is None else sides.shape[1])
+        cut, plan = dealt(x.kind, n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
+    by_lines = a.flags.f_contiguous and not a.flags.c_contiguous
+    job = Job(x.kind, n, dtype.name, cut.block, cut.owner, by_lines, *flags, 0 if sides is None else sides.shape[1])
     return Given(a, plan, sides, right), job
 
 
@@ -284,6 +345,7 @@ class _Run:
         self.record = Record(job.trace)
         self.out: Array | None = None
         self.pivots: NDArray[np.int32] | None = None
+        self._lower = job.kind == "cholesky"
         self._clocks: list[Clock] = []
         self._start = 0.0
         self._done = 0.0
@@ -310,7 +372,7 @@ class _Run:
         await self._begin(loop)
         local, moves = await self._factor(loop)
         if self._given is not None:
-            self.out = by_columns(self._given.a.shape, local.dtype)
+            self.out = by_columns(self._given.a.shape, local.dtype, zero=self._lower)
         await moves.gather(local, self.out)
         await self._end(loop)
 
@@ -339,9 +401,13 @@ class _Run:
         dtype = np.dtype(job.dtype)
         local = np.empty((job.n, columns.held(loop.rank)), dtype)
         arrived = [Waiting() for _ in columns.own(loop.rank)]
-        moves = Moves(loop, columns, dtype, self._root, job.by_columns, self.record)
+        moves = Moves(loop, columns, dtype, self._root, job.by_columns, self._lower, self.record)
         dealing = loop.spawn(moves.scatter(None if self._given is None else self._given.a, local, arrived))
-        self.pivots = await lu(loop, columns, local, self._pool, self._root, arrived, self.record, self._progress(loop))
+        done = self._progress(loop)
+        if self._lower:
+            await cholesky(loop, columns, local, self._pool, arrived, self.record, done)
+        else:
+            self.pivots = await lu(loop, columns, local, self._pool, self._root, arrived, self.record, done)
         await dealing
         return local, moves
 
@@ -365,7 +431,7 @@ class _Run:
         speeds = (1.0 / plan.cycle_times).tolist()
         if isinstance(plan, LuPattern) and plan.unit == Unit.gigaflop():
             times = Platform.star(plan.cycle_times, names=plan.names, unit=plan.unit)
-            plan = plan_factor(job.n, job.n, times, owner=job.owner, block=job.block, dtype=job.dtype)
+            plan = plan_factor(job.n, job.n, times, kind=job.kind, owner=job.owner, block=job.block, dtype=job.dtype)
         if not isinstance(plan, FactorPlan):
             return Trace.from_steps(steps, plan.names, kind="real", speeds=speeds)
         return Trace.from_steps(

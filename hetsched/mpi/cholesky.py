@@ -1,0 +1,78 @@
+"""Cholesky factorisation on the ranks, of the lower triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..runners.panel import cholesky_block, substitute
+from ..runners.pool import Pool, accumulate
+from .columns import Array, Columns, cholesky_panel_bytes
+from .loop import Bytes, Loop, Waiting
+from .panels import Panels, stopping
+from .record import Record
+
+
+class Cholesky:
+    """A = L L^H: a `Kind`. What is above the diagonals of blocks is neither read nor written.
+
+    Parameters
+    ----------
+    local : (n, held) array
+        This rank's block columns side by side, by rows.
+    """
+
+    def __init__(self, loop: Loop, columns: Columns, local: Array, pool: Pool) -> None:
+        self._loop, self._columns, self._local, self._pool = loop, columns, local, pool
+        self._dtype: np.dtype[Any] = local.dtype
+        self._own = columns.own(loop.rank)
+
+    def bytes_of(self, k: int) -> int:
+        return cholesky_panel_bytes(self._columns, k, self._dtype.itemsize)
+
+    def _view(self, k: int, data: Bytes) -> Array:
+        return data.view(self._dtype).reshape(self._columns.width(k), -1).T
+
+    def factor(self, k: int, i: int, data: Bytes) -> None:
+        first, width, panel = self._columns.first(k), self._columns.width(k), self._view(k, data)
+        own = self._columns.part(self._local, i)[first:]
+        panel[...] = own
+        top, turned = panel[:width], panel[width:].T
+        minor = cholesky_block(self._pool, own[:width], top, stopping(self._loop))
+        if minor:
+            raise np.linalg.LinAlgError(f"{first + minor}-th leading minor of the array is not positive definite")
+        if self._dtype.kind == "c":  # X L^H = A is L X^H = A^H
+            np.conjugate(turned, out=turned)
+        substitute(self._pool, top, turned, lower=True, unit=False, poll=stopping(self._loop))
+        if self._dtype.kind == "c":
+            np.conjugate(turned, out=turned)
+        top[np.triu_indices(width, 1)] = 0
+        own[...] = panel
+
+    def update(self, k: int, data: Bytes, begin: int, end: int) -> None:
+        panel, above = self._view(k, data), self._columns.first(k)
+        for i in range(begin, end):
+            block = self._columns.slice(self._own[i])
+            rows = panel[block.start - above :]
+            turned = panel[block.start - above : block.stop - above].conj().T
+            target = self._columns.part(self._local, i)[block.start :]
+            accumulate(self._pool, rows, turned, target, -1.0, True, stopping(self._loop))
+
+    def seen(self, k: int, data: Bytes) -> None:
+        pass
+
+
+async def cholesky(
+    loop: Loop, columns: Columns, local: Array, pool: Pool, arrived: Sequence[Waiting], record: Record,
+    done: Callable[[int], None] | None = None,
+) -> None:  # fmt: skip
+    """Factor the Hermitian matrix of whose block columns the ranks hold the lower parts in local, (n, held) by rows.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        For a matrix that is not positive definite: on all ranks, as of any error of one.
+    """
+    await Panels(loop, columns, Cholesky(loop, columns, local, pool), record, done).run(arrived)

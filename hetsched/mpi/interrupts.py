@@ -1,0 +1,55 @@
+"""Ctrl-C while ranks agree: noted, and raised where the others can be told."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Interrupts:
+    """A block in which Ctrl-C only sets `pending`, but for `raised` blocks inside it; in other threads than the main one, which
+    get none, nothing changes. What is pending in the end goes to the handler that was there before."""
+
+    def __init__(self) -> None:
+        self.pending = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
+            if self.pending and kind is None:
+                self._before(signal.SIGINT, None)
+
+    def _note(self, *_: object) -> None:
+        self.pending = True
+
+    def look(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C has come."""
+        if self.pending:
+            self.pending = False
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """A block in which Ctrl-C is what it is elsewhere; at once, if it has come before."""
+        if not callable(self._before):
+            yield
+            return
+        try:
+            signal.signal(signal.SIGINT, self._before)
+            if self.pending:
+                self.pending = False
+                self._before(signal.SIGINT, None)
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._note)

@@ -1,0 +1,297 @@
+"""Messages over TCP between a master, rank 0, and its workers, who go on when one of them is lost.
+
+A frame is a tag and a size, 4 and 8 bytes, then so many bytes. What has been received is acknowledged, so that what has been sent
+is there. The data are not encrypted; who connects must prove that he knows the secret, and so must the master.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import pickle
+import secrets
+import selectors
+import socket
+import struct
+import time
+from collections import defaultdict, deque
+from typing import Any
+
+from .loop import Bytes, LostRank
+
+_HEAD = struct.Struct("<iq")
+_TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
+_MOST_TOLD = 1 << 30
+_NONCE = 32
+_AT_ONCE = 1 << 20  # bytes read or written at a time
+_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, times
+
+
+class Post:
+    """A message on its way."""
+
+    __slots__ = ("data", "done")
+
+    def __init__(self, data: Bytes) -> None:
+        self.data, self.done = data.data, False
+
+
+class Line:
+    """One connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _ALIVE:
+            if hasattr(socket, name):
+                connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        self.connection = connection
+        self.out: deque[memoryview] = deque()
+        self.unacknowledged: deque[Post] = deque()
+        self.expected: defaultdict[int, deque[Post]] = defaultdict(deque)
+        self._head = bytearray(_HEAD.size)
+        self._tag = 0
+        self._into: memoryview | None = memoryview(self._head)  # None: a message for which nobody waits yet
+        self._size = 0
+        self._post: Post | None = None  # that is being received
+        self._reads_head = True
+        self._told = bytearray()
+
+    @property
+    def held_up(self) -> bool:
+        """Whether there is a message for which nobody waits yet."""
+        return self._into is None
+
+    def put(self, tag: int, data: bytes | memoryview = b"") -> None:
+        """A frame, to be written when there is room."""
+        self.out.append(memoryview(_HEAD.pack(tag, len(data))))
+        if len(data):
+            self.out.append(memoryview(data))
+
+    def write(self) -> None:
+        """As much as there is room for."""
+        with contextlib.suppress(BlockingIOError):
+            while self.out:
+                first = self.out[0]
+                sent = self.connection.send(first[:_AT_ONCE])
+                if sent < len(first):
+                    self.out[0] = first[sent:]
+                else:
+                    self.out.popleft()
+
+    def read(self) -> list[Any]:
+        """What has been told, of what has come; arrays go where they are expected."""
+        found: list[Any] = []
+        with contextlib.suppress(BlockingIOError):
+            while self._open():
+                assert self._into is not None
+                if len(self._into):
+                    count = self.connection.recv_into(self._into[:_AT_ONCE])
+                    if count == 0:
+                        raise ConnectionResetError("it has closed its connection")
+                    self._into = self._into[count:]
+                if not len(self._into):
+                    self._complete(found)
+        return found
+
+    def _open(self) -> bool:
+        """Whether there is room for what comes next."""
+        if self._into is None and self.expected[self._tag]:
+            self._post = self.expected[self._tag].popleft()
+            if len(self._post.data) != self._size:
+                raise ConnectionError(f"a message of {self._size} bytes, not of {len(self._post.data)}")
+            self._into = self._post.data
+        return self._into is not None
+
+    def _complete(self, found: list[Any]) -> None:
+        if self._reads_head:
+            self._reads_head = False
+            self._tag, self._size = _HEAD.unpack(self._head)
+            if self._tag == _TOLD:
+                if not 0 <= self._size <= _MOST_TOLD:
+                    raise ConnectionError(f"a message of {self._size} bytes")
+                self._told = bytearray(self._size)
+                self._into = memoryview(self._told)
+            else:
+                self._into = memoryview(b"") if self._tag == _RECEIVED else None
+            return
+        if self._tag == _TOLD:
+            found.append(pickle.loads(self._told))
+        elif self._tag == _RECEIVED:
+            self.unacknowledged.popleft().done = True
+        elif self._post is not None:
+            self._post.done, self._post = True, None
+            self.put(_RECEIVED)
+        self._reads_head, self._into = True, memoryview(self._head)
+
+
+class Star:
+    """A `loop.Surviving` of the master, rank 0, with a connection to each worker; of a worker with the one to its master.
+
+    Parameters
+    ----------
+    rank, size : int
+    connections : dict of int to socket
+        By rank.
+    """
+
+    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket]) -> None:
+        self.rank, self.size = rank, size
+        self._selector = selectors.DefaultSelector()
+        self._lines: dict[int, Line] = {}
+        self._found: list[tuple[int, Any]] = []
+        self._lost: list[tuple[int, str]] = []
+        for other, connection in connections.items():
+            self._lines[other] = Line(connection)
+            self._selector.register(connection, selectors.EVENT_READ, other)
+
+    def send(self, data: Bytes, to: int, tag: int) -> Post:
+        post = Post(data)
+        if (line := self._lines.get(to)) is not None:
+            line.put(tag, post.data)
+            line.unacknowledged.append(post)
+            self._write(to)
+        return post
+
+    def receive(self, data: Bytes, source: int, tag: int) -> Post:
+        post = Post(data)
+        if (line := self._lines.get(source)) is not None:
+            line.expected[tag].append(post)
+            self._read(source)
+        return post
+
+    def completed(self, requests: list[Post]) -> list[int]:
+        self._look(0.0)
+        return [i for i, post in enumerate(requests) if post.done]
+
+    def tell(self, what: Any, to: int) -> None:
+        if (line := self._lines.get(to)) is not None:
+            line.put(_TOLD, pickle.dumps(what))
+            self._write(to)
+
+    def heard(self) -> list[tuple[int, Any]]:
+        self._look(0.0)
+        found, self._found = self._found, []
+        return found
+
+    def leave(self) -> bool:
+        """There is no barrier: a worker stays for the next product."""
+        self._look(0.0)
+        return not any(line.out or line.unacknowledged for line in self._lines.values())
+
+    def abandon(self, _: list[Post], __: list[Post]) -> None:
+        """Nobody knows what the others have got of it: the connections are of no use any more."""
+        self._flush(1.0)
+        self.close()
+
+    def gone(self) -> list[tuple[int, str]]:
+        lost, self._lost = self._lost, []
+        return lost
+
+    def give_up(self, rank: int) -> None:
+        if (line := self._lines.pop(rank, None)) is not None:
+            self._selector.unregister(line.connection)
+            line.connection.close()
+
+    def rest(self, seconds: float) -> None:
+        """Until something comes; of a message for which nobody waits yet that is so at once, and then it is short."""
+        if any(line.held_up for line in self._lines.values()):
+            time.sleep(min(seconds, 0.001))
+        else:
+            self._look(seconds)
+
+    def close(self) -> None:
+        """End all connections."""
+        for rank in list(self._lines):
+            self.give_up(rank)
+        self._selector.close()
+
+    def _flush(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while any(line.out for line in self._lines.values()) and time.monotonic() < end:
+            self._look(0.01)
+
+    def _look(self, seconds: float) -> None:
+        if not self._lines:
+            time.sleep(seconds)
+            return
+        for key, events in self._selector.select(seconds):
+            if events & selectors.EVENT_READ and key.data in self._lines:
+                self._read(key.data)
+            if events & selectors.EVENT_WRITE and key.data in self._lines:
+                self._write(key.data)
+
+    def _read(self, rank: int) -> None:
+        line = self._lines[rank]
+        try:
+            self._found += [(rank, what) for what in line.read()]
+        except Exception as error:
+            self._drop(rank, error)
+        else:
+            self._write(rank)
+
+    def _write(self, rank: int) -> None:
+        line = self._lines[rank]
+        try:
+            line.write()
+        except OSError as error:
+            self._drop(rank, error)
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if line.out else 0)
+        if self._selector.get_key(line.connection).events != events:
+            self._selector.modify(line.connection, events, rank)
+
+    def _drop(self, rank: int, error: Exception) -> None:
+        self.give_up(rank)
+        why = f"rank {rank}: {error}"
+        if self.rank != 0:
+            raise LostRank(rank, why)
+        self._lost.append((rank, why))
+
+
+# ---- before that: who is who ----
+
+
+def exchange(connection: socket.socket, secret: bytes, serves: bool) -> None:
+    """Prove to each other that both know the secret, which is not sent: by HMAC-SHA256 of the other's random bytes.
+
+    Raises
+    ------
+    ConnectionError
+        If the other does not know it.
+    """
+    own = secrets.token_bytes(_NONCE)
+    connection.sendall(own)
+    other = _exactly(connection, _NONCE)
+    me, you = (b"master", b"worker") if serves else (b"worker", b"master")
+    proof = hmac.digest(secret, me + other + own, "sha256")
+    if not serves:  # who connects says it first: a stranger learns nothing of the secret
+        connection.sendall(proof)
+    if not hmac.compare_digest(_exactly(connection, _NONCE), hmac.digest(secret, you + own + other, "sha256")):
+        raise ConnectionError("the other side does not know the secret")
+    if serves:
+        connection.sendall(proof)
+
+
+def say(connection: socket.socket, text: str) -> None:
+    """A line of text, before there are frames."""
+    connection.sendall(text.encode() + b"\n")
+
+
+def line(connection: socket.socket, most: int = 4096) -> str:
+    """The other's line."""
+    found = bytearray()
+    while not found.endswith(b"\n") and len(found) < most:
+        found += _exactly(connection, 1)
+    return found[:-1].decode()
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    found = b""
+    while len(found) < count:
+        more = connection.recv(count - len(found))
+        if not more:
+            raise ConnectionError("the connection has ended")
+        found += more
+    return found
