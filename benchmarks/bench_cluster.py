@@ -174,6 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", choices=["dense", "star"], default=["dense", "star"])
     parser.add_argument("--stars", nargs="*", default=[], help="platforms of cluster_star.py; all without")
+    parser.add_argument("--methods", nargs="*", default=[], help="of these; all without")
     parser.add_argument("--star-rounds", type=int, default=1)
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("-n", type=int, default=3000, help="side of the matrices")
@@ -186,7 +187,7 @@ def main() -> None:
         sys.exit(reason)
     found: Row = {"machine": machine(given)}
     print(", ".join(f"{name} {value}" for name, value in found["machine"].items()))
-    parts = {"dense": dense, "star": lambda given: cluster_star.star(on_ranks, given.star_rounds, given.stars)}
+    parts = {"dense": dense, "star": lambda given: cluster_star.star(on_ranks, given.star_rounds, given.stars, given.methods)}
     for part in given.parts:
         found[part] = parts[part](given)
     if given.json:

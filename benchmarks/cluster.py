@@ -4,7 +4,8 @@
         print(cluster.run([sys.executable, "program.py"]))
 
 For root, on Linux. A host's link is limited in both directions by tbf, of which programs see about 0.956 (the rest are headers);
-its CPU by a quota per 10 ms of its control group, its memory by the group's limit. Programs are started by Open MPI, whose remote
+its CPU by a quota per 10 ms of its control group, which comes before what others do on the machine (a quota is a ceiling, and
+would be missed on a busy one), its memory by the group's limit. Programs are started by Open MPI, whose remote
 shell is replaced by one that enters the namespace and the group. MPI is told to use TCP alone: shared memory would go around the
 links. Debian's Open MPI 4.1 and Open MPI 5.0 (PyPI) both do. The bridge lies in a namespace of its own, so that nothing of
 the machine's own network is touched and several clusters may stand beside each other.
@@ -30,6 +31,7 @@ from pathlib import Path
 GROUPS = Path("/sys/fs/cgroup")
 PERIOD = 10_000  # microseconds: the shortest that holds the fraction within half a per cent
 PREFIX = "hscluster"
+WAITING = 262_144  # bytes of a connection that may wait to be sent
 GOODPUT = 0.956  # of a tbf's rate, on Ethernet
 _numbers = itertools.count()
 
@@ -115,7 +117,9 @@ class _Group:
             quota = round(self.host.cpu * PERIOD)
             if second:
                 (cpu / "cpu.max").write_text(f"{quota} {PERIOD}")
+                (cpu / "cpu.weight").write_text("1000")
             else:
+                (cpu / "cpu.shares").write_text("10240")
                 (cpu / "cpu.cfs_period_us").write_text(str(PERIOD))
                 (cpu / "cpu.cfs_quota_us").write_text(str(quota))
         if self.host.memory is not None:
@@ -274,6 +278,8 @@ class Cluster:
             _do("ip", "-n", name, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
             _do("ip", "-n", name, "link", "set", "eth0", "up")
             _do("ip", "-n", bridge, "link", "set", f"v{i}", "master", "br0", "up")
+            # little is sent before it is on the link: else a message is "sent" while most of it waits, and the next one passes it
+            _do("ip", "netns", "exec", name, "sysctl", "-q", "-w", f"net.ipv4.tcp_wmem=4096 16384 {WAITING}")
             self.limit(i, host.rate, host.burst)
 
     def limit(self, host: int, rate: str | None, burst: str | None = None) -> None:
@@ -282,7 +288,7 @@ class Cluster:
             with suppress(ClusterError):  # there may be none
                 _do("tc", "-n", namespace, "qdisc", "del", "dev", device, "root")
             if rate is not None:
-                limits = ("rate", rate, "burst", burst or _burst_of(rate), "limit", "4mb")
+                limits = ("rate", rate, "burst", burst or _burst_of(rate), "limit", "1mb")
                 _do("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", *limits)
 
     def address(self, host: int) -> str:

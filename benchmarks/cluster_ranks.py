@@ -21,6 +21,24 @@ COMM = MPI.COMM_WORLD
 POOL = hs.Pool(1)  # a fraction of a core is one worker
 
 
+def lu_factor(comm, a, plan, pool):
+    from hetsched.mpi.lu_run import run_lu
+    from hetsched.mpi.ranks import Ranks
+
+    if hasattr(hs.mpi, "lu_factor"):
+        return hs.mpi.lu_factor(comm, a, plan, pool=pool)
+    with Ranks(comm) as ranks:
+        return run_lu(ranks, a, pool, plan)
+
+
+def star_matmul(comm, a, b, plan, pool):
+    from hetsched.mpi.star import run_star
+    from hetsched.mpi.ranks import Ranks
+
+    with Ranks(comm) as ranks:
+        return run_star(ranks, plan if comm.rank == 0 else None, a, b, 0, "plan", pool, True, None)
+
+
 def rate(job: Job) -> Job:
     """GFLOP/s of each rank, all at once: products of 1000 x 1000, for some seconds."""
     a = np.random.default_rng(0).standard_normal((1000, 1000))
@@ -34,25 +52,32 @@ def rate(job: Job) -> Job:
     return {"gflops": COMM.allgather(2.0 * count / (time.perf_counter() - start))}
 
 
+def ended(request: MPI.Request) -> None:
+    """Waits asleep: a rank that polls spends its quota on that, and is then not there when a message comes."""
+    while not request.Test():
+        time.sleep(1e-4)
+
+
 def links(job: Job) -> Job:
-    """Seconds per byte of messages from the root to each rank, one at a time, and the time of an empty one there and back."""
-    data, token = np.ones(job["bytes"], np.uint8), np.zeros(1, np.uint8)
+    """Seconds per byte of long messages from the root to each rank, one at a time, with what each costs by itself; that of empty
+    ones. Half of a round trip of both."""
+    data, answer = np.ones(job["bytes"], np.uint8), np.ones(job["bytes"], np.uint8)
     costs, latencies = [0.0], [0.0]
     for other in range(1, COMM.size):
         times: dict[int, list[float]] = {1: [], len(data): []}
-        for size in [1, len(data)] * 3:
-            COMM.Barrier()
+        for size in [1, len(data)] * 5:
+            ended(COMM.Ibarrier())
             start = time.perf_counter()
             if COMM.rank == 0:
-                COMM.Send(data[:size], other)
-                COMM.Recv(token, other)
+                ended(COMM.Isend(data[:size], other))
+                ended(COMM.Irecv(answer[:size], other))
             elif COMM.rank == other:
-                COMM.Recv(data[:size], 0)
-                COMM.Send(token, 0)
-            times[size].append(time.perf_counter() - start)
+                ended(COMM.Irecv(data[:size], 0))
+                ended(COMM.Isend(answer[:size], 0))
+            times[size].append((time.perf_counter() - start) / 2)
         short, long = (float(np.median(own)) for own in times.values())
-        latencies.append(short / 2)
-        costs.append((long - short) / (len(data) - 1))
+        latencies.append(short)
+        costs.append(long / len(data))
     return COMM.bcast({"seconds_per_byte": costs, "latency": latencies})
 
 
@@ -63,7 +88,7 @@ def updates(job: Job) -> Job:
     if COMM.rank == 0:
         time.sleep(job["seconds"])
     else:
-        a = np.random.default_rng(0).standard_normal((q, q))
+        a = matrix(np.random.default_rng(0), q, q, job["dtype"])
         c = np.zeros_like(a)
         times = []
         end = time.perf_counter() + job["seconds"]
@@ -73,6 +98,11 @@ def updates(job: Job) -> Job:
             times.append((time.perf_counter() - start) / 4)
         spent = float(np.mean(times))
     return COMM.bcast({"cycle_times": COMM.gather(spent)})
+
+
+def matrix(rng: np.random.Generator, rows: int, cols: int, dtype: str) -> Any:
+    values = rng.standard_normal((rows, cols))
+    return values + 1j * rng.standard_normal((rows, cols)) if dtype == "complex128" else values.astype(dtype)
 
 
 def operands(n: int, count: int) -> list[Any]:
@@ -124,16 +154,16 @@ def star(job: Job) -> Job:
     """A product by each method of the 2008 paper: the root is the master, the others are its workers."""
     (r, s, t), q = job["shape"], job["block"]
     platform = hs.Platform.star(
-        job["cycle_times"], link_costs=job["link_costs"], memory=job["memory"], unit=hs.Unit.block_update(q)
+        job["cycle_times"], link_costs=job["link_costs"], memory=job["memory"], unit=hs.Unit.block_update(q, job["dtype"])
     )
     rng = np.random.default_rng(1)
-    a, b = (rng.standard_normal((x * q, y * q)) for x, y in ((r, t), (t, s))) if COMM.rank == 0 else (None, None)
+    a, b = (matrix(rng, x * q, y * q, job["dtype"]) for x, y in ((r, t), (t, s))) if COMM.rank == 0 else (None, None)
     found = {}
     for method in job["methods"]:
         plan = hs.plan_product(r, s, t, platform, method)
         traces = []
         for _ in range(job["rounds"]):
-            c, trace = hs.mpi.matmul(COMM, a, b, plan, pool=POOL, trace=True)
+            c, trace = star_matmul(COMM, a, b, plan, POOL)
             traces.append(trace)
         if COMM.rank == 0:
             v = rng.standard_normal(s * q)
@@ -143,21 +173,18 @@ def star(job: Job) -> Job:
             blocks = int(np.rint(spent / plan.link_costs[plan.messages["worker"]]).sum())
             found[method] = {
                 "simulated": plan.makespan, "measured": [trace.makespan for trace in traces], "bound": plan.lower_bound,
-                "enrolled": plan.enrolled.tolist(), "peak": traces[-1].peak, "predicted_peak": traces[-1].predicted_peak,
+                "enrolled": plan.enrolled.tolist(), "cpu": traces[-1].cpu, "busy": traces[-1].total("compute"), "updates": plan.updates.tolist(), "peak": traces[-1].peak, "predicted_peak": traces[-1].predicted_peak,
                 "messages": len(plan.messages), "blocks": blocks,
             }  # fmt: skip
     return {"methods": found}
 
 
 def lu(job: Job) -> Job:
-    """A factorisation by a plan of the measured rates."""
+    """A factorisation, the matrix at the root, by a plan of the measured rates."""
     n = job["n"]
     (a,) = operands(n, 1)
-    plan = hs.plan_lu(n, [1.0 / rate for rate in job["gflops"]], block=job["block"]) if job.get("block") else None
-    x = a if job["from_root"] or plan is None else hs.mpi.scatter(COMM, a, plan)
-    times, value = timed(job["rounds"], lambda: hs.mpi.lu_factor(COMM, x, plan, pool=POOL))
-    if not job["from_root"]:
-        value = hs.mpi.gather(COMM, value[0]), value[1]
+    plan = hs.plan_lu(n, [1.0 / rate for rate in job["gflops"]], block=job["block"])
+    times, value = timed(job["rounds"], lambda: lu_factor(COMM, a, plan, pool=POOL))
     if COMM.rank == 0:
         factors, pivots = value
         v = np.random.default_rng(2).standard_normal(n)
@@ -166,7 +193,7 @@ def lu(job: Job) -> Job:
             expected[[i, j]] = expected[[j, i]]
         w = np.triu(factors) @ v
         require(np.abs(w + np.tril(factors, -1) @ w - expected).max() / np.abs(expected).max())
-    return {"seconds": times}
+    return {"seconds": times, "method": f"blocks of {job['block']}"}
 
 
 def main() -> None:

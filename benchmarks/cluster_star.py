@@ -15,8 +15,10 @@ from typing import Any
 from cluster import Cluster, Host
 
 METHODS = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm", "best")
-BLOCK = 256
-SHAPE = (14, 14, 14)
+DTYPE, BLOCK = "complex128", 200  # a block update is 4 times as long as in float64, a block twice
+BYTES = 16 * BLOCK**2
+SHAPE = (12, 12, 12)
+PANEL = 12  # blocks of the messages by which links are measured
 CLEAR = 0.05  # makespans that the model has this far apart should be in its order
 
 Row = dict[str, Any]
@@ -49,19 +51,22 @@ def _clear(x: float, y: float) -> bool:
     return max(x, y) > (1 + CLEAR) * min(x, y)
 
 
-def star(on_ranks: Any, rounds: int, names: list[str]) -> list[Row]:
+def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> list[Row]:
     """A row for each platform."""
     rows = []
     for name in names or PLATFORMS:
         workers = PLATFORMS[name]
-        hosts = [Host(), *(Host(cpu=cpu, rate=f"{rate}mbit") for cpu, rate in zip(workers.cpu, workers.rate, strict=True))]
+        hosts = [Host(cpu=0.5), *(Host(cpu=cpu, rate=f"{rate}mbit") for cpu, rate in zip(workers.cpu, workers.rate, strict=True))]
         with Cluster(hosts) as cluster:
-            measure = [{"kind": "updates", "block": BLOCK, "seconds": 3}, {"kind": "links", "bytes": 4 * 8 * BLOCK**2}]
+            measure = [
+                {"kind": "updates", "block": BLOCK, "dtype": DTYPE, "seconds": 3},
+                {"kind": "links", "bytes": PANEL * BYTES},
+            ]
             updates, links = on_ranks(cluster, measure)
             job = {
-                "kind": "star", "shape": SHAPE, "block": BLOCK, "methods": METHODS, "memory": workers.memory, "rounds": rounds,
+                "kind": "star", "shape": SHAPE, "block": BLOCK, "methods": methods or METHODS, "memory": workers.memory, "rounds": rounds,
                 "cycle_times": updates["cycle_times"][1:],
-                "link_costs": [8 * BLOCK**2 * cost for cost in links["seconds_per_byte"][1:]],
+                "dtype": DTYPE, "link_costs": [BYTES * cost for cost in links["seconds_per_byte"][1:]],
             }  # fmt: skip
             (row,) = on_ranks(cluster, [job], timeout=600)
         rows.append({"platform": name, **row})
