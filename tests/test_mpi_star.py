@@ -11,9 +11,9 @@ from pathlib import Path
 import mpi_run
 import numpy as np
 import pytest
-from fake_ranks import Hub, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpi_fake_star import Hub, together
 from oracles_star import judge
 from random_chunks import random_chunks
 
@@ -24,7 +24,6 @@ from hetsched.mpi import star
 from hetsched.mpi.loop import LostRank
 from hetsched.mpi.worker import Worker
 from hetsched.planners.star import METHODS
-from hetsched.runners.operands import operands
 
 PROGRAM = Path(__file__).with_name("mpi_cases_star.py")
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -80,7 +79,7 @@ def run(plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progre
     """The master, after a run on ranks that are threads, the operands and the hub."""
     p = len(plan.names)
     hub = Hub(p + 1, 0, killed, hung)
-    x = operands(A, B, None, 1.0, 0.0)
+    x = star.operands_of(A, B)
     product = star.product_of(plan, x, order)
     master = star.master_of(plan, product, x, order, list(range(1, p + 1)), progress)
     workers = [Worker(0) for _ in range(p)]
@@ -166,21 +165,35 @@ class TestProducts:
         m, n, k = sizes(plan, q, rng)
         check(plan, matrix(rng, (m, k), dtype, layout[0]), matrix(rng, (k, n), dtype, layout[1]), order, pool)
 
+    def test_demand(self, pool):
+        """What does not hang on time: at first all ask at once; then each panel's request is as old as its worker's C."""
+        plan = plan_of_chunks((1, 3, 4), [1] * 3, [1] * 3, [5] * 3, [(i, 0, 2, 0, i, 1, 1, 1) for i in range(3)])
+        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))  # not the order of the plan
+        messages = star.messages_of(run(plan, np.ones((1, 4)), np.ones((4, 3)), "demand", pool)[0])
+        assert messages["worker"][:3].tolist() == [0, 1, 2]
+        first = messages[np.isin(messages["depth"], (0, 1)) & (messages["kind"] == 1)]
+        assert first["worker"].tolist() == [0, 0, 1, 1, 2, 2]
+
     def test_one_worker_and_idle_ones(self, pool):
         A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
         for p in (1, 4):
             plan = plan_of_chunks((2, 4, 3), [1] * p, [1] * p, [30] + [0] * (p - 1), [(0, 2, 2, 0, 0, 2, 4, 1)])
             check(plan, A, B, "plan", pool)
 
+    def test_vectors(self, pool):
+        plan = plan_of_chunks((1, 1, 3), [1], [1], [30], [(0, 0, 2, 0, 0, 1, 1, 1)])
+        a = np.arange(6.0)
+        assert run(plan, a, a, "plan", pool)[1].result == a @ a
+
     def test_arguments(self):
         plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]))
-        x = operands(np.ones((4, 3)), np.ones((3, 8)), None, 1.0, 0.0)
+        x = star.operands_of(np.ones((4, 3)), np.ones((3, 8)))
         with pytest.raises(ValueError, match="order must be one of plan, demand, got 'best'"):
             star.product_of(plan, x, "best")
         with pytest.raises(ValueError, match="A has 3 rows, which no size of blocks"):
-            star.product_of(plan, operands(np.ones((3, 3)), np.ones((3, 8)), None, 1.0, 0.0), "plan")
+            star.product_of(plan, star.operands_of(np.ones((3, 3)), np.ones((3, 8))), "plan")
         with pytest.raises(ValueError, match="A and B must be matrices"):
-            star.product_of(plan, operands(np.ones((2, 4, 3)), np.ones((3, 8)), None, 1.0, 0.0), "plan")
+            star.operands_of(np.ones((2, 4, 3)), np.ones((3, 8)))
 
     def test_progress(self, pool):
         plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), "het")

@@ -12,11 +12,14 @@ from .. import mpi
 from .._base.need import need
 from .._base.table import table
 from ..mpi.workers import work
-from ..platform import Platform, file_kind
+from ..planners.star import METHODS as CHUNKS
+from ..platform import Platform, Worker, file_kind
 from .output import require_folder, require_trace, write_trace
 
 if TYPE_CHECKING:
     from ..plan import Plan
+
+_BRIEFLY = 2.0  # seconds of measuring where a plan needs links
 
 
 def add_parser(commands: Any) -> None:
@@ -74,10 +77,13 @@ def _run(given: argparse.Namespace) -> None:
         )  # fmt: skip
         if comm.Get_rank():
             return
-        (m, n), flops = done.shape, float(done.plan.flops.sum())  # type: ignore[attr-defined]
-        print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {flops / done.seconds / 1e9:.4g} GFLOP/s")
         assert done.trace is not None
+        assert done.plan is not None
+        m, n = done.shape
+        print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {done.flops / done.seconds / 1e9:.4g} GFLOP/s")
         print(_ranks_table(done.plan, done.trace))
+        if idle := _not_enrolled(done.plan):
+            print(idle)
         print(f"plan: {done.plan.certificate}")
         if given.trace:
             write_trace(done.trace, given.trace)
@@ -89,9 +95,16 @@ def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
     def read() -> Platform | None:
         if given.trace:
             require_trace("--trace", given.trace)
+        if given.memory is not None and given.method not in CHUNKS:
+            raise ValueError(f"--memory is for {', '.join(CHUNKS)}, got --method {given.method}")
         return Platform.load(given.platform) if given.platform else None
 
     found: Platform | None = mpi.agree(comm, lambda: None if comm.Get_rank() else read())[0]
+    if given.method in CHUNKS:
+        found = mpi.measure(comm, seconds=_BRIEFLY).platform if found is None else found
+        if given.memory is not None:
+            workers = [Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in found.workers]
+            found = Platform(workers, unit=found.unit)
     return found
 
 
@@ -123,6 +136,19 @@ def _ranks_table(plan: Plan, trace: Any) -> str:
             (name, f"{time:.4g}", f"{share[i]:.1%}", f"{computes[i]:.4f} s", f"{receives[i]:.4f} s", f"{trace.finish[i]:.4f} s")
         )
     return table(rows, "<>")
+
+
+def _not_enrolled(plan: Plan) -> str:
+    """Who has no part, and why, in a sentence; "" where everybody has."""
+    names = [name for name, load in zip(plan.names, plan.load, strict=True) if load == 0]
+    if not names or plan.value == 0:
+        return ""
+    steps = plan.steps()
+    port = sum(step.end - step.start for step in steps if step.kind == "transfer") / plan.value
+    busy = sum(step.end - step.start for step in steps if step.kind == "compute") / plan.value
+    others = len(plan.names) - len(names)
+    why = f"by the plan messages take {port:.0%} of the time, and products {busy / others:.0%} of that of the {others} enrolled"
+    return f"not enrolled: {', '.join(names)} ({why})"
 
 
 def _work(given: argparse.Namespace) -> None:

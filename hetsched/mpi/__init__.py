@@ -4,6 +4,7 @@ from .files import RanksProduct, matmul_files
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
+from .systems import cholesky, lu_factor, solve
 from .workers import Workers
 from .zones import Zone
 
@@ -14,9 +15,12 @@ __all__ = [
     "Workers",
     "Zone",
     "agree",
+    "cholesky",
     "gather",
+    "lu_factor",
     "matmul",
     "matmul_files",
     "measure",
     "scatter",
+    "solve",
 ]

@@ -12,11 +12,15 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.dtypes import DTYPES
 from ..plan import Plan
+from ..planners.star import StarPlan
+from ..platform import Platform
 from ..runners.operands import SUPPORTED, operand
 from ..runners.pool import Pool
 from . import pools
 from .ranks import Ranks
 from .zones import Held, Zone, without_empty
+
+STAR = "StarPlan"
 
 
 class Described(NamedTuple):
@@ -109,14 +113,23 @@ def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:
 
 
 def as_text(plan: Plan | None) -> str | None:
-    """What of a plan travels: its JSON, without the time that it took to find it."""
+    """What of a plan travels: its JSON, without the time that it took to find it; of a StarPlan only that it is one, as the
+    master alone follows it."""
     if plan is None:
         return None
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    if isinstance(plan, StarPlan):
+        return STAR
     return json.dumps({key: 0.0 if key == "planning_time" else value for key, value in plan.to_dict().items()})
 
 
 def columns(found: list[tuple[Any, ...]]) -> list[list[Any]]:
     """What all ranks say of each thing, from what each says of all."""
     return [list(column) for column in zip(*found, strict=True)]
+
+
+def beside(platform: Platform, root: int) -> Platform:
+    """The other ranks, as workers around the root."""
+    rest = [worker for rank, worker in enumerate(platform.workers) if rank != root]
+    return Platform(rest, unit=platform.unit)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 LOAD, PANEL, RESULT = range(3)  # hs_star_kind
@@ -234,8 +233,3 @@ def fitted(chunk: Chunk, t: int, memory: int) -> tuple[Chunk, list[Chunk]] | Non
     right = chunk._replace(height=height, col=chunk.col + width, width=chunk.width - width)
     below = chunk._replace(row=chunk.row + height, height=chunk.height - height)
     return piece, [rest for rest in (right, below) if rest.height and rest.width]
-
-
-def as_table(chunks: list[Chunk], dtype: np.dtype[Any]) -> Array:
-    """As `StarPlan.chunks`."""
-    return np.array([tuple(chunk) for chunk in chunks], dtype)

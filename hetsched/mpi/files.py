@@ -12,6 +12,7 @@ import numpy as np
 
 from .._base.progress import Progress
 from .._base.replace import replace_file
+from .._engine.dtypes import flops_per_update
 from ..files.matrices import read_matrix
 from ..plan import Plan
 from ..platform import Platform
@@ -28,19 +29,22 @@ class RanksProduct:
 
     Attributes
     ----------
-    plan : ProductPlan or StarPlan
+    plan : ProductPlan or StarPlan, or None
+        Of a StarPlan only the root knows it.
     trace : Trace or None
         At the root, where one was wanted.
     shape : (int, int)
     dtype : str
+    flops : float
     seconds : float
         Of the product, without reading and writing.
     """
 
-    plan: Plan
+    plan: Plan | None
     trace: Trace | None
     shape: tuple[int, int]
     dtype: str
+    flops: float
     seconds: float
 
 
@@ -77,10 +81,11 @@ def matmul_files(
         ranks.agree(lambda: _writable(out) if call.at_root else None)
         arrays: list[Any] = [None, None]
 
-        def read() -> None:
+        def read() -> int:
             arrays[:] = (_matrix(name, path) for name, path in (("A", a), ("B", b)))
+            return arrays[0].shape[1]  # type: ignore[no-any-return]
 
-        ranks.agree(lambda: read() if call.at_root else None)
+        k = ranks.agree(lambda: read() if call.at_root else None)[root]
         start = time.perf_counter()
         options: dict[str, Any] = {
             "method": method, "platform": platform, "block": block, "order": order, "pool": pool, "trace": trace,
@@ -89,7 +94,9 @@ def matmul_files(
         done = product_of(comm, arrays[0], arrays[1], plan, root, **options)
         seconds = time.perf_counter() - start
         told = ranks.agree(lambda: _write(out, done.value) if call.at_root else None)[root]
-    return RanksProduct(plan=done.plan, trace=done.trace, shape=told[0], dtype=told[1], seconds=seconds)
+    (m, n), dtype = told
+    flops = flops_per_update(np.dtype(dtype)) * m * n * k
+    return RanksProduct(plan=done.plan, trace=done.trace, shape=(m, n), dtype=dtype, flops=flops, seconds=seconds)
 
 
 def _matrix(name: str, path: str | PathLike[str]) -> Any:

@@ -22,9 +22,10 @@ from ..platform import Platform, Unit, names_of
 from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
-from .arguments import Call, agreed, as_text, columns, described, held, travelled
+from .arguments import STAR, Call, agreed, as_text, beside, columns, described, held, travelled
 from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, on_one_clock, synchronised
+from .star import run_star
 from .zones import Held, Zone, boxes_of, require_ranks, without_empty
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def matmul(
         are the workers in their order.
     root : int
     method, platform, block : optional
-        At the root, without a plan: as of `hs.plan_matmul`. The platform is that of `measure`, or what a moment of
-        products on all ranks says of their speeds.
+        At the root, without a plan: as of `hs.plan_matmul`. The platform is that of `measure`, say; default: what a moment of
+        products on all ranks says of their speeds. For a method of `plan_product` it needs memory, and may leave out the root.
     order : {"plan", "demand"}
         Of a StarPlan, as of `Pool.run`.
     pool : Pool, optional
@@ -106,11 +107,12 @@ def matmul(
 
 
 class Outcome(NamedTuple):
-    """What came of a product: the matrix or zone, the trace at the root where one was wanted, and the plan that was followed."""
+    """What came of a product: the matrix or zone, the trace at the root where one was wanted, and the plan that was followed; of
+    a StarPlan only the root knows it."""
 
     value: Any
     trace: Trace | None
-    plan: Plan
+    plan: Plan | None
 
 
 def product_of(
@@ -135,25 +137,43 @@ def product_of(
         if x.shape[1] != y.shape[0]:
             raise ValueError(f"A has {x.shape[1]} columns and B {y.shape[0]} rows (shapes {x.shape} and {y.shape})")
         dtype, (m, k), n, own = np.promote_types(x.dtype, y.dtype), x.shape, y.shape[1], call.pool(places)
+        made: list[Plan | None] = [plan]
         if not any(texts):
-            times = pools.cycle_times(ranks, own, dtype)
-            texts = ranks.agree(
-                lambda: as_text(_planned((m, k, n), platform, times, places, method, block, dtype)) if call.at_root else None
-            )
-        chosen = ranks.agree(lambda: _of_product(travelled(plan, texts, root), (m, n, k), dtype, ranks.size))[ranks.rank]
+            times = pools.cycle_times(ranks, own, dtype) if method not in CHUNKS else []
+
+            def planned() -> str | None:
+                if call.at_root:
+                    made[0] = _planned((m, k, n), platform, times, places, method, block, dtype, root)
+                return as_text(made[0])
+
+            texts = ranks.agree(planned)
+        if texts[root] == STAR:
+            if (x.kind, y.kind) != ("array", "array"):
+                raise ValueError("A and B must be arrays at the root, which is the master of a StarPlan, not zones")
+            traced, (a, b) = wishes[root][0], mine
+            done = run_star(ranks, made[0], a, b, root, order, own, traced, tell)  # type: ignore[arg-type]
+            value, record = done if traced else (done, None)
+            return Outcome(value, record, made[0])
+
+        def fitting() -> None:
+            made[0] = _of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
+
+        ranks.agree(fitting)
         gathered = x.kind == y.kind == "array"
-        return _multiply(call, chosen, (held(x, mine[0], root), held(y, mine[1], root)), dtype, own, gathered, wishes[root], tell)
+        operands = held(x, mine[0], root), held(y, mine[1], root)
+        return _multiply(call, made[0], operands, dtype, own, gathered, wishes[root], tell)  # type: ignore[arg-type]
 
 
 def _planned(
-    sizes: tuple[int, int, int], platform: Platform | None, times: list[float] | None, places: list[pools.Place], method: str,
-    block: int | None, dtype: np.dtype[Any],
+    sizes: tuple[int, int, int], platform: Platform | None, times: list[float], places: list[pools.Place], method: str,
+    block: int | None, dtype: np.dtype[Any], root: int,
 ) -> Plan:  # fmt: skip
+    if method in CHUNKS:
+        if platform is None:
+            raise ValueError(f"platform must be given for method {method!r}: it says how much memory each worker has")
+        platform = beside(platform, root) if len(platform) == len(places) else platform
     if platform is None:
-        assert times is not None
         platform = Platform.star(times, names=pools.names(places), unit=Unit.gigaflop())
-    if method in CHUNKS:  # the root is the master
-        raise NotImplementedError
     m, k, n = sizes
     return plan_matmul(m, k, n, platform, method=method, block=block, dtype=dtype)
 

@@ -63,6 +63,9 @@ class Surviving(Transport, Protocol):
     def gone(self) -> list[tuple[int, str]]:
         """(rank, sentence) of those whose connection has ended since the last call."""
 
+    def moved(self) -> list[int]:
+        """Ranks that have sent or taken a part of something since the last call: who is busy with that lives."""
+
     def give_up(self, rank: int) -> None:
         """Nothing is sent to it any more, and nothing comes from it."""
 
@@ -299,6 +302,8 @@ class Loop:
             news = True
             self._hear(source, message)
         if self._surviving is not None:
+            for rank in self._surviving.moved():
+                self._asked[rank] = None
             for rank, why in self._surviving.gone():
                 news = True
                 self._lose(rank, why)
@@ -349,7 +354,9 @@ class Loop:
         if now - self._looked < self.timeout / 4:
             return
         self._looked = now
-        whom = {waiting.whom for waiting, _ in self._whose if waiting.whom is not None} or set(range(self.size)) - {self.rank}
+        whom = {waiting.whom for waiting, _ in self._whose if waiting.whom is not None}
+        if not whom or self._surviving is not None:
+            whom = set(range(self.size)) - {self.rank}
         for rank in sorted(whom - set(self.gone)):
             asked = self._asked[rank]
             if asked is None:

@@ -44,6 +44,7 @@ class Lu:
         self._loop, self._columns, self._local, self._pool = loop, columns, local, pool
         self._dtype: np.dtype[Any] = local.dtype
         self.pivots = np.full(columns.n + 1, -1, np.int32)
+        self._moved: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}  # rows, by the panels that have been seen
 
     def bytes_of(self, k: int) -> int:
         return lu_panel_bytes(self._columns, k, self._dtype.itemsize)
@@ -62,7 +63,7 @@ class Lu:
     def update(self, k: int, data: Bytes, begin: int, end: int) -> None:
         view, width, block = self._view(k, data), self._columns.width(k), self._columns.block
         below = self._local[self._columns.first(k) :, begin * block : end * block]
-        target, source = moved_rows(view.pivots)
+        target, source = self._moved[k]
         below[target] = below[source]
         upper, lower = below[:width], below[width:]
         substitute(self._pool, view.factors[:width], upper, lower=True, unit=True, poll=stopping(self._loop))
@@ -70,6 +71,7 @@ class Lu:
 
     def seen(self, k: int, data: Bytes) -> None:
         view, first = self._view(k, data), self._columns.first(k)
+        self._moved[k] = moved_rows(view.pivots)
         np.add(view.pivots, first, out=self.pivots[first : first + len(view.pivots)])
         zeros = np.flatnonzero(view.factors.diagonal() == 0)
         if len(zeros) and self.pivots[-1] < 0:

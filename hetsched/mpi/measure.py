@@ -18,7 +18,7 @@ from .._engine.dtypes import DTYPES
 from ..platform import UNIT, Platform, Unit, Worker
 from ..runners.pool import Pool
 from . import pools
-from .arguments import Call
+from .arguments import Call, beside
 from .loop import Loop
 from .ranks import TIMEOUT, Ranks
 from .record import FIRST
@@ -62,11 +62,9 @@ class MeasuredRanks(Frozen):
     def star(self, unit: Unit | None = None, memory: Any = None) -> Platform:
         """The other ranks around the root as their master: for `hs.plan_product`, with the unit of its blocks and the memory of
         each."""
-        rest = [worker for rank, worker in enumerate(self.platform.workers) if rank != self.root]
-        star = Platform(rest, unit=self.platform.unit)
+        star = beside(self.platform, self.root)
         star = star if unit is None else star.to(unit)
-        names = list(star.names)
-        return Platform.star(star.cycle_times, star.link_costs, memory, names=names, unit=star.unit)
+        return Platform.star(star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform, .toml or .json."""

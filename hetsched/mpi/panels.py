@@ -40,7 +40,7 @@ class Kind(Protocol):
         """Update this rank's blocks begin .. end - 1 by panel k."""
 
     def seen(self, k: int, data: Bytes) -> None:
-        """Keep what will be needed of panel k; called once for each that this rank has to do with."""
+        """Keep what will be needed of panel k; called for each that this rank has to do with, before updates by it."""
 
 
 class Panels:

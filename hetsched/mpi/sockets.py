@@ -24,6 +24,7 @@ _TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
 _MOST_TOLD = 1 << 30
 _NONCE = 32
 _AT_ONCE = 1 << 20  # bytes read or written at a time
+_LAST = 1.0  # seconds in which a worker still says what is wrong
 _ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, times
 
 
@@ -47,7 +48,8 @@ class Line:
             if hasattr(socket, name):
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         self.connection = connection
-        self.out: deque[memoryview] = deque()
+        self.out: deque[tuple[memoryview, bool]] = deque()  # True: of an array
+        self.moved = False
         self.unacknowledged: deque[Post] = deque()
         self.expected: defaultdict[int, deque[Post]] = defaultdict(deque)
         self._head = bytearray(_HEAD.size)
@@ -65,18 +67,19 @@ class Line:
 
     def put(self, tag: int, data: bytes | memoryview = b"") -> None:
         """A frame, to be written when there is room."""
-        self.out.append(memoryview(_HEAD.pack(tag, len(data))))
+        self.out.append((memoryview(_HEAD.pack(tag, len(data))), False))
         if len(data):
-            self.out.append(memoryview(data))
+            self.out.append((memoryview(data), tag != _TOLD))
 
     def write(self) -> None:
         """As much as there is room for."""
         with contextlib.suppress(BlockingIOError):
             while self.out:
-                first = self.out[0]
+                first, of_array = self.out[0]
                 sent = self.connection.send(first[:_AT_ONCE])
+                self.moved |= of_array  # a question, too, is taken from one who hangs, but not much more
                 if sent < len(first):
-                    self.out[0] = first[sent:]
+                    self.out[0] = first[sent:], of_array
                 else:
                     self.out.popleft()
 
@@ -90,7 +93,7 @@ class Line:
                     count = self.connection.recv_into(self._into[:_AT_ONCE])
                     if count == 0:
                         raise ConnectionResetError("it has closed its connection")
-                    self._into = self._into[count:]
+                    self._into, self.moved = self._into[count:], True
                 if not len(self._into):
                     self._complete(found)
         return found
@@ -181,13 +184,21 @@ class Star:
         return not any(line.out or line.unacknowledged for line in self._lines.values())
 
     def abandon(self, _: list[Post], __: list[Post]) -> None:
-        """Nobody knows what the others have got of it: the connections are of no use any more."""
-        self._flush(1.0)
+        """Nobody knows what the others have got of it: the connections are of no use any more. Workers learn from their end that
+        the master has stopped; he must hear what has stopped them."""
+        if self.rank != 0:
+            self._flush(_LAST)
         self.close()
 
     def gone(self) -> list[tuple[int, str]]:
         lost, self._lost = self._lost, []
         return lost
+
+    def moved(self) -> list[int]:
+        found = [rank for rank, line in self._lines.items() if line.moved]
+        for rank in found:
+            self._lines[rank].moved = False
+        return found
 
     def give_up(self, rank: int) -> None:
         if (line := self._lines.pop(rank, None)) is not None:
@@ -274,12 +285,12 @@ def exchange(connection: socket.socket, secret: bytes, serves: bool) -> None:
         connection.sendall(proof)
 
 
-def say(connection: socket.socket, text: str) -> None:
+def write_line(connection: socket.socket, text: str) -> None:
     """A line of text, before there are frames."""
     connection.sendall(text.encode() + b"\n")
 
 
-def line(connection: socket.socket, most: int = 4096) -> str:
+def read_line(connection: socket.socket, most: int = 4096) -> str:
     """The other's line."""
     found = bytearray()
     while not found.endswith(b"\n") and len(found) < most:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.progress import Progress
@@ -24,19 +25,25 @@ from .record import root_time
 from .worker import Worker
 
 
+def operands_of(A: ArrayLike, B: ArrayLike) -> Operands:
+    """Those of C = A B with C = 0, whose pages are made as they are used."""
+    x = operands(A, B, None, 1.0, 0.0)
+    if x.c.ndim > 2:
+        raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
+    c = np.zeros(x.c.shape, x.c.dtype)
+    return replace(x, c=c, result=c.reshape(x.result.shape))
+
+
 def product_of(plan: StarPlan, x: Operands, order: str) -> Product:
     """What the ranks need to know, once plan, operands and order are found to fit."""
     check.choice("order", order, ORDERS)
-    if x.c.ndim > 2:
-        raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
     checked(plan, x, order, None, None, (None,) * len(plan.names))
     by_columns = tuple(array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b))
     return Product(x.c.dtype.name, x.sizes, plan.shape, block_of(plan.shape, x.sizes), by_columns)  # type: ignore[arg-type]
 
 
 def master_of(plan: StarPlan, product: Product, x: Operands, order: str, ranks: list[int], progress: Progress | None) -> Master:
-    """The master, with C = 0."""
-    x.c[...] = 0
+    """The master of C += A B."""
     served = plan.messages["worker"].tolist() if order == "plan" else None
     table = [Chunk(*row) for row in plan.chunks.tolist()]
     return Master(product, table, plan.names, plan.memory.tolist(), served, (x.c, x.a, x.b), ranks, progress)
@@ -75,7 +82,7 @@ def run_star(
             raise TypeError(f"plan must be a StarPlan, got {type(plan).__name__}")
         if len(plan.names) != ranks.size - 1:
             raise ValueError(f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside the root")
-        mine.append(operands(A, B, None, 1.0, 0.0))
+        mine.append(operands_of(A, B))
         return product_of(plan, mine[0], order), trace
 
     product, traced = ranks.agree(fitting)[root]
@@ -123,7 +130,7 @@ def clock_error(master: Master) -> float:
 def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
     """What was measured, beside what the model says of the same order where the plan's times are known to be seconds."""
     messages = messages_of(master)
-    log = replace(plan, chunks=np.array([tuple(chunk) for chunk in master.chunks], STAR_CHUNK), messages=messages)
+    log = replace(plan, chunks=np.array(master.chunks, STAR_CHUNK), messages=messages)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated
     predicted = ideal = finish = None
     if plan.unit == Unit.block_update(master.product.block, x.c.dtype):

@@ -24,19 +24,18 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from ..machine.topology import topology
 from ..planners.star import StarPlan
-from ..runners.operands import operands
 from ..runners.pool import Pool
 from ..runners.shared import shared_pool, unpinned_pool
 from . import sockets
 from .chunks import Product
 from .loop import Condition, Loop, LostRank, knows
 from .ranks import THIS, TIMEOUT
-from .star import master_of, product_of, trace_of
+from .star import master_of, operands_of, product_of, trace_of
 from .worker import Worker
 
 _START = 60.0  # seconds that workers have to connect
 _SHAKE = 10.0  # seconds to prove who one is
-_END = 1.0  # seconds that workers have to end when their connection has ended
+_END = 1.0  # seconds that agents have to end when the connections of their workers have ended
 _TAIL = 500  # characters of what a worker has said that an error repeats
 
 
@@ -146,7 +145,7 @@ class Workers:
         with self._lock, reporting(progress) as tell:
             if self._closed:
                 raise ValueError("workers are closed")
-            x = operands(A, B, None, 1.0, 0.0)
+            x = operands_of(A, B)
             product = product_of(plan, x, order)
             master = master_of(plan, product, x, order, list(range(1, 1 + len(self.names))), tell)
             crew = self._crew or self._start()
@@ -224,6 +223,7 @@ class _Crew:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._said: list[IO[bytes]] = []
         self.lost: dict[int, str] = {}
+        self._local = local
         self.star = sockets.Star(0, 1 + len(prefixes), {})
         secret = secrets.token_hex(32)
         try:
@@ -288,13 +288,12 @@ class _Crew:
     def end(self) -> None:
         """All connections, and then all processes."""
         self.star.close()
-        end = time.monotonic() + _END
+        end = time.monotonic() + (0.0 if self._local else _END)
         for process in self._processes:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
         for said in self._said:
             said.close()
 
@@ -310,7 +309,7 @@ def _welcomed(connection: socket.socket, secret: bytes) -> int | None:
     try:
         connection.settimeout(_SHAKE)
         sockets.exchange(connection, secret, True)
-        rank, theirs = json.loads(sockets.line(connection))
+        rank, theirs = json.loads(sockets.read_line(connection))
     except (OSError, ValueError):
         return None
     if theirs != list(THIS):
@@ -356,7 +355,7 @@ def work(host: str, port: int, rank: int, secret: str, threads: int | None) -> N
     """
     connection = socket.create_connection((host, port), _SHAKE)
     sockets.exchange(connection, secret.encode(), False)
-    sockets.say(connection, json.dumps([rank, THIS]))
+    sockets.write_line(connection, json.dumps([rank, THIS]))
     star = sockets.Star(rank, 1 + rank, {0: connection})
     server = _Server(shared_pool() if threads is None else unpinned_pool(threads))
     loop = Loop(star, math.inf, server.heard, lambda *_: None)

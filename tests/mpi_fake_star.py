@@ -7,6 +7,8 @@ import threading
 import time
 from collections import defaultdict, deque
 
+import numpy as np
+
 from hetsched.mpi.loop import Loop
 from hetsched.mpi.worker import TAG
 
@@ -30,6 +32,7 @@ class Hub:
         self.size, self.port = size, port
         self.lock = threading.Lock()
         self.ends = {True: defaultdict(deque), False: defaultdict(deque)}  # sends -> (source, target, tag) -> posts
+        self.posts = []
         self.told = [deque() for _ in range(size)]
         self.killed, self.hung = dict(killed or {}), dict(hung or {})
         self.carried = [0] * size
@@ -42,6 +45,9 @@ class Hub:
         rank, other = (source, target) if sends else (target, source)
         with self.lock:
             post = Post(data, rank, sends)
+            own = [x for x in self.posts if x.rank == rank and not x.done]
+            assert not any(np.shares_memory(data, x.data) for x in own if not (sends and x.sends)), "a buffer in use"
+            self.posts = [x for x in self.posts if not x.done] + [post]
             if rank == self.port and tag >= TAG:
                 self.open += 1
                 self.at_once = max(self.at_once, self.open)
@@ -125,6 +131,9 @@ class Wire:
         new = self.hub.dead - self.hub.reported
         self.hub.reported |= new
         return [(rank, f"rank {rank} has closed its connection") for rank in sorted(new)]
+
+    def moved(self):
+        return []
 
     def give_up(self, rank):
         with self.hub.lock:
