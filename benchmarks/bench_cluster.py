@@ -7,7 +7,7 @@ measured rates. Times are medians of some rounds, one after the other. Every res
 result are at rank 0 (for Dask at a client beside host 0, with CPU of its own, and so has its scheduler); "in zones": they are
 where the ranks need them, before and after.
 
-    python benchmarks/bench_cluster.py --parts dense star bytes --json cluster.json
+    python benchmarks/bench_cluster.py --parts dense star port --json cluster.json
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cluster_port
 import cluster_star
 import peer_scalapack
 from bench_lu import peer_environment
@@ -172,7 +173,7 @@ def machine(given: argparse.Namespace) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="*", choices=["dense", "star"], default=["dense", "star"])
+    parser.add_argument("--parts", nargs="*", choices=["dense", "star", "port"], default=["dense", "star", "port"])
     parser.add_argument("--stars", nargs="*", default=[], help="platforms of cluster_star.py; all without")
     parser.add_argument("--methods", nargs="*", default=[], help="of these; all without")
     parser.add_argument("--star-rounds", type=int, default=1)
@@ -187,7 +188,11 @@ def main() -> None:
         sys.exit(reason)
     found: Row = {"machine": machine(given)}
     print(", ".join(f"{name} {value}" for name, value in found["machine"].items()))
-    parts = {"dense": dense, "star": lambda given: cluster_star.star(on_ranks, given.star_rounds, given.stars, given.methods)}
+    parts = {
+        "dense": dense,
+        "port": lambda _: cluster_port.port(on_ranks),
+        "star": lambda given: cluster_star.star(on_ranks, given.star_rounds, given.stars, given.methods),
+    }
     for part in given.parts:
         found[part] = parts[part](given)
     if given.json:

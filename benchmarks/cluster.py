@@ -392,6 +392,7 @@ def environment_of(mpirun: str) -> dict[str, str]:
         ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"),
         "1",
     )
+    given["OMPI_MCA_pml"] = "ob1"  # here, as options come before it
     place = Path(mpirun).resolve().parent.parent
     if str(place) == "/usr":
         library = ctypes.util.find_library("mpi")
@@ -400,7 +401,7 @@ def environment_of(mpirun: str) -> dict[str, str]:
 
 
 def _options(mpirun: str, place: Path, network: str) -> list[str]:
-    both = {"pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": network, "mpi_yield_when_idle": "1"}
+    both = {"btl": "tcp,self", "btl_tcp_if_include": network, "mpi_yield_when_idle": "1"}
     agent = str(place / "agent")
     if version_of(mpirun).startswith("5"):
         kinds = {"--mca": both, "--prtemca": {"plm_ssh_agent": agent, "prte_if_include": network, "prte_tmpdir_base": str(place)}}

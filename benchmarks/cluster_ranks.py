@@ -21,24 +21,6 @@ COMM = MPI.COMM_WORLD
 POOL = hs.Pool(1)  # a fraction of a core is one worker
 
 
-def lu_factor(comm, a, plan, pool):
-    from hetsched.mpi.lu_run import run_lu
-    from hetsched.mpi.ranks import Ranks
-
-    if hasattr(hs.mpi, "lu_factor"):
-        return hs.mpi.lu_factor(comm, a, plan, pool=pool)
-    with Ranks(comm) as ranks:
-        return run_lu(ranks, a, pool, plan)
-
-
-def star_matmul(comm, a, b, plan, pool):
-    from hetsched.mpi.star import run_star
-    from hetsched.mpi.ranks import Ranks
-
-    with Ranks(comm) as ranks:
-        return run_star(ranks, plan if comm.rank == 0 else None, a, b, 0, "plan", pool, True, None)
-
-
 def rate(job: Job) -> Job:
     """GFLOP/s of each rank, all at once: products of 1000 x 1000, for some seconds."""
     a = np.random.default_rng(0).standard_normal((1000, 1000))
@@ -146,7 +128,14 @@ def product(job: Job) -> Job:
         v = np.random.default_rng(2).standard_normal(n)
         expected = a @ (b @ v)
         require(np.abs(c @ v - expected).max() / np.abs(expected).max())
-        return {"seconds": times, "method": plan.method, "busy": [spent / trace.makespan for spent in trace.total("compute")]}
+        areas = plan.boxes[plan.boxes[:, 0] > 0]
+        sent = float(plan.received[1:].sum()) + 8.0 * float((areas[:, 4] * areas[:, 5]).sum())
+        return {
+            "seconds": times,
+            "method": plan.method,
+            "bytes": sent,
+            "busy": [spent / trace.makespan for spent in trace.total("compute")],
+        }
     return {}
 
 
@@ -163,7 +152,7 @@ def star(job: Job) -> Job:
         plan = hs.plan_product(r, s, t, platform, method)
         traces = []
         for _ in range(job["rounds"]):
-            c, trace = star_matmul(COMM, a, b, plan, POOL)
+            c, trace = hs.mpi.matmul(COMM, a, b, plan, pool=POOL, trace=True)
             traces.append(trace)
         if COMM.rank == 0:
             v = rng.standard_normal(s * q)
@@ -171,12 +160,25 @@ def star(job: Job) -> Job:
             require(np.abs(c @ v - expected).max() / np.abs(expected).max())
             spent = plan.messages["end"] - plan.messages["start"]
             blocks = int(np.rint(spent / plan.link_costs[plan.messages["worker"]]).sum())
+            last = traces[-1]
             found[method] = {
                 "simulated": plan.makespan, "measured": [trace.makespan for trace in traces], "bound": plan.lower_bound,
-                "enrolled": plan.enrolled.tolist(), "cpu": traces[-1].cpu, "busy": traces[-1].total("compute"), "updates": plan.updates.tolist(), "peak": traces[-1].peak, "predicted_peak": traces[-1].predicted_peak,
-                "messages": len(plan.messages), "blocks": blocks,
+                "enrolled": plan.enrolled.tolist(), "updates": plan.updates.tolist(), "messages": len(plan.messages),
+                "blocks": blocks, "cpu": last.cpu, "busy": last.total("compute"), "peak": last.peak,
+                "predicted_peak": last.predicted_peak,
             }  # fmt: skip
     return {"methods": found}
+
+
+def scatter(job: Job) -> Job:
+    """A matrix in equal zones from the root, which keeps none."""
+    n = job["n"]
+    (a,) = operands(n, 1)
+    plan = hs.plan_matmul(n, n, n, hs.Platform.star([1e9] + [1.0] * (COMM.size - 1), unit=hs.Unit.gigaflop()), method="columns")
+    hs.mpi.scatter(COMM, a, plan)
+    times, _ = timed(job["rounds"], lambda: hs.mpi.scatter(COMM, a, plan))
+    others = plan.boxes[plan.boxes[:, 0] > 0]
+    return {"seconds": times, "bytes": int(8 * (others[:, 4] * others[:, 5]).sum())}
 
 
 def lu(job: Job) -> Job:
@@ -184,7 +186,7 @@ def lu(job: Job) -> Job:
     n = job["n"]
     (a,) = operands(n, 1)
     plan = hs.plan_lu(n, [1.0 / rate for rate in job["gflops"]], block=job["block"])
-    times, value = timed(job["rounds"], lambda: lu_factor(COMM, a, plan, pool=POOL))
+    times, value = timed(job["rounds"], lambda: hs.mpi.lu_factor(COMM, a, plan, pool=POOL))
     if COMM.rank == 0:
         factors, pivots = value
         v = np.random.default_rng(2).standard_normal(n)
@@ -197,7 +199,7 @@ def lu(job: Job) -> Job:
 
 
 def main() -> None:
-    kinds = {"rate": rate, "links": links, "updates": updates, "product": product, "star": star, "lu": lu}
+    kinds = {"rate": rate, "links": links, "updates": updates, "product": product, "star": star, "scatter": scatter, "lu": lu}
     for job in json.loads(sys.argv[1]):
         found = kinds[job["kind"]](job)
         if COMM.rank == 0:

@@ -15,10 +15,10 @@ from typing import Any
 from cluster import Cluster, Host
 
 METHODS = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm", "best")
-DTYPE, BLOCK = "complex128", 200  # a block update is 4 times as long as in float64, a block twice
+DTYPE, BLOCK = "complex128", 256  # a block update is 4 times as long as in float64, a block twice
 BYTES = 16 * BLOCK**2
-SHAPE = (12, 12, 12)
-PANEL = 12  # blocks of the messages by which links are measured
+SHAPE = (10, 10, 10)
+PANEL = 10  # blocks of the messages by which links are measured
 CLEAR = 0.05  # makespans that the model has this far apart should be in its order
 
 Row = dict[str, Any]
@@ -34,9 +34,9 @@ class Workers:
 
 
 PLATFORMS = {
-    "links 10 : 5 : 1": Workers((0.2, 0.2, 0.2, 0.2), (400, 400, 200, 40), (45, 45, 45, 45)),
+    "links 10 : 5 : 1": Workers((0.25, 0.25, 0.25, 0.25), (400, 400, 200, 40), (45, 45, 45, 45)),
     "speeds 4 : 2 : 1": Workers((0.4, 0.2, 0.1, 0.1), (400, 400, 400, 400), (45, 45, 45, 45)),
-    "memories 21 to 140": Workers((0.2, 0.2, 0.2, 0.2), (200, 200, 200, 200), (21, 45, 96, 140)),
+    "memories 21 to 140": Workers((0.25, 0.25, 0.25, 0.25), (400, 400, 400, 400), (21, 45, 96, 140)),
     "all of these": Workers((0.4, 0.2, 0.1, 0.1), (200, 400, 400, 40), (21, 96, 45, 140)),
 }
 
@@ -56,7 +56,7 @@ def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> li
     rows = []
     for name in names or PLATFORMS:
         workers = PLATFORMS[name]
-        hosts = [Host(cpu=0.5), *(Host(cpu=cpu, rate=f"{rate}mbit") for cpu, rate in zip(workers.cpu, workers.rate, strict=True))]
+        hosts = [Host(cpu=0.7), *(Host(cpu=cpu, rate=f"{rate}mbit") for cpu, rate in zip(workers.cpu, workers.rate, strict=True))]
         with Cluster(hosts) as cluster:
             measure = [
                 {"kind": "updates", "block": BLOCK, "dtype": DTYPE, "seconds": 3},
@@ -64,9 +64,9 @@ def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> li
             ]
             updates, links = on_ranks(cluster, measure)
             job = {
-                "kind": "star", "shape": SHAPE, "block": BLOCK, "methods": methods or METHODS, "memory": workers.memory, "rounds": rounds,
-                "cycle_times": updates["cycle_times"][1:],
-                "dtype": DTYPE, "link_costs": [BYTES * cost for cost in links["seconds_per_byte"][1:]],
+                "kind": "star", "shape": SHAPE, "block": BLOCK, "dtype": DTYPE, "methods": methods or METHODS, "rounds": rounds,
+                "memory": workers.memory, "cycle_times": updates["cycle_times"][1:],
+                "link_costs": [BYTES * cost for cost in links["seconds_per_byte"][1:]],
             }  # fmt: skip
             (row,) = on_ranks(cluster, [job], timeout=600)
         rows.append({"platform": name, **row})
@@ -83,7 +83,7 @@ def _print(row: Row) -> None:
         peak = max(x / limit for x, limit in zip(each["peak"], row["memory"], strict=True))
         print(
             f"  {name:8}{simulated:8.2f} s simulated {measured:8.2f} s measured {measured / simulated - 1:+7.1%}"
-            f"  {len(each['enrolled'])} workers, {each['messages']} messages, {each['blocks']} blocks, at most {peak:.0%} of a memory",
+            f"  {len(each['enrolled'])} workers, {each['messages']} messages, {each['blocks']} blocks, {peak:.0%} of a memory",
             flush=True,
         )
     wrong, pairs = inversions(*(list(column) for column in zip(*found.values(), strict=True)))

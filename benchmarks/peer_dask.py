@@ -1,6 +1,6 @@
-"""A product by Dask's distributed workers, matrices at the client: SCHEDULER's address, n, blocks per side, rounds, workers.
+"""A product by Dask's distributed workers, matrices at the client: scheduler, n, blocks per side, rounds, workers.
 
-Run by the Python that has dask, as the client. The blocks of A and B go straight to the workers, in turn; those of C come back and
+Run by the Python that has dask, as the client. Blocks of A and B go straight to the workers, in turn; those of C come back and
 are put together, all in the time. Prints the seconds of each round, and then a residual.
 """
 
