@@ -13,6 +13,7 @@ where the ranks need them, before and after.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -120,29 +121,29 @@ def on_platform(given: argparse.Namespace, name: str, cluster: Cluster, peer: Sc
     (rated,) = on_ranks(cluster, [{"kind": "rate", "seconds": 3}])
     gflops, rows = rated["gflops"], []
     print(f"{name}: {' '.join(f'{rate:.1f}' for rate in gflops)} GFLOP/s of products in memory", flush=True)
-    for kind in given.kinds:
-        n = given.n
-        for from_root in (True, False):
-            job = {"kind": kind, "n": n, "from_root": from_root, "rounds": given.rounds, "gflops": gflops, "block": 64}
+    for kind, from_root in itertools.product(given.kinds, (True, False)):
+        n, found = given.n, {}
+        if kind == "product" or from_root:  # LU has its matrix at the root
+            job = {"kind": kind, "n": n, "from_root": from_root, "rounds": given.rounds, "gflops": gflops}
             (ours,) = on_ranks(cluster, [job], timeout=180)
-            setting, blas = peer.search(kind, n, from_root)
-            theirs = peer.seconds(kind, n, setting, blas, given.rounds, from_root)
-            found = {"hetsched": (ours["seconds"], ours.get("method", "")), "ScaLAPACK": (theirs, f"{setting}, {blas}")}
-            if kind == "product" and from_root and given.dask_python:
-                found["Dask"] = dask_best(cluster, given, n)
+            found["hetsched"] = ours["seconds"], ours["method"]
             first = statistics.median(ours["seconds"])
-            for who, (times, how) in found.items():
-                seconds = statistics.median(times)
-                row = {
-                    "platform": name, "kind": kind, "n": n, "from": "at the root" if from_root else "in zones", "who": who,
-                    "seconds": seconds, "all": times, "ratio": seconds / first, "how": how,
-                    "efficiency": KINDS[kind] * n**3 / 1e9 / (sum(gflops) * seconds), "gflops": gflops,
-                }  # fmt: skip
-                rows.append(row)
-                print(
-                    f"  {kind:8}{row['from']:12}{who:10}{seconds:8.2f} s {row['ratio']:6.2f} {row['efficiency']:7.1%}  {how}",
-                    flush=True,
-                )
+        setting, blas = peer.search(kind, n, from_root)
+        found["ScaLAPACK"] = peer.seconds(kind, n, setting, blas, given.rounds, from_root), f"{setting}, {blas}"
+        if kind == "product" and from_root and given.dask_python:
+            found["Dask"] = dask_best(cluster, given, n)
+        for who, (times, how) in found.items():
+            seconds = statistics.median(times)
+            row = {
+                "platform": name, "kind": kind, "n": n, "from": "at the root" if from_root else "in zones", "who": who,
+                "seconds": seconds, "all": times, "ratio": seconds / first, "how": how,
+                "efficiency": KINDS[kind] * n**3 / 1e9 / (sum(gflops) * seconds), "gflops": gflops,
+            }  # fmt: skip
+            rows.append(row)
+            print(
+                f"  {kind:8}{row['from']:12}{who:10}{seconds:8.2f} s {row['ratio']:6.2f} {row['efficiency']:7.1%}  {how}",
+                flush=True,
+            )
     return rows
 
 
