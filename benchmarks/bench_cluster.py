@@ -111,8 +111,8 @@ def dense(given: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="scalapack-") as place:
         program = peer_scalapack.build(place)
-        for name, shares in PLATFORMS.items():
-            with Cluster([Host(cpu=share, rate=given.rate) for share in shares]) as cluster:
+        for name in given.platforms:
+            with Cluster([Host(cpu=share, rate=given.rate) for share in PLATFORMS[name]]) as cluster:
                 rows += on_platform(given, name, cluster, Scalapack(cluster, program))
     return rows
 
@@ -179,6 +179,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=[], help="of these; all without")
     parser.add_argument("--star-rounds", type=int, default=1)
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--platforms", nargs="*", choices=list(PLATFORMS), default=list(PLATFORMS))
     parser.add_argument("-n", type=int, default=3000, help="side of the matrices")
     parser.add_argument("--rate", help="of every link, such as 1gbit; without, that of the machine")
     parser.add_argument("--rounds", type=int, default=3)

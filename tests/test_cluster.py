@@ -15,6 +15,8 @@ PLACE = Path(__file__).parent.parent / "benchmarks"
 sys.path.insert(0, str(PLACE))
 
 from cluster import GOODPUT, GROUPS, PREFIX, Cluster, ClusterError, Host, bytes_of, rate_of  # noqa: E402
+from cluster_star import inversions  # noqa: E402
+from peer_scalapack import grids, seconds_of  # noqa: E402
 
 REASON = Cluster.why_not()
 HAVE_MPI = subprocess.run([sys.executable, "-c", "import mpi4py"], capture_output=True, check=False).returncode == 0
@@ -128,3 +130,18 @@ def test_numbers_of_limits():
             kind(**wrong)
     with pytest.raises(ValueError, match="hosts"):
         Cluster([])
+
+
+def test_what_peers_print():
+    assert grids(4) == [(2, 2), (1, 4), (4, 1)]
+    assert grids(3) == [(1, 3), (3, 1)]
+    assert seconds_of("0.5\n0.25\n0.003\n") == [0.5, 0.25]
+    for wrong in ("0.5\n1e12\n", "0.5\nnan\n", "-1\n0.1\n", "0.1\n"):
+        with pytest.raises(RuntimeError, match="wrong"):
+            seconds_of(wrong)
+
+
+def test_pairs_in_another_order():
+    assert inversions([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]) == (0, 3)
+    assert inversions([1.0, 2.0, 3.0], [6.0, 5.0, 7.0]) == (1, 3)
+    assert inversions([1.0, 1.01, 3.0], [6.0, 5.0, 4.0]) == (2, 2)  # the first two are not apart
