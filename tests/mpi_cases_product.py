@@ -251,12 +251,12 @@ def case_versions(comm):
 
     if comm.size == 1:
         return
-    own = ranks._THIS
-    ranks._THIS = ("9.9.9", *own[1:]) if comm.rank == 1 else own
+    own = ranks.THIS
+    ranks.THIS = ("9.9.9", *own[1:]) if comm.rank == 1 else own
     try:
         _same_error(comm, RuntimeError, "they must be the same", lambda: hs.mpi.matmul(comm, None, None))
     finally:
-        ranks._THIS = own
+        ranks.THIS = own
 
 
 def case_interrupt(comm):

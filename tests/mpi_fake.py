@@ -17,7 +17,7 @@ class Wires:
         self.posts = {}  # (source, target, tag) -> sends, receives that wait
         self.told = [deque() for _ in range(size)]
         self.sent = np.zeros(size, np.int64)
-        self.left = set()
+        self.left = {}  # those that have ended a run, by its number
         self.barrier = threading.Barrier(size)
         self.values = [None] * size
 
@@ -33,8 +33,8 @@ class Request:
 class Messages:
     """A `loop.Transport`: a message is copied when both sides have come."""
 
-    def __init__(self, wires, rank):
-        self.wires, self.rank, self.size = wires, rank, wires.size
+    def __init__(self, wires, rank, run):
+        self.wires, self.rank, self.size, self.number = wires, rank, wires.size, run
 
     def _post(self, data, key, side):
         with self.wires.lock:
@@ -69,8 +69,9 @@ class Messages:
         return found
 
     def leave(self):
-        self.wires.left.add(self.rank)
-        return len(self.wires.left) == self.size
+        left = self.wires.left.setdefault(self.number, set())
+        left.add(self.rank)
+        return len(left) == self.size
 
     def abandon(self, sends, receives):
         pass
@@ -81,6 +82,7 @@ class FakeRanks:
 
     def __init__(self, wires, rank, timeout=20.0):
         self.wires, self.rank, self.size, self.timeout = wires, rank, wires.size, timeout
+        self.runs = 0
 
     def gather(self, value):
         self.wires.values[self.rank] = value
@@ -104,9 +106,8 @@ class FakeRanks:
         return [value for value, _ in found]
 
     def run(self, main, heard=None):
-        self.wires.left.clear()
-        self.wires.barrier.wait()
-        loop = Loop(Messages(self.wires, self.rank), self.timeout, heard)
+        self.runs += 1
+        loop = Loop(Messages(self.wires, self.rank, self.runs), self.timeout, heard)
         return loop.run(main(loop))
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from mpi_fake import on_ranks
 
 import hetsched as hs
+from hetsched.mpi import panels
 from hetsched.mpi.columns import Columns, cholesky_bytes, lu_bytes
-from hetsched.mpi.factor import default_block, run_cholesky, run_lu, run_solve
+from hetsched.mpi.factor import default_block, lu_held, run_cholesky, run_lu, run_solve, solve_held
 from hetsched.mpi.lu_solve import solve_bytes
 from hetsched.platform import Unit
 
@@ -152,6 +153,32 @@ def test_ways_of_panels(deal):
             assert [past.index(rank) for rank in chain] == sorted((past.index(rank) for rank in chain), reverse=True)
 
 
+@settings(max_examples=30, deadline=None)
+@given(deals(), st.sampled_from(DTYPES))
+def test_what_ranks_hold_already(deal, dtype):
+    n, block, owner, size, root = deal
+    rng = np.random.default_rng(n)
+    a = random_matrix(rng, (n, n), dtype) + 2 * n * np.eye(n, dtype=dtype)
+    b = random_matrix(rng, (n, 3), dtype)
+    columns = Columns(n, block, owner, size)
+    kept = [[j for j in range(n) if owner[j // block] == rank] for rank in range(size)]
+    x, lu = b.copy(), np.empty_like(a)
+
+    def call(ranks):
+        local = a[:, kept[ranks.rank]].copy()
+        pivots = lu_held(ranks, columns, local, POOLS[ranks.rank])
+        lu[:, kept[ranks.rank]] = local
+        solve_held(ranks, columns, local, pivots, at(ranks.rank, root, x), 3, POOLS[ranks.rank], root)
+        return pivots.tolist()
+
+    found, _ = on_ranks(size, call)
+    assert all(pivots == found[0] for pivots in found)
+    *piv, zero = found[0]
+    assert zero == -1
+    assert np.abs(multiplied_back(lu, piv) - a).max() < 8 * n * eps(dtype) * np.abs(a).max()
+    assert np.abs(a @ x - b).max() < 100 * eps(dtype) * np.abs(b).max()
+
+
 def test_bytes_of_a_small_case():
     """Two ranks in turn, four columns one by one, by hand."""
     sent = lu_bytes(Columns(4, 1, np.array([0, 1, 0, 1], np.int32), 2), 8, 0)
@@ -187,6 +214,18 @@ def test_who_does_it_does_not_matter(n):
         for rank, time in enumerate(times):
             if np.isinf(time) and rank != root:
                 assert sent[rank] == 0
+
+
+def test_memory_for_panels(monkeypatch):
+    made = []
+    aligned = panels._aligned
+    monkeypatch.setattr(panels, "_aligned", lambda size: made.append(size) or aligned(size))
+    for times in ([1.0, 1.0, 1.0], [1.0, np.inf, 9.0]):
+        made.clear()
+        good(lu_on_ranks(np.eye(400), 3, block=8, cycle_times=times)[0], 0)
+        enrolled = np.isfinite(times).sum()
+        assert enrolled <= len(made) <= 4 * enrolled
+        assert set(made) == {400 * 8 * 8 + 4 * 8}
 
 
 def test_no_elements():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 SCATTER, GATHER = FIRST, FIRST + 1  # tags
 _AHEAD = 2  # block columns under way to or from a rank
-_PART = 1 << 22  # bytes that are copied before Ctrl-C is looked for
+_PART, _LINES = 1 << 18, 8  # bytes, at least so many rows, that are copied before Ctrl-C is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +175,23 @@ def cholesky_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
 
 
 def copied(target: Array, source: Array) -> None:
-    """target[...] = source, with a moment for Ctrl-C now and then."""
-    lines = max(1, _PART // max(1, target.shape[1] * target.itemsize))
-    for i in range(0, len(target), lines):
-        target[i : i + lines] = source[i : i + lines]
+    """target[...] = source, with moments for Ctrl-C."""
+    for lines in _parts(target):
+        target[lines] = source[lines]
+
+
+def touched(loop: Loop, array: Array) -> Array:
+    """The array, filled with zeros; a job for `Loop.compute`. Whoever writes to memory first waits for it: with the first block
+    column that comes, for nearly all of it."""
+    for lines in _parts(array):
+        loop.go_on()
+        array[lines] = 0
+    return array
+
+
+def _parts(array: Array) -> Iterator[slice]:
+    lines = max(_LINES, _PART // max(1, array.shape[1] * array.itemsize))
+    return (slice(i, i + lines) for i in range(0, len(array), lines))
 
 
 class Moves:

@@ -23,7 +23,7 @@ from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
 from .cholesky import cholesky
-from .columns import Array, Columns, Moves
+from .columns import Array, Columns, Moves, touched
 from .loop import Loop, Waiting
 from .lu import lu
 from .lu_solve import Substitution
@@ -159,7 +159,7 @@ def run_lu(
     trace, progress, check_finite :
         As of `Pool.lu_factor`.
     stacklevel : int
-        Of the warning: who called, 2 being the caller of this.
+        Of the warning: 3 is the caller of this.
 
     Returns
     -------
@@ -179,9 +179,9 @@ def run_lu(
 
     Notes
     -----
-    Bytes sent are those of `lu_bytes`. Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel
-    would be on several ranks, and each of the n pivots found by messages between them, one after the other, where here a panel is
-    found without any.
+    Bytes sent are those of `lu_bytes`. A rank holds its block columns, and four panels at most; the root the result as well.
+    Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel would be on several ranks, and each of
+    the n pivots found by messages between them, one after the other, where here a panel is found without any.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
@@ -336,6 +336,41 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     return Given(a, plan, sides, right), job
 
 
+def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray[np.int32]:
+    """Factor the matrix whose block columns the ranks hold already.
+
+    Parameters
+    ----------
+    columns : Columns
+        The same on all ranks.
+    local : (n, held) array
+        This rank's block columns side by side, by rows; of one of the four dtypes, the same on all ranks. It becomes the factors.
+
+    Returns
+    -------
+    (n + 1,) int32 array
+        On every rank: what `lu` returns.
+    """
+    arrived = [Waiting(left=0) for _ in columns.own(ranks.rank)]
+    found: NDArray[np.int32] = ranks.run(lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False)))
+    return found
+
+
+def solve_held(
+    ranks: Ranks, columns: Columns, local: Array, pivots: NDArray[np.int32], b: Array | None, cols: int, pool: Pool, root: int = 0
+) -> None:
+    """Solve with the factors and the pivots that `lu_held` leaves.
+
+    Parameters
+    ----------
+    b : (n, cols) array at the root, None elsewhere
+        The right sides by rows, of the dtype of local, which become the solution.
+    cols : int
+        On every rank.
+    """
+    ranks.run(lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(pivots, b))
+
+
 class _Run:
     """One call on one rank."""
 
@@ -372,7 +407,8 @@ class _Run:
         await self._begin(loop)
         local, moves = await self._factor(loop)
         if self._given is not None:
-            self.out = by_columns(self._given.a.shape, local.dtype, zero=self._lower)
+            self.out = by_columns(self._given.a.shape, local.dtype)
+            await loop.compute(partial(touched, loop, self.out.T))
         await moves.gather(local, self.out)
         await self._end(loop)
 
@@ -399,7 +435,7 @@ class _Run:
     async def _factor(self, loop: Loop) -> tuple[Array, Moves]:
         job, columns = self._job, self.columns
         dtype = np.dtype(job.dtype)
-        local = np.empty((job.n, columns.held(loop.rank)), dtype)
+        local = await loop.compute(partial(touched, loop, np.empty((job.n, columns.held(loop.rank)), dtype)))
         arrived = [Waiting() for _ in columns.own(loop.rank)]
         moves = Moves(loop, columns, dtype, self._root, job.by_columns, self._lower, self.record)
         dealing = loop.spawn(moves.scatter(None if self._given is None else self._given.a, local, arrived))
@@ -407,7 +443,7 @@ class _Run:
         if self._lower:
             await cholesky(loop, columns, local, self._pool, arrived, self.record, done)
         else:
-            self.pivots = await lu(loop, columns, local, self._pool, self._root, arrived, self.record, done)
+            self.pivots = await lu(loop, columns, local, self._pool, [self._root], arrived, self.record, done)
         await dealing
         return local, moves
 

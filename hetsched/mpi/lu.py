@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -78,10 +78,10 @@ class Lu:
             self.pivots[-1] = first + int(zeros[0])
 
 
-async def tell_pivots(loop: Loop, columns: Columns, pivots: NDArray[np.int32], root: int, record: Record) -> None:
-    """The owner of the last block has seen all pivots, and tells them to those that own others, and to the root."""
+async def tell_pivots(loop: Loop, columns: Columns, pivots: NDArray[np.int32], listeners: Iterable[int], record: Record) -> None:
+    """The owner of the last block has seen all pivots, and tells them to those that own others, and to the listeners."""
     last = int(columns.owner[-1])
-    others = sorted({*columns.enrolled, root} - {last})
+    others = sorted({*columns.enrolled, *listeners} - {last})
     if loop.rank in others:
         await loop.receive(pivots, last, _PIVOTS)
     if loop.rank == last:
@@ -109,8 +109,8 @@ def exchange_left(loop: Loop, columns: Columns, local: Array, pivots: NDArray[np
 
 
 async def lu(
-    loop: Loop, columns: Columns, local: Array, pool: Pool, root: int, arrived: Sequence[Waiting], record: Record,
-    done: Callable[[int], None] | None = None,
+    loop: Loop, columns: Columns, local: Array, pool: Pool, listeners: Iterable[int], arrived: Sequence[Waiting],
+    record: Record, done: Callable[[int], None] | None = None,
 ) -> NDArray[np.int32]:  # fmt: skip
     """Factor the matrix whose block columns the ranks hold in local, (n, held) by rows.
 
@@ -118,11 +118,11 @@ async def lu(
     -------
     (n + 1,) int32 array
         Those of scipy.linalg.lu_factor, then the first zero of the diagonal of U, or -1; on the ranks that own blocks and on the
-        root. local holds the factors then.
+        listeners. local holds the factors then.
     """
     kind = Lu(loop, columns, local, pool)
     await Panels(loop, columns, kind, record, done).run(arrived)
-    await tell_pivots(loop, columns, kind.pivots, root, record)
+    await tell_pivots(loop, columns, kind.pivots, listeners, record)
     await loop.compute(partial(_exchange, loop, columns, local, kind.pivots, record))
     return kind.pivots
 
