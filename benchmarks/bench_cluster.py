@@ -55,6 +55,7 @@ class Scalapack:
 
     cluster: Cluster
     program: str
+    blocks: tuple[int, ...]
 
     def seconds(self, kind: str, n: int, setting: Setting, blas: str, rounds: int, from_root: bool) -> list[float]:
         environment = {**peer_scalapack.environment(blas), **_set_by(peer_environment())}
@@ -67,7 +68,7 @@ class Scalapack:
         one = Setting(1, 1, 128)
         folders = peer_scalapack.blas_folders()
         blas = min(folders, key=lambda name: min(self.seconds("product", 1000, one, name, 2, False)))
-        settings = [Setting(*grid, block) for grid in peer_scalapack.grids(len(self.cluster.hosts)) for block in BLOCKS]
+        settings = [Setting(*grid, block) for grid in peer_scalapack.grids(len(self.cluster.hosts)) for block in self.blocks]
         return min(settings, key=lambda each: self.seconds(kind, n, each, blas, 1, from_root)[0]), blas
 
 
@@ -113,7 +114,7 @@ def dense(given: argparse.Namespace) -> list[Row]:
         program = peer_scalapack.build(place)
         for name in given.platforms:
             with Cluster([Host(cpu=share, rate=given.rate) for share in PLATFORMS[name]]) as cluster:
-                rows += on_platform(given, name, cluster, Scalapack(cluster, program))
+                rows += on_platform(given, name, cluster, Scalapack(cluster, program, tuple(given.blocks)))
     return rows
 
 
@@ -121,7 +122,7 @@ def on_platform(given: argparse.Namespace, name: str, cluster: Cluster, peer: Sc
     (rated,) = on_ranks(cluster, [{"kind": "rate", "seconds": 3}])
     gflops, rows = rated["gflops"], []
     print(f"{name}: {' '.join(f'{rate:.1f}' for rate in gflops)} GFLOP/s of products in memory", flush=True)
-    for kind, from_root in itertools.product(given.kinds, (True, False)):
+    for kind, from_root in itertools.product(given.kinds, [where == "root" for where in given.where]):
         n, found = given.n, {}
         if kind == "product" or from_root:  # LU has its matrix at the root
             job = {"kind": kind, "n": n, "from_root": from_root, "rounds": given.rounds, "gflops": gflops}
@@ -181,6 +182,8 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--platforms", nargs="*", choices=list(PLATFORMS), default=list(PLATFORMS))
     parser.add_argument("-n", type=int, default=3000, help="side of the matrices")
+    parser.add_argument("--where", nargs="*", choices=["root", "zones"], default=["root", "zones"], help="the matrices")
+    parser.add_argument("--blocks", type=int, nargs="*", default=list(BLOCKS), help="of ScaLAPACK")
     parser.add_argument("--rate", help="of every link, such as 1gbit; without, that of the machine")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dask-python", help="a Python that has dask and distributed; without, Dask does not take part")
