@@ -6,7 +6,7 @@ turns: a pause until the last one's threads have gone to sleep, one call to warm
 of the fastest call of each (what a busy machine leaves of it). Input by columns, both look for NaN.
 
 StarPU is its lu_implicit_example (Debian's starpu-examples), which does not pivot, with the block size that is fastest;
-ScaLAPACK is pdgetrf (libscalapack-openmpi-dev, openmpi-bin) with a process for each thread, built from scalapack_lu.c. Both use
+ScaLAPACK is pdgetrf (libscalapack-openmpi-dev, openmpi-bin) with a process for each thread, built from scalapack.c. Both use
 the system's BLAS, one thread per worker. Those that are not there are left out.
 """
 
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import peer_scalapack
 from peer_blas import blis_arch_type
 
 PAUSE = 0.25
@@ -94,22 +95,19 @@ def scalapack(dtype: str, threads: int) -> Callable[[int], float] | str:
     """GFLOP/s of one factorisation of n x n, or why there is none."""
     if dtype != "float64":
         return f"not for {dtype}"
-    compiler, mpirun = shutil.which("cc"), shutil.which("mpirun")
-    if compiler is None or mpirun is None:
-        return f"no {'cc' if compiler is None else 'mpirun: apt install openmpi-bin'}"
     place = tempfile.TemporaryDirectory(prefix="scalapack-")
-    program = str(Path(place.name) / "scalapack_lu")
-    source = str(Path(__file__).with_name("scalapack_lu.c"))
-    command = [compiler, "-O2", source, "-lscalapack-openmpi", "-o", program]
-    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        return "scalapack_lu.c does not link: apt install libscalapack-openmpi-dev"
+    try:
+        program = peer_scalapack.build(place.name)
+    except RuntimeError as error:
+        return str(error)
     environment = peer_environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    rows, cols = peer_scalapack.grids(threads)[0]
 
     def run(n: int, _: object = place) -> float:
-        rounds = "3" if n <= 3000 else "1"
-        block = "64" if n < 2000 else "96"
-        lines = output_of([mpirun, "--oversubscribe", "-n", str(threads), program, str(n), block, rounds], environment).split()
-        return 2 / 3 * n**3 / float(lines[-1]) / 1e9 if lines and float(lines[-1]) > 0 else 0.0
+        setting = peer_scalapack.Setting(rows, cols, 64 if n < 2000 else 96)
+        words = peer_scalapack.command(program, "lu", n, setting, 3 if n <= 3000 else 1)
+        printed = output_of(["mpirun", "--oversubscribe", "-n", str(threads), *words], environment)
+        return 2 / 3 * n**3 / min(peer_scalapack.seconds_of(printed)) / 1e9 if printed else 0.0
 
     return run
 
