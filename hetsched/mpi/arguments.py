@@ -66,10 +66,12 @@ def agreed(name: str, found: list[Described], root: int) -> Described:
 
 
 def held(shape: Described, given: Any, root: int) -> Held:
+    """An operand as all ranks hold it."""
+    dtype = np.dtype(shape.dtype)
     if shape.kind == "zone":
-        return Held(np.frombuffer(shape.boxes, np.int64).reshape(-1, 5), () if given is None else given.parts)
+        return Held(np.frombuffer(shape.boxes, np.int64).reshape(-1, 5), () if given is None else given.parts, dtype)
     whole = np.array([(root, 0, 0, *shape.shape)], np.int64)
-    return Held(without_empty(whole), () if given is None or given.size == 0 else (given,))
+    return Held(without_empty(whole), () if given is None or given.size == 0 else (given,), dtype)
 
 
 class Call:

@@ -26,7 +26,7 @@ from .arguments import STAR, Call, agreed, as_text, beside, columns, described, 
 from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, on_one_clock, synchronised
 from .star import run_star
-from .zones import Held, Zone, boxes_of, require_ranks, without_empty
+from .zones import Held, Zone, boxes_of, of_rank, require_ranks, without_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ def product_of(
             check.choice("order", order, ("plan", "demand"))
             given = [described(name, x, ranks.rank, root) for name, x in (("A", A), ("B", B))]
             mine.extend(array for array, _ in given)
-            wishes = (check.flag("trace", trace), progress is not None and progress is not False)
+            wishes = check.flag("trace", trace), progress is not None and progress is not False, method in CHUNKS
             return [shape for _, shape in given], as_text(plan), wishes, pools.here(), root
 
         shapes, texts, wishes, places, roots = columns(ranks.agree(checked))
@@ -139,7 +139,7 @@ def product_of(
         dtype, (m, k), n, own = np.promote_types(x.dtype, y.dtype), x.shape, y.shape[1], call.pool(places)
         made: list[Plan | None] = [plan]
         if not any(texts):
-            times = pools.cycle_times(ranks, own, dtype) if method not in CHUNKS else []
+            times = [] if wishes[root][2] else pools.cycle_times(ranks, own, dtype)
 
             def planned() -> str | None:
                 if call.at_root:
@@ -155,13 +155,17 @@ def product_of(
             value, record = done if traced else (done, None)
             return Outcome(value, record, made[0])
 
+        gathered = x.kind == y.kind == "array"
+        whole: list[NDArray[Any]] = []
+
         def fitting() -> None:
             made[0] = _of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
+            if gathered and call.at_root:
+                whole.append(np.zeros((m, n), dtype))
 
         ranks.agree(fitting)
-        gathered = x.kind == y.kind == "array"
         operands = held(x, mine[0], root), held(y, mine[1], root)
-        return _multiply(call, made[0], operands, dtype, own, gathered, wishes[root], tell)  # type: ignore[arg-type]
+        return _multiply(call, made[0], operands, own, whole if gathered else None, wishes[root], tell)  # type: ignore[arg-type]
 
 
 def _planned(
@@ -195,14 +199,15 @@ def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], s
 
 
 def _multiply(
-    call: Call, plan: ProductPlan, operands: tuple[Held, Held], dtype: np.dtype[Any], pool: Pool, gathered: bool,
-    wishes: tuple[bool, bool], tell: Progress | None,
+    call: Call, plan: ProductPlan, operands: tuple[Held, Held], pool: Pool, whole: list[NDArray[Any]] | None,
+    wishes: tuple[bool, bool, bool], tell: Progress | None,
 ) -> Outcome:  # fmt: skip
+    """whole: where the product goes at the root, nothing elsewhere; None where it stays with the ranks."""
     ranks, root, shape = call.ranks, call.root, plan.shape[:2]
-    traced, watched = wishes
+    traced, watched, _ = wishes
     record, result = Record(traced), product.result_boxes(plan)
     total = max(float(plan.flops.sum()), 1.0)
-    whole = np.zeros(shape, dtype) if gathered and call.at_root else None
+    dtype = np.promote_types(*(x.dtype for x in operands))
 
     def heard(_: int, flops: float) -> None:
         call.done += flops
@@ -214,18 +219,21 @@ def _multiply(
         start = record.now()
         done = None if not watched else heard if call.at_root else lambda rank, flops: loop.tell(flops, root)
         parts = await product.Product(loop, plan, operands, dtype, pool, record, done).run()
-        if gathered:
+        if whole is not None:
             wanted = without_empty(np.array([(root, 0, 0, *shape)], np.int64))
-            await product.moved(
-                loop, record, Held(result, parts), wanted, () if whole is None or whole.size == 0 else (whole,), dtype
-            )
+            await product.moved(loop, record, Held(result, parts, dtype), wanted, _some(whole))
         if traced:
             clocks.append(await synchronised(loop, root))
         return parts, clocks, start
 
     parts, clocks, start = ranks.run(run, heard)
-    value = whole if gathered else Zone(shape, result, ranks.rank, parts, dtype)
+    value = Zone(shape, result, ranks.rank, parts, dtype) if whole is None else whole[0] if whole else None
     return Outcome(value, _traced(call, plan, record, clocks, start) if traced else None, plan)
+
+
+def _some(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """Those with elements, as boxes have them."""
+    return tuple(array for array in arrays if array.size)
 
 
 def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float) -> Trace | None:
@@ -302,12 +310,16 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
         shapes, texts, roots = columns(ranks.agree(checked))
         call.require_one_root(roots)
         x = agreed("A", shapes, root)
-        dtype = np.dtype(x.dtype)
-        boxes = ranks.agree(lambda: boxes_of(travelled(plan, texts, root), x.shape, ranks.size))[ranks.rank]
-        own = boxes[boxes[:, 0] == ranks.rank]
-        parts = tuple(np.empty((h, w), dtype) for _, _, _, h, w in own.tolist())
-        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, mine[0], root), boxes, parts, dtype))
-        return Zone(x.shape, boxes, ranks.rank, parts, dtype)
+        made: list[Zone] = []
+
+        def zone() -> None:
+            boxes, dtype = boxes_of(travelled(plan, texts, root), x.shape, ranks.size), np.dtype(x.dtype)
+            parts = tuple(np.empty((h, w), dtype) for _, _, _, h, w in of_rank(boxes, ranks.rank).tolist())
+            made.append(Zone(x.shape, boxes, ranks.rank, parts, dtype))
+
+        ranks.agree(zone)
+        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, mine[0], root), made[0].boxes, made[0].parts))
+        return made[0]
 
 
 def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) -> NDArray[Any] | None:
@@ -324,13 +336,14 @@ def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) ->
         def checked() -> tuple[Any, ...]:
             if not isinstance(zone, Zone):
                 raise TypeError(f"zone must be a Zone, got {type(zone).__name__}")
+            if call.at_root:
+                whole.append(np.empty(zone.shape, zone.dtype))
             return described("zone", zone, ranks.rank, root)[1], root
 
+        whole: list[NDArray[Any]] = []
         shapes, roots = columns(ranks.agree(checked))
         call.require_one_root(roots)
         x = agreed("zone", shapes, root)
-        whole = np.empty(x.shape, zone.dtype) if call.at_root else None
         wanted = without_empty(np.array([(root, 0, 0, *x.shape)], np.int64))
-        target = () if whole is None or whole.size == 0 else (whole,)
-        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, zone, root), wanted, target, zone.dtype))
-        return whole
+        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, zone, root), wanted, _some(whole)))
+        return whole[0] if whole else None

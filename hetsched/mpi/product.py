@@ -255,9 +255,7 @@ class Product:
         return (total,) if len(strips) else ()
 
 
-async def moved(
-    loop: Loop, record: Record, held: Held, wanted: NDArray[np.int64], targets: tuple[Array, ...], dtype: np.dtype[Any]
-) -> None:
+async def moved(loop: Loop, record: Record, held: Held, wanted: NDArray[np.int64], targets: tuple[Array, ...]) -> None:
     """Bring a matrix from those that hold it into the targets, this rank's rectangles of `wanted`."""
     me = loop.rank
     read = reader(of_rank(held.boxes, me), held.parts)
@@ -266,5 +264,5 @@ async def moved(
     def placed(piece: Piece, data: Array) -> None:
         place(piece)[...] = data
 
-    pieces = copied(held.boxes, wanted, dtype.itemsize, me=me)
-    await Exchange(loop, record, dtype, _RESULT, read, placed, counted=False).run(pieces)
+    pieces = copied(held.boxes, wanted, held.dtype.itemsize, me=me)
+    await Exchange(loop, record, held.dtype, _RESULT, read, placed, counted=False).run(pieces)

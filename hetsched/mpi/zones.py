@@ -83,10 +83,11 @@ class Zone:
 
 @dataclass(frozen=True)
 class Held:
-    """A matrix: which rectangles the ranks hold, and this rank's own."""
+    """A matrix: which rectangles the ranks hold, this rank's own, and the dtype."""
 
     boxes: NDArray[np.int64]
     parts: tuple[Array, ...]
+    dtype: np.dtype[Any]
 
 
 class Piece(NamedTuple):
