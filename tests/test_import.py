@@ -7,6 +7,7 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,14 @@ def test_import_is_light():
     others = {"matplotlib", "scipy", "highspy", "sklearn", "tqdm", "pandas", "h5py"}
     standard = {"dataclasses", "html", "json", "multiprocessing", "pathlib", "subprocess", "tempfile", "tomllib"}
     assert not (others | standard) & loaded
+
+
+def test_mpi4py_is_for_one_folder():
+    """Its functions load it, not the import; nothing else mentions it."""
+    assert "mpi4py" not in fresh("import hetsched as hs; hs.mpi.matmul; import hetsched.cli.main; result = list(sys.modules)")
+    package = Path(hs.__file__).parent
+    mention = [path.relative_to(package).parts[0] for path in package.rglob("*.py") if "mpi4py" in path.read_text()]
+    assert set(mention) == {"mpi"}
 
 
 def test_a_plan_loads_no_pool():

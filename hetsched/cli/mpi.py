@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .. import mpi
-from .._base.need import need
 from .._base.table import table
+from ..mpi.ranks import world
 from ..mpi.workers import work
 from ..planners.star import METHODS as CHUNKS
 from ..platform import Platform, Worker, file_kind
@@ -111,7 +111,7 @@ def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
 @contextmanager
 def _one_voice() -> Iterator[Any]:
     """All ranks: an error that all of them know of is told by rank 0 alone."""
-    comm = need("mpi4py.MPI", "hetsched mpi").COMM_WORLD
+    comm = world()
     try:
         yield comm
     except mpi.LostRank:

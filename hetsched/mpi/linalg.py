@@ -23,6 +23,7 @@ from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
 from .arguments import STAR, Call, agreed, as_text, beside, columns, described, held, travelled
+from .measure import briefly
 from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, on_one_clock, synchronised
 from .star import run_star
@@ -66,7 +67,8 @@ def matmul(
     root : int
     method, platform, block : optional
         At the root, without a plan: as of `hs.plan_matmul`. The platform is that of `measure`, say; default: what a moment of
-        products on all ranks says of their speeds. For a method of `plan_product` it needs memory, and may leave out the root.
+        products and messages says of the ranks' speeds and the root's links, once for a communicator. For a method of
+        `plan_product` it needs memory, and may leave out the root.
     order : {"plan", "demand"}
         Of a StarPlan, as of `Pool.run`.
     pool : Pool, optional
@@ -139,11 +141,13 @@ def product_of(
         dtype, (m, k), n, own = np.promote_types(x.dtype, y.dtype), x.shape, y.shape[1], call.pool(places)
         made: list[Plan | None] = [plan]
         if not any(texts):
-            times = [] if wishes[root][2] else pools.cycle_times(ranks, own, dtype)
+            found: Any = ([], [])
+            if not wishes[root][2]:
+                found = ranks.kept((root, dtype, len(own)), lambda: briefly(ranks, own, dtype, root))
 
             def planned() -> str | None:
                 if call.at_root:
-                    made[0] = _planned((m, k, n), platform, times, places, method, block, dtype, root)
+                    made[0] = _planned((m, k, n), platform, found, places, method, block, dtype, root)
                 return as_text(made[0])
 
             texts = ranks.agree(planned)
@@ -169,15 +173,16 @@ def product_of(
 
 
 def _planned(
-    sizes: tuple[int, int, int], platform: Platform | None, times: list[float], places: list[pools.Place], method: str,
-    block: int | None, dtype: np.dtype[Any], root: int,
+    sizes: tuple[int, int, int], platform: Platform | None, found: tuple[list[float], list[float]], places: list[pools.Place],
+    method: str, block: int | None, dtype: np.dtype[Any], root: int,
 ) -> Plan:  # fmt: skip
     if method in CHUNKS:
         if platform is None:
             raise ValueError(f"platform must be given for method {method!r}: it says how much memory each worker has")
         platform = beside(platform, root) if len(platform) == len(places) else platform
     if platform is None:
-        platform = Platform.star(times, names=pools.names(places), unit=Unit.gigaflop())
+        times, costs = found
+        platform = Platform.star(times, costs, names=pools.names(places), unit=Unit.gigaflop())
     m, k, n = sizes
     return plan_matmul(m, k, n, platform, method=method, block=block, dtype=dtype)
 

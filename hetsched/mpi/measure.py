@@ -27,6 +27,7 @@ _ROUNDS = 5
 _MANY = 64  # ranks; of more only the links of the root are measured
 _LEAST, _MOST = 1 << 10, 1 << 24  # bytes of the messages
 _SHARE = 0.3  # of the time that the speeds take
+_BRIEF = 0.1  # seconds that all links of the root take together, where nobody has asked for them
 _LONG = 2e-3  # seconds that a message should take at least, for its latency not to matter
 
 
@@ -136,7 +137,7 @@ def measure(
         places = [each[2] for each in found]
         rates = np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
         pairs = list(_pairs(ranks.size, root))
-        mine = ranks.run(lambda loop: _links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
+        mine = ranks.run(lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
         costs, latency, uneven = _joined(ranks, mine)
     gflops = np.median(rates, axis=1)
     speeds = zip(pools.names(places), gflops.tolist(), strict=True)
@@ -149,6 +150,19 @@ def measure(
         Platform(workers, costs if complete and ranks.size > 1 else None, unit=Unit.gigaflop()), root, check.frozen(gflops),
         check.frozen(_spread(rates)), check.frozen(latency), check.frozen(uneven), time.perf_counter() - began,
     )  # fmt: skip
+
+
+def briefly(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
+    """Seconds per gigaflop of each rank, and per gigabyte from the root (0 of more than 64 ranks, whose links would take too
+    long), in a fraction of a second; on every rank."""
+    times = pools.cycle_times(ranks, pool, dtype)
+    costs = [0.0] * ranks.size
+    if 1 < ranks.size <= _MANY:
+        pairs = [(root, rank) for rank in range(ranks.size) if rank != root]
+        found = ranks.gather(ranks.run(lambda loop: links(loop, pairs, _BRIEF / ranks.size)))[root]
+        for (_, rank), (cost, _, _) in found.items():
+            costs[rank] = cost
+    return times, costs
 
 
 def _pairs(size: int, root: int) -> Iterator[tuple[int, int]]:
@@ -165,7 +179,7 @@ def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return half
 
 
-async def _links(loop: Loop, pairs: list[tuple[int, int]], seconds: float) -> dict[tuple[int, int], tuple[float, float, float]]:
+async def links(loop: Loop, pairs: list[tuple[int, int]], seconds: float) -> dict[tuple[int, int], tuple[float, float, float]]:
     """Of the pairs whose first rank this is: seconds per gigabyte, their spread, latency. One pair at a time, in order: the
     first of a pair tells the first of the next one that it is its turn."""
     found = {}

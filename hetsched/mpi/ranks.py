@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import pickle
 import sys
 import threading
@@ -22,6 +23,11 @@ TAG = 1  # the first tag for arrays
 TIMEOUT = 60.0
 _PAUSE = 2e-4
 _GRACE = 0.12  # seconds that the others have to come after Ctrl-C
+
+
+def world() -> Any:
+    """All ranks of the program: MPI.COMM_WORLD."""
+    return need("mpi4py.MPI", "hetsched.mpi").COMM_WORLD
 
 
 class Messages:
@@ -171,6 +177,16 @@ class Ranks:
                 raise theirs
         return [value for _, value, _ in found]
 
+    def kept(self, key: Any, find: Callable[[], Any]) -> Any:
+        """What find() returned on these ranks when it was first called for the key: all of them know it, or all find it. It is
+        kept with the communicator that was given."""
+        cache = self._given.Get_attr(_keyval(self._mpi))
+        if cache is None:
+            self._given.Set_attr(_keyval(self._mpi), cache := {})
+        if not all(self.gather(key in cache)):
+            cache[key] = find()
+        return cache[key]
+
     # ---- and then ----
 
     def run(self, main: Callable[[Loop], Coroutine[Any, Any, Any]], heard: Callable[[int, Any], None] | None = None) -> Any:
@@ -195,6 +211,11 @@ def _sendable(rank: int, error: BaseException) -> BaseException:
     return told(of_rank(rank, error))
 
 
+@functools.cache
+def _keyval(mpi: Any) -> Any:
+    return mpi.Comm.Create_keyval()
+
+
 _registered = threading.Event()
 
 
@@ -205,4 +226,4 @@ def _abort_at_exit(mpi: Any) -> None:
         atexit.register(mpi.COMM_WORLD.Abort, 1)
 
 
-__all__ = ["TAG", "THIS", "TIMEOUT", "LostRank", "Messages", "Ranks"]
+__all__ = ["TAG", "THIS", "TIMEOUT", "LostRank", "Messages", "Ranks", "world"]
