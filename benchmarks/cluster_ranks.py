@@ -114,9 +114,10 @@ def require(residual: float) -> None:
 
 
 def product(job: Job) -> Job:
-    """A product by a plan of the measured rates, with the matrices at the root or in zones."""
+    """A product by a plan of the measured rates and links, with the matrices at the root or in zones."""
     n = job["n"]
-    platform = hs.Platform.star([1.0 / rate for rate in job["gflops"]], unit=hs.Unit.gigaflop())
+    links = hs.mpi.measure(COMM, seconds=2.0, pool=POOL).platform.link_costs
+    platform = hs.Platform.star([1.0 / rate for rate in job["gflops"]], links, unit=hs.Unit.gigaflop())
     plan = hs.plan_matmul(n, n, n, platform, method=job.get("method", "best"))
     a, b = operands(n, 2)
     x, y = (a, b) if job["from_root"] else (hs.mpi.scatter(COMM, m, plan) for m in (a, b))
