@@ -1,5 +1,6 @@
 """Plans on the ranks of an MPI communicator. mpi4py is imported when the first of these functions is called."""
 
+from .exports import Tiles, tiles
 from .files import RanksProduct, matmul_files
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
@@ -13,6 +14,7 @@ __all__ = [
     "LostRank",
     "MeasuredRanks",
     "RanksProduct",
+    "Tiles",
     "Workers",
     "Zone",
     "agree",
@@ -26,4 +28,5 @@ __all__ = [
     "measure",
     "scatter",
     "solve",
+    "tiles",
 ]
