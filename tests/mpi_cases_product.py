@@ -254,7 +254,8 @@ def case_tasks(comm):
 def case_progress(comm):
     a, b = matrix(200, 200), matrix(200, 200)
     told = []
-    hs.mpi.matmul(comm, at(comm, a), at(comm, b), progress=told.append)
+    plan = hs.plan_matmul(200, 200, 200, platform(comm.size), method="columns", block=50, communication="sequential")
+    hs.mpi.matmul(comm, at(comm, a), at(comm, b), at(comm, plan), progress=told.append)
     if comm.rank == 0:
         assert told == sorted(told)
         assert told[-1] == 1.0

@@ -323,7 +323,7 @@ HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5)}\n"
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_strange_npy_headers(old, new, version):
     """Every field; in files and in products in memory of the command."""
-    from hetsched.cli import run
+    from hetsched.files.matrices import read_matrix
 
     text = HEADER.replace(old, new).encode()
     start = b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little")
@@ -331,7 +331,7 @@ def test_strange_npy_headers(old, new, version):
     with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
         hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
     with pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
-        run._load("A", "A.npy")
+        read_matrix("A", "A.npy")
     assert os.listdir(".") == ["A.npy"]
 
 
