@@ -422,6 +422,25 @@ def case_files(comm):
         assert sorted(path.name for path in folder.iterdir()) == ["A.npy", "B.npy", "C.npy", "cut.npy"]
 
 
+def case_answers_at_the_end(comm):
+    """What is told by one who has come to the end is received before any leaves; else the next communicator gets it."""
+    from hetsched.mpi.ranks import Messages
+
+    messages = Messages(own := comm.Dup())
+    assert not messages.leave()
+    if comm.rank == 0:
+        for rank in range(1, comm.size):
+            messages.tell("I live", rank)
+    else:
+        time.sleep(0.1)
+    heard = []
+    while not messages.leave():
+        heard += messages.heard()
+    assert heard == [(0, "I live")] * (comm.rank > 0)
+    assert not messages._own
+    own.Free()
+
+
 def case_subcommunicator(comm):
     half = comm.Split(comm.rank % 2)
     checked(half, matrix(10, 11), matrix(11, 12), None)

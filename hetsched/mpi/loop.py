@@ -189,7 +189,7 @@ class Loop:
         self._thread: threading.Thread | None = None
         self._alive: list[Coroutine[Any, Any, Any]] = []
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
-        self._looked = 0.0
+        self._looked = time.monotonic()  # for the lost
         self.look: Callable[[], None] | None = None  # called in every round, to raise what has been noted
 
     # ---- for coroutines ----

@@ -38,7 +38,8 @@ class Messages:
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self._own: list[Any] = []  # requests of what is told, and of what comes too late
-        self._barrier: Any = None
+        self._barriers: list[Any] = []
+        self._quiet = False  # all have come to the end: nothing is told any more
         self._abandoned = False
 
     def send(self, data: Bytes, to: int, tag: int) -> Any:
@@ -52,7 +53,8 @@ class Messages:
         return self._mpi.Request.Testsome(requests) or []
 
     def tell(self, what: Any, to: int) -> None:
-        self._own.append(self._comm.Issend([pickle.dumps(what), self._mpi.BYTE], to, _TOLD))
+        if not self._quiet:
+            self._own.append(self._comm.Issend([pickle.dumps(what), self._mpi.BYTE], to, _TOLD))
 
     def heard(self) -> list[tuple[int, Any]]:
         found = []
@@ -65,15 +67,20 @@ class Messages:
 
     def leave(self) -> bool:
         """The nonblocking consensus of Hoefler, Siebert, Lumsdaine (2010): whoever has got rid of all his messages enters a
-        barrier, and receives what comes until all have entered it."""
+        barrier, and receives what comes until all have entered it. Twice: after the first barrier some still answer those that
+        have asked whether they live; what came when the communicator is gone would be taken for a message of the next one."""
         if self._abandoned:
             self._receive_the_rest()
         self._own = [request for request in self._own if not request.Test()]
-        if self._barrier is None:
-            if not self._own:
-                self._barrier = self._comm.Ibarrier()
+        if self._barriers and not self._barriers[-1].Test():
             return False
-        return bool(self._barrier.Test())
+        self._quiet = bool(self._barriers)
+        if self._own:
+            return False
+        if len(self._barriers) == 2:
+            return True
+        self._barriers.append(self._comm.Ibarrier())
+        return False
 
     def _receive_the_rest(self) -> None:
         status = self._mpi.Status()
