@@ -76,7 +76,7 @@ def test_products(pools, name, method):
     for dtype in DTYPES:
         for shape in sizes[dtype]:
             turn += 1
-            if turn % 3 != (name == "emulated"):  # the others have other orders
+            if turn % 5 not in ((2,) if name == "emulated" else (0, 1)):  # the others have other orders
                 continue
             try:
                 assert_product(pools[name], shape, dtype, ORDERS[turn % len(ORDERS)], method=method)

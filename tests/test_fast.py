@@ -408,12 +408,12 @@ class TestReferences:
         try:
             repeat(50)
             first = tracemalloc.get_traced_memory()[0]
-            after = repeat(1000)
+            after = repeat(300)
             grown = tracemalloc.get_traced_memory()[0] - first
         finally:
             tracemalloc.stop()
         assert all(abs(x - y) < 20 for x, y in zip(before, after, strict=True))
-        assert grown < 8000  # an object for each call would be 64 000 at least
+        assert grown < 8000  # an object for each call would be 19 200 at least
 
 
 def fresh(*command):

@@ -89,18 +89,18 @@ def test_run_and_measure(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("ranks", "options", "text"),
     [
-        (("nothing.npy",), "nothing.npy: No such file"),
-        (("A.npy", "--method", "no"), "method must be one of"),
-        (("A.npy", "--platform", "nothing.toml"), "No such file"),
-        (("A.npy", "--trace", "trace.txt"), "--trace must end in"),
+        (3, ("nothing.npy",), "nothing.npy: No such file"),
+        (3, ("A.npy", "--method", "no"), "method must be one of"),
+        (1, ("A.npy", "--platform", "nothing.toml"), "No such file"),
+        (1, ("A.npy", "--trace", "trace.txt"), "--trace must end in"),
     ],
 )
-def test_errors_are_said_once(tmp_path, monkeypatch, options, text):
+def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):
     monkeypatch.chdir(tmp_path)
     np.save("A.npy", np.ones((4, 4)))
-    done = command(3, "run", options[0], "A.npy", "-o", "C.npy", *options[1:])
+    done = command(ranks, "run", options[0], "A.npy", "-o", "C.npy", *options[1:])
     assert done.returncode == 1
     assert [text in line for line in done.stderr.splitlines() if line.startswith("hetsched:")] == [True]
     assert not Path("C.npy").exists()

@@ -224,6 +224,9 @@ def test_workers_of_joblib():
     pytest.importorskip("joblib")
     code = """
 from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
+import hetsched as hs
+hs.matmul  # its controller is there before the limits
 def size(limit=None):
     import hetsched as hs
     from hetsched.runners.shared import shared_pool
@@ -237,8 +240,8 @@ with parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
     told = Parallel()(delayed(size)() for _ in range(2))
 with parallel_config("loky", n_jobs=2):
     limited = Parallel()(delayed(size)(1) for _ in range(2))
-with parallel_config("threading", n_jobs=2):
-    threads = Parallel()(delayed(size)(1) for _ in range(2))
+with parallel_config("threading", n_jobs=2), threadpool_limits(1):  # one for the process: not each thread's own
+    threads = Parallel()(delayed(size)() for _ in range(2))
 result = [told, limited, threads]
 from joblib.externals.loky import get_reusable_executor
 get_reusable_executor().shutdown()
