@@ -245,7 +245,7 @@ def test_integers_become_doubles():
 
 def test_default_block():
     assert default_block(1, 1) == default_block(400, 4) == 32
-    assert default_block(10**6, 2) == 256
+    assert default_block(10**6, 2) == 192
     assert all(default_block(n, 3) % 32 == 0 for n in range(1, 20_000, 371))
 
 

@@ -33,7 +33,7 @@ from .record import Clock, Record, on_one_clock, synchronised
 if TYPE_CHECKING:
     Plans = LuPattern | FactorPlan
 
-_NARROW, _WIDE, _EACH = 32, 256, 12  # columns of a block at least and at most; blocks that each rank should have
+_NARROW, _WIDE, _EACH = 32, 192, 4  # columns of a block at least and at most; blocks that each rank should have
 
 
 class Job(NamedTuple):
@@ -60,14 +60,15 @@ class Given(NamedTuple):
 
 
 def default_block(n: int, ranks: int) -> int:
-    """Columns of a block for so many ranks that own any: a multiple of 32, about n / 12 for each, from 32 to 256.
+    """Columns of a block for so many ranks that own any: a multiple of 32, about four for each, from 32 to 192.
 
-    Narrow blocks balance better, as the updates of a step differ by one block; wide ones multiply faster and make fewer messages.
+    Narrow blocks balance better, as the updates of a step differ by one block; wide ones multiply faster, and make fewer steps,
+    of which each waits for the one before on its way from rank to rank.
 
     Examples
     --------
     >>> [default_block(n, 4) for n in (100, 4000, 100_000)]
-    [32, 96, 256]
+    [32, 192, 192]
     """
     return min(max(_NARROW * round(n / (_EACH * max(ranks, 1) * _NARROW)), _NARROW), _WIDE)
 

@@ -23,7 +23,7 @@ from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
 from .arguments import STAR, Call, agreed, as_text, beside, columns, described, held, travelled
-from .measure import briefly
+from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, on_one_clock, synchronised
 from .star import run_star
@@ -143,7 +143,7 @@ def product_of(
         if not any(texts):
             found: Any = ([], [])
             if not wishes[root][2]:
-                found = ranks.kept((root, dtype, len(own)), lambda: briefly(ranks, own, dtype, root))
+                found = known_speeds(ranks, own, dtype, root)
 
             def planned() -> str | None:
                 if call.at_root:

@@ -152,9 +152,14 @@ def measure(
     )  # fmt: skip
 
 
-def briefly(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
+def known_speeds(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
     """Seconds per gigaflop of each rank, and per gigabyte from the root (0 of more than 64 ranks, whose links would take too
-    long), in a fraction of a second; on every rank."""
+    long); on every rank. Measured in a fraction of a second, once for a communicator."""
+    found: tuple[list[float], list[float]] = ranks.kept((root, dtype, len(pool)), lambda: _briefly(ranks, pool, dtype, root))
+    return found
+
+
+def _briefly(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
     times = pools.cycle_times(ranks, pool, dtype)
     costs = [0.0] * ranks.size
     if 1 < ranks.size <= _MANY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from functools import cache
@@ -29,7 +30,14 @@ class Place(NamedTuple):
 
 def here() -> Place:
     """Of this process."""
-    return Place(socket.gethostname(), tuple(topology().places))
+    mask = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+    return Place(socket.gethostname(), _cpus(mask))
+
+
+@cache
+def _cpus(_: tuple[int, ...]) -> tuple[int, ...]:
+    """One for each core, of those that a process with such an affinity mask may use."""
+    return tuple(topology().places)
 
 
 def own_pool(places: list[Place], rank: int) -> Pool:

@@ -20,6 +20,7 @@ from . import pools
 from .arguments import Call, agreed, columns, described
 from .columns import Columns
 from .factor import lu_held, run_cholesky, run_lu, run_solve, solve_held
+from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
 from .zones import Zone
 
@@ -149,9 +150,9 @@ def _factor_held(comm: Any, A: Zone, root: int, pool: Pool | None, timeout: floa
 
         def checked() -> tuple[Any, ...]:
             mine.extend(_block_columns("A", A, ranks))
-            return pools.here(), root, described("A", A, ranks.rank, root)[1], True
+            return pools.here(), root, described("A", A, ranks.rank, root)[1], True, None
 
-        places, roots, shapes, zones = columns(ranks.agree(checked))
+        places, roots, shapes, zones, _ = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
         agreed("A", shapes, root)
@@ -255,15 +256,14 @@ def _run(
             for name, x in zip("Ab", given, strict=False):
                 if x is not None and not call.at_root:
                     raise ValueError(f"{name} must be None on rank {ranks.rank}: it is at the root, rank {root}")
-            return pools.here(), root, plan is not None or platform is not None, False
+            return pools.here(), root, plan is not None or platform is not None, False, _dtype(given[0])
 
-        places, roots, known, zones = columns(ranks.agree(checked))
+        places, roots, known, zones, dtypes = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
-        own = call.pool(places)
-        times = (
-            platform if known[root] else Platform.star(pools.cycle_times(ranks, own, _dtype(given[0])), names=pools.names(places))
-        )
+        own, times = call.pool(places), platform
+        if not known[root]:
+            times = Platform.star(known_speeds(ranks, own, dtypes[root], root)[0], names=pools.names(places))
         return run(ranks, *given, own, plan, root=root, cycle_times=times, **options)
 
 
@@ -273,6 +273,6 @@ def _require_alike(zones: list[bool]) -> None:
 
 
 def _dtype(A: Any) -> np.dtype[Any]:
-    """In which speeds are measured; a rank without the matrix takes float64."""
+    """In which speeds are measured, where this is the matrix at the root."""
     found = getattr(A, "dtype", None)
     return found if found in DTYPES else np.dtype(np.float64)
