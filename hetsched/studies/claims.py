@@ -1,20 +1,66 @@
-"""What every paper's experiments have: tables of its figures, its claims beside ours, pictures."""
+"""What every paper's experiments have: tables of its figures, its claims beside ours with a verdict, pictures."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from .._base.drawn import DrawnFigure
 from .._base.table import table
 
+MET, CORRECTED, NOT_MET = "met", "met after the correction", "not met"
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_SPREAD = re.compile(r"\s*±\s*[\d.]+")
+
 
 class Claim(NamedTuple):
-    """A number in the paper's text, the same from our plans, and why they differ where they do."""
+    """A number or a statement in the paper's text, the same from our plans, and why they differ where they do.
+
+    The verdict is computed: each number that is shown of ours is compared with the paper's in its place (with the only one where
+    it has one), what stands after ± left out. A statement has `holds`, and in `within` the condition in words.
+    """
 
     what: str
-    paper: str
+    paper: str  #: empty where it is ours alone, and has no verdict
     here: str
     why: str = ""
+    within: float | str = 0.0  #: how far off a number may be, relative to the paper's; 0: the numbers as printed
+    holds: bool | None = None
+    corrected: tuple[str, str] | None = None  #: paper and here after the correction that `why` names
+
+    @property
+    def verdict(self) -> str:
+        """ "met", "met after the correction", "not met", or empty."""
+        if not self.paper:
+            return ""
+        if self._agree(self.paper, self.here) if self.holds is None else self.holds:
+            return MET
+        return CORRECTED if self.corrected and self._agree(*self.corrected) else NOT_MET
+
+    @property
+    def tolerance(self) -> str:
+        """Of the verdict, in words."""
+        if not self.paper:
+            return ""
+        if isinstance(self.within, str):
+            return self.within
+        return f"{100 * self.within:.3g} %" if self.within else "as printed"
+
+    @property
+    def row(self) -> tuple[str, str, str, str, str, str]:
+        """What is shown."""
+        return self.what, self.paper, self.here, self.tolerance, self.verdict, self.why
+
+    def _agree(self, paper: str, here: str) -> bool:
+        printed, found = numbers(paper), numbers(here)
+        if not printed or isinstance(self.within, str):
+            raise ValueError(f"{self.what}: a statement without a number needs `holds`")
+        if len(printed) == 1:
+            printed *= len(found)
+        if not found or len(printed) != len(found):
+            return False
+        slack = self.within * (1 + 1e-9)
+        return all(abs(ours - theirs) <= slack * abs(theirs) for ours, theirs in zip(found, printed, strict=True))
 
 
 class Study(DrawnFigure):
@@ -33,5 +79,23 @@ class Study(DrawnFigure):
         """The numbers in the paper's text beside ours."""
         raise NotImplementedError
 
+    def counted(self) -> str:
+        """How many claims have which verdict."""
+        return counted(self.claims())
+
     def __str__(self) -> str:
-        return f"{self.tables()}\n\n{table([(self.heading, 'paper', 'here'), *self.claims()])}"
+        claims = self.claims()
+        rows = [(self.heading, "paper", "here", "within", "verdict", ""), *(claim.row for claim in claims)]
+        return f"{self.tables()}\n\n{table(rows)}\n{counted(claims)}"
+
+
+def numbers(text: str) -> list[float]:
+    """Those in a text, without what stands after ±."""
+    return [float(number) for number in _NUMBER.findall(_SPREAD.sub("", text))]
+
+
+def counted(claims: list[Claim]) -> str:
+    """How many have which verdict, in words."""
+    verdicts = [claim.verdict for claim in claims]
+    met, corrected, missed = (verdicts.count(verdict) for verdict in (MET, CORRECTED, NOT_MET))
+    return f"{met + corrected + missed} claims: {met} met, {corrected} met after the correction, {missed} not met"
