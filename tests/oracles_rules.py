@@ -192,6 +192,33 @@ def snrpp(areas: Sequence[float], aspect: float) -> Tree:
     return divide(ascending, Fraction(1), Fraction(aspect))
 
 
+def kaddoura_cost(areas: Sequence[float], aspect: float) -> float:
+    """The cost of the recursive rule with boxes of up to four parts cut in the best of all ways."""
+
+    def least(parts: list[float], height: float, width: float) -> float:
+        if len(parts) == 1:
+            return height + width
+        costs = []
+        for inner in range(1, 2 ** len(parts) - 1):
+            first = [area for k, area in enumerate(parts) if inner >> k & 1]
+            second = [area for k, area in enumerate(parts) if not inner >> k & 1]
+            share = math.fsum(first) / math.fsum(parts)
+            costs.append(least(first, height, width * share) + least(second, height, width * (1 - share)))
+            costs.append(least(first, height * share, width) + least(second, height * (1 - share), width))
+        return min(costs)
+
+    def divide(parts: list[float], height: Fraction, width: Fraction) -> float:
+        if len(parts) <= 4:
+            return least(parts, float(height), float(width))
+        count = math.ceil(len(parts) / 2)
+        share = sum(exact(parts[:count]), Fraction(0)) / sum(exact(parts), Fraction(0))
+        _, sides, others = cut(height, width, share)
+        return divide(parts[:count], *sides) + divide(parts[count:], *others)
+
+    parts = [areas[i] for i in descending(areas)]
+    return divide(parts, Fraction(1), Fraction(aspect)) / math.sqrt(aspect)
+
+
 RULES = {
     "rows": rows,
     "kalinov-lastovetsky": kalinov_lastovetsky,

@@ -284,6 +284,53 @@ def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
 
 
+@settings(deadline=None, max_examples=150)
+@given(areas_lists(10), st.data())
+def test_fixed_number_of_columns(areas, data):
+    """The least over all ways to cut the sorted areas into so many columns."""
+    given_areas = sorted(area for area in areas if area > 0)
+    size = len(given_areas)
+    count = data.draw(st.integers(1, size))
+    plan = hs.partition(areas, "columns", columns=count)
+    total = sum(map(Fraction, given_areas))
+    least = min(
+        sum((1 + sum(map(Fraction, given_areas[a:b])) / total * (b - a)) for a, b in zip((0, *cuts), (*cuts, size), strict=True))
+        for cuts in itertools.combinations(range(1, size), count - 1)
+    )
+    assert len(plan.columns) == count
+    assert plan.cost == pytest.approx(float(least), rel=1e-12)
+    assert plan.cost >= hs.partition(areas, "columns").cost * (1 - 1e-12)
+    assert plan.guarantee is None
+
+
+def test_fixed_number_of_columns_of_a_matrix():
+    plan = hs.partition([1] * 12, "columns", (12, 12), columns=2)
+    assert [len(column) for column in plan.columns] == [6, 6]
+    assert hs.partition([1] * 4, "columns", columns=1).scope == "partitions into 1 full column"
+    for columns, shape, text in ((5, None, "at most 4"), (3, (9, 2), "at most 2"), (1, (3, 9), "at least 2")):
+        with pytest.raises(hs.InfeasibleError, match=f"columns must be {text}"):
+            hs.partition([1] * 4, "columns", shape, columns=columns)
+    with pytest.raises(ValueError, match='columns is for method "columns", got "best"'):
+        hs.partition([1] * 4, columns=2)
+    for wrong in (0, 1.5, True):
+        with pytest.raises((TypeError, ValueError), match="columns"):
+            hs.partition([1] * 4, "columns", columns=wrong)
+
+
+@settings(deadline=None, max_examples=200)
+@given(areas_lists(40))
+@example([1.0, 1.0])
+@example([1.0] * 17)
+def test_guarantee(areas):
+    """2001 paper, section 3.2.4."""
+    plan = hs.partition(areas, "columns")
+    p, own = len(plan.areas[plan.areas > 0]), plan.areas[plan.areas > 0]
+    factor = math.sqrt(own.max() / own.min()) * (1 + 1 / math.sqrt(p))
+    assert plan.guarantee == pytest.approx(factor * 2 * np.sqrt(own).sum())
+    assert plan.cost <= plan.guarantee * (1 + 1e-12)
+    assert hs.partition(areas, "rows").guarantee is None
+
+
 def test_limits_that_leave_no_structure():
     with pytest.raises(hs.InfeasibleError):
         engine.partition_columns(np.ones(7), 1.0, 2, 3)

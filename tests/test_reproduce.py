@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import statistics
+import warnings
 
 import pytest
 from pages import in_the_page
@@ -13,6 +14,7 @@ import hetsched as hs
 from hetsched.cli import main as cli
 from hetsched.planners.star import PAPER
 from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
+from hetsched.studies.ppopp2008_runs import emulated
 
 NAMES = ["memory", "links", "speeds", "ratio2", "ratio4", *(f"random{k}" for k in range(10)), "real2007", "real2006"]
 USUAL = (0.76e-3, 5.12e-3, 20971)
@@ -20,7 +22,7 @@ USUAL = (0.76e-3, 5.12e-3, 20971)
 
 @pytest.fixture(scope="module")
 def study():
-    return reproduce_ppopp2008(PAPER)
+    return reproduce_ppopp2008(PAPER, run_seconds=0)
 
 
 class TestPlatforms:
@@ -93,7 +95,10 @@ class TestStudy:
             gain = statistics.mean(1 - row[better].makespan / row[worse].makespan for row in rows)
             assert abs(gain - paper) < 0.02
         claims = {claim.what: claim for claim in study.claims()}
-        assert len(claims) == 30
+        assert len(claims) == len(study.claims()) == 51
+        assert study.counted() == "51 claims: 22 met, 0 met after the correction, 29 not met"
+        assert claims["6: run time of Het"].why.endswith("1.8 times ours would give 2000 to 4002 s")
+        assert claims["9: Het has the best makespan"].here == "15 of 29"
         assert claims["9: Het gains on BMM"][1:3] == ("27%", "27.6%")
         assert claims["9: steady state over Het's throughput, mean"][1:3] == ("2.29", "2.52")
         assert claims["8, 2006: workers of OMMOML"][1:3] == ("6, of 0.25 GB",) * 2
@@ -121,7 +126,7 @@ class TestStudy:
     def test_other_methods_and_platforms(self, study):
         with pytest.raises(ValueError, match="methods must contain hom, homi, .*, got"):
             reproduce_ppopp2008(("het", "best"))
-        equal = reproduce_ppopp2008(PAPER, lambda name: hs.datasets.ppopp2008("real2007"))
+        equal = reproduce_ppopp2008(PAPER, lambda name: hs.datasets.ppopp2008("real2007"), 0)
         assert {len(row["orroml"].enrolled) for row in equal.plans.values()} > {6}
 
     def test_text(self, study):
@@ -135,7 +140,23 @@ class TestStudy:
         assert "\nlinks, 1600      1.603   1.000   1.000   1.938   1.000   1.935   2.856\n" in text
         assert text.count("\nrandom9 ") == 3
         assert text.splitlines()[-5].startswith("het        +0.0%")
+        assert "measured" not in text
         assert label(("ratio2", (1, 2, 3))) == "ratio2"
+
+    def test_runs(self, study):
+        """An instance of figure 4 and one of figure 8 on emulated workers, all methods: right products, never early."""
+        chosen = [("memory", (100, 800, 100)), ("real2006", (100, 4000, 100))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", hs.EmulationWarning)  # of a loaded machine
+            runs = {i: {m: emulated(plan, 0.15) for m, plan in study.plans[i].items()} for i in chosen}
+        for instance, row in runs.items():
+            for method, run in row.items():
+                assert run.predicted == pytest.approx(study.plans[instance][method].makespan, rel=1e-9)
+                assert run.measured >= run.predicted * (1 - 1e-9)
+                assert run.late == pytest.approx(run.measured / run.predicted - 1)
+        text = dataclasses.replace(study, runs=runs).tables()
+        assert "Figure 4, memory: makespans measured on emulated workers, s" in text
+        assert text.splitlines()[-3].split() == list(PAPER)
 
     def test_plot(self, study):
         matplotlib = pytest.importorskip("matplotlib")
@@ -189,6 +210,6 @@ def test_beside_the_seven():
     plans = {method: hs.plan_product(*shape, hs.datasets.ppopp2008(name), method) for method in PAPER}
     least = min(plan.makespan for plan in plans.values())
     plans["best"] = dataclasses.replace(plans["het"], makespan=0.75 * least)
-    row = Ppopp2008({(name, shape): plans}, dict.fromkeys(plans, 0.0)).relative("makespan")[name, shape]
+    row = Ppopp2008({(name, shape): plans}, dict.fromkeys(plans, 0.0), {}).relative("makespan")[name, shape]
     assert row["best"] == pytest.approx(0.75)
     assert min(row[method] for method in PAPER) == 1

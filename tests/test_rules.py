@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import covers_exactly
-from oracles_rules import AROUND, RULES, half_perimeter, tree_of, workers_of, zones
+from oracles_rules import AROUND, RULES, half_perimeter, kaddoura_cost, tree_of, workers_of, zones
 
 import hetsched as hs
 from hetsched._engine import partition as engine
@@ -61,6 +61,7 @@ def bound(areas: list[float]) -> float:
         ("kalinov-lastovetsky", 6, [0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1]),
         ("recursive", 5.56, [7, 6, -1, 5, 3, -1, -2, 4, 2, -2, 0, 1, -2, -2, -1]),
         ("nagamochi-abe", 251 / 45, [7, 6, -2, 5, 3, -1, 4, 2, 0, 1, -2, -1, -2, -2, -1]),
+        ("kaddoura", 5.52047619047619, [7, 6, 5, 3, -2, -1, -2, 4, 2, -2, 0, -2, 1, -2, -1]),
         ("snrpp", 5.5, [0, 1, -1, 2, 3, -1, -2, 4, 5, -1, -2, 6, 7, -2, -1]),
     ],
 )
@@ -150,6 +151,21 @@ def test_is_the_slow_rule(rule, areas, aspect):
     total = math.fsum(areas)
     for worker, pieces in found.items():  # the slow geometry is right
         assert math.fsum(h * w for _, _, h, w in pieces) == pytest.approx(areas[worker] / total, rel=1e-9)
+
+
+@settings(deadline=None, max_examples=150)
+@given(areas_lists(10), aspects)
+@example([1.0] * 4, 1.0)
+@example([1.0] * 5, 3.0)
+@example([8.0, 1.0, 1.0, 1.0], 0.3)
+def test_kaddoura(areas, aspect):
+    """Its cost is the slow one's, the tree's own, and no more than that of the rule which it refines."""
+    plan, cost = solved("kaddoura", areas, aspect)
+    assert cost == pytest.approx(kaddoura_cost(areas, aspect), rel=1e-10)
+    tree = tree_of(plan)
+    assert sorted(workers_of(tree)) == [i for i, area in enumerate(areas) if area > 0]
+    assert cost == pytest.approx(cost_of(zones(tree, areas, aspect)), rel=1e-10)
+    assert cost <= solved("recursive", areas, aspect)[1] * (1 + 1e-12)
 
 
 @settings(deadline=None, max_examples=100)
@@ -378,7 +394,7 @@ def test_bad_aspect(aspect):
 
 
 def test_bad_rule():
-    assert tuple(RULES) == engine.RULES
+    assert (*RULES, "kaddoura") == engine.RULES
     with pytest.raises(ValueError, match="tuple.index"):
         solved("columns", [1.0, 2.0])
 

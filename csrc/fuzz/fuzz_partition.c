@@ -175,15 +175,16 @@ static void planners(bytes *in)
 static void columns(bytes *in)
 {
     const int32_t p = small(in, MOST_P), most_columns = small(in, p + 1) - (take(in) == 255), most_rows = small(in, p + 1);
+    const int32_t least_columns = take(in) % 2 ? 1 : small(in, p + 1);
     const taste kind = taste_of(in);
     const double *areas = values_or_zeros(in, p, kind), aspect = aspect_of(in, kind);
     int32_t *order = out(in, (size_t)p * sizeof *order), *starts = out(in, ((size_t)p + 1) * sizeof *starts), *count = out(in, sizeof *count);
     double *cost = out(in, sizeof *cost);
-    const hs_status status = hs_partition_columns(p, areas, aspect, most_columns, most_rows, NULL, order, starts, count, cost);
+    const hs_status status = hs_partition_columns(p, areas, aspect, least_columns, most_columns, most_rows, NULL, order, starts, count, cost);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status) return;
     const int32_t positives = positive_areas(p, areas);
-    HOLDS(*count >= 1 && *count <= most_columns && starts[0] == 0 && starts[*count] == positives && all_different(positives, order, p));
+    HOLDS(*count >= least_columns && *count <= most_columns && starts[0] == 0 && starts[*count] == positives && all_different(positives, order, p));
     for (int32_t j = 0; j < *count; j++) HOLDS(starts[j + 1] > starts[j] && starts[j + 1] - starts[j] <= most_rows);
     for (int32_t k = 0; k < positives; k++) HOLDS(areas[order[k]] > 0.0);
     if (!is_tame(kind)) return;

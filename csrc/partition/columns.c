@@ -95,14 +95,14 @@ static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int3
     for (int32_t k = i + 1; k <= few_columns; k++) start[k + ahead] = few[k];
 }
 
-hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
                                const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
     if (!areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, aspect, &size);
-    if (!(total > 0.0) || max_columns < 1 || max_rows < 1) return HS_ERROR_VALUE;
-    if ((int64_t)max_columns * max_rows < size) return HS_ERROR_INFEASIBLE;
+    if (!(total > 0.0) || min_columns < 1 || max_columns < min_columns || max_rows < 1) return HS_ERROR_VALUE;
+    if ((int64_t)max_columns * max_rows < size || min_columns > size) return HS_ERROR_INFEASIBLE;
 
     size_t length = (size_t)size + 1;
     double *numbers = malloc(2 * length * sizeof *numbers);
@@ -117,19 +117,20 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     /* In units of the box's width: a column costs its height. */
     const double fee = 1.0 / aspect;
     int32_t used = solve(&s, fee);
-    if (used > max_columns) { /* the least cost is convex in the number of columns: the right fee per column buys few enough */
-        double low = fee, high = fee + size + 1.0;
-        while (high - low > 1e-12 * high && !hs__cancelled(cancel)) {
+    if (used > max_columns || used < min_columns) { /* the least cost is convex in the number of columns: the right fee buys so many */
+        const int32_t wanted = used > max_columns ? max_columns : min_columns;
+        double low = used > wanted ? fee : fee - size - 1.0, high = used > wanted ? fee + size + 1.0 : fee;
+        while (high - low > 1e-12 * (fabs(low) + fabs(high)) && !hs__cancelled(cancel)) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;
-            if (solve(&s, middle) > max_columns) low = middle;
+            if (solve(&s, middle) > wanted) low = middle;
             else high = middle;
         }
         read_starts(&s, solve(&s, low), column_start);
         used = solve(&s, high);
         read_starts(&s, used, s.queue_cut);
-        splice(column_start, s.queue_cut, used, max_columns);
-        used = max_columns;
+        splice(column_start, s.queue_cut, used, wanted);
+        used = wanted;
     } else read_starts(&s, used, column_start);
 
     double across = 0.0;

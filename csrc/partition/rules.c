@@ -83,7 +83,7 @@ typedef struct {
 /* Where to cut the sorted parts of a box: those from the middle on are the larger ones. */
 static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
 {
-    if (rule == HS_RULE_RECURSIVE) return b->end - (b->end - b->first + 1) / 2;
+    if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_KADDOURA) return b->end - (b->end - b->first + 1) / 2;
     double all = between(sums, b->first, b->end);
     int32_t low = b->first + 1, high = b->end - 1;
     if (rule == HS_RULE_NAGAMOCHI_ABE) {
@@ -120,6 +120,70 @@ static bool goes_around(const prefix *sums, const box *b)
     return others < fmin(b->shape, 1.0 / b->shape) / 3.0 * (1.0 - tie);
 }
 
+enum { FEW = 4 };
+
+/* Few parts of a box, a set of them as bits: the cuts with the least sum of half perimeters. */
+typedef struct {
+    double share[1 << FEW]; /* of each set */
+    int32_t worker[FEW];
+} handful;
+
+/* The least cost of a set of parts in a box, and how: the set that lies first, and the cut. */
+static double best_of_few(const handful *few, unsigned set, double width, double height, unsigned *first, int32_t *cut)
+{
+    *first = set, *cut = HS_BESIDE;
+    if (!(set & (set - 1))) return width + height;
+    double best = INFINITY;
+    for (unsigned inner = (set - 1) & set; inner; inner = (inner - 1) & set) {
+        if (inner < (set ^ inner)) continue; /* the two sides of a cut cost the same changed about: the largest lies first */
+        const double part = few->share[inner] / few->share[set];
+        for (int32_t way = 0; way < 2; way++) {
+            unsigned left;
+            int32_t right;
+            const double cost = way ? best_of_few(few, inner, width, height * part, &left, &right) +
+                                          best_of_few(few, set ^ inner, width, height * (1.0 - part), &left, &right)
+                                    : best_of_few(few, inner, width * part, height, &left, &right) +
+                                          best_of_few(few, set ^ inner, width * (1.0 - part), height, &left, &right);
+            if (cost < best * (1.0 - tie)) best = cost, *first = inner, *cut = way ? HS_ABOVE : HS_BESIDE;
+        }
+    }
+    return best;
+}
+
+/* Writes them from the end of the plan; returns where they start. */
+static int32_t write_few(const handful *few, unsigned set, double width, double height, int32_t *plan, int32_t at)
+{
+    unsigned first;
+    int32_t cut;
+    best_of_few(few, set, width, height, &first, &cut);
+    if (first == set) {
+        int32_t k = 0;
+        while (!(set >> k & 1)) k++;
+        plan[--at] = few->worker[k];
+        return at;
+    }
+    const double part = few->share[first] / few->share[set];
+    const int above = cut == HS_ABOVE;
+    plan[--at] = cut;
+    at = write_few(few, set ^ first, above ? width : width * (1.0 - part), above ? height * (1.0 - part) : height, plan, at);
+    return write_few(few, first, above ? width : width * part, above ? height * part : height, plan, at);
+}
+
+static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan, int32_t at)
+{
+    handful few;
+    const int32_t count = b->end - b->first;
+    const double all = between(sums, b->first, b->end);
+    for (int32_t k = 0; k < count; k++) few.worker[k] = parts[b->first + k].worker;
+    few.share[0] = 0.0;
+    for (unsigned set = 1; set < 1u << count; set++) {
+        int32_t k = 0;
+        while (!(set >> k & 1)) k++;
+        few.share[set] = few.share[set & (set - 1)] + between(sums, b->first + k, b->first + k + 1) / all;
+    }
+    return write_few(&few, (1u << count) - 1, sqrt(b->shape), 1.0 / sqrt(b->shape), plan, at);
+}
+
 /* Writes the plan from its end: an operator, its second part, its first part. The boxes on the stack are disjoint, so that
  * there are never more than parts. */
 static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, const int *cancel, box *stack,
@@ -131,6 +195,8 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
         box b = stack[--depth];
         if (b.end - b.first == 1) {
             plan[--at] = parts[b.first].worker;
+        } else if (rule == HS_RULE_KADDOURA && b.end - b.first <= FEW) {
+            at = arrange_few(parts, sums, &b, plan, at);
         } else if (rule == HS_RULE_SNRPP && goes_around(sums, &b)) {
             plan[--at] = HS_AROUND;
             plan[--at] = parts[b.end - 1].worker;
@@ -153,7 +219,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
                             int32_t *length, double *cost)
 {
     if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
-    if ((unsigned)rule > HS_RULE_SNRPP || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
+    if ((unsigned)rule > HS_RULE_KADDOURA || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
     int32_t size;
     if (!(hs__partition_total(p, areas, NULL, aspect, &size) > 0.0)) return HS_ERROR_VALUE;
 

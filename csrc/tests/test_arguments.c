@@ -121,7 +121,7 @@ static hs_status column_sides(void)
 }
 static hs_status partition_columns(void)
 {
-    return hs_partition_columns(P, AT(0, times), 1, P, P, stop, AT(1, ints), AT(2, more), AT(3, &one_int), AT(4, &one));
+    return hs_partition_columns(P, AT(0, times), 1, 1, P, P, stop, AT(1, ints), AT(2, more), AT(3, &one_int), AT(4, &one));
 }
 static hs_status partition_rule(void) { return hs_partition_rule(HS_RULE_SNRPP, P, AT(0, times), 1, stop, AT(1, ints), AT(2, &one_int), AT(3, &one)); }
 static hs_status partition_contiguous(void) { return hs_partition_contiguous(8, 8, P, AT(0, times), stop, AT(1, ints), AT(2, longs), AT(3, &one_int)); }

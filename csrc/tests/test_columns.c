@@ -49,7 +49,7 @@ static double every_structure(int32_t size, const double *shares, int32_t max_co
 }
 
 /* The same by the recurrence over columns and parts, O(max_columns size^2). */
-static double recurrence_in(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows, double aspect)
+static double recurrence_in(int32_t size, const double *shares, int32_t min_columns, int32_t max_columns, int32_t max_rows, double aspect)
 {
     static double prefix[MAX + 1], now[MAX + 1], next[MAX + 1];
     double best = INFINITY;
@@ -63,14 +63,14 @@ static double recurrence_in(int32_t size, const double *shares, int32_t max_colu
                 next[q] = fmin(next[q], now[a] + 1 / sqrt(aspect) + (prefix[q] - prefix[a]) * (q - a) * sqrt(aspect));
         }
         memcpy(now, next, sizeof now);
-        best = fmin(best, now[size]);
+        if (columns >= min_columns) best = fmin(best, now[size]);
     }
     return best;
 }
 
 static double recurrence(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
 {
-    return recurrence_in(size, shares, max_columns, max_rows, 1.0);
+    return recurrence_in(size, shares, 1, max_columns, max_rows, 1.0);
 }
 
 /* Whether order and column_start are a structure within the limits, and cost is its sum of half perimeters. */
@@ -102,7 +102,7 @@ static double solved(int32_t p, const double *areas, int32_t max_columns, int32_
     static int32_t order[MAX], start[MAX + 1];
     int32_t columns = -1;
     double cost = -1;
-    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, NULL, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order, start, &columns, &cost);
     if (!CHECK(status == HS_OK)) return -1;
     if (!CHECK(is_structure(p, areas, max_columns, max_rows, order, start, columns, cost))) return -1;
     return cost;
@@ -114,7 +114,7 @@ static void paper_example(void)
     const double least[] = {9, 5.76, 5.5};
     int32_t order[8], start[9], columns;
     double cost;
-    CHECK(hs_partition_columns(8, areas, 1.0, 8, 8, NULL, order, start, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(8, areas, 1.0, 1, 8, 8, NULL, order, start, &columns, &cost) == HS_OK);
     CHECK(fabs(cost - 5.5) < 1e-12);
     CHECK(columns == 3 && start[0] == 0 && start[1] == 3 && start[2] == 6 && start[3] == 8);
     for (int32_t i = 0; i < 8; i++) CHECK(order[i] == i);
@@ -125,10 +125,54 @@ static void paper_example(void)
     const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
     const int32_t wanted[] = {3, 9, 8, 2, 5, 7, 4, 0};
     int32_t order_10[10], start_10[11];
-    CHECK(hs_partition_columns(10, shuffled, 1.0, 10, 10, NULL, order_10, start_10, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(10, shuffled, 1.0, 1, 10, 10, NULL, order_10, start_10, &columns, &cost) == HS_OK);
     CHECK(columns == 3 && memcmp(start_10, start, 4 * sizeof *start) == 0);
     CHECK(memcmp(order_10, wanted, sizeof wanted) == 0);
     CHECK(fabs(cost - 5.5) < 1e-12);
+}
+
+/* Table 2: the first q areas in a box of height 1 and of their width, in so many columns. The paper's values are rounded to two decimals. */
+static void table_2(void)
+{
+    const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
+    const double printed[8][8] = {{1.05, 1.2, 1.54, 2.12, 2.9, 4, 5.9, 9}, {2.1, 2.28, 2.56, 2.94, 3.5, 4.38, 5.76}, {3.18, 3.38, 3.66, 4, 4.58, 5.5},
+                                  {4.28, 4.48, 4.78, 5.2, 5.88}, {5.38, 5.6, 5.98, 6.5}, {6.5, 6.8, 7.28}, {7.7, 8.1}, {9}};
+    for (int32_t columns = 1; columns <= 8; columns++) {
+        double width = 0;
+        for (int32_t q = 1; q <= 8; q++) {
+            width += areas[q - 1];
+            if (q < columns) continue;
+            int32_t order[8], start[9], used;
+            double cost;
+            if (!CHECK(hs_partition_columns(q, areas, 1.0, columns, columns, q, NULL, order, start, &used, &cost) == HS_OK)) return;
+            CHECK(used == columns);
+            const double value = columns + width * (cost - columns); /* the square made as wide as the areas are in all */
+            CHECK(fabs(value - (columns == 8 ? 9 : printed[columns - 1][q - columns])) <= 0.005);
+        }
+    }
+}
+
+/* A fixed number of columns: the best of all structures that have it, as a recurrence finds it. */
+static void fixed_numbers(void)
+{
+    static double areas[MAX], shares[MAX];
+    static int32_t order[MAX], start[MAX + 1];
+    for (int round = 0; round < 40; round++) {
+        const int32_t p = 1 + (int32_t)check_random(40), rows = round % 2 ? p : 1 + (int32_t)check_random(p);
+        for (int32_t i = 0; i < p; i++) areas[i] = round % 3 ? (double)check_random(5) : pow(10, (double)check_random(100) / 20);
+        areas[0] = 1;
+        const int32_t size = sorted_shares(p, areas, shares);
+        for (int32_t columns = 1; columns <= size + 1; columns++) {
+            int32_t used;
+            double cost;
+            const hs_status status = hs_partition_columns(p, areas, 1.0, columns, columns, rows, NULL, order, start, &used, &cost);
+            CHECK(status == (columns <= size && (int64_t)columns * rows >= size ? HS_OK : HS_ERROR_INFEASIBLE));
+            if (status) continue;
+            CHECK(used == columns && is_structure(p, areas, columns, rows, order, start, used, cost));
+            const double least = recurrence_in(size, shares, columns, columns, rows, 1.0);
+            CHECK(fabs(cost - least) <= 1e-11 * least);
+        }
+    }
 }
 
 static void known_values(void)
@@ -208,7 +252,7 @@ static void wide_boxes(void)
             static int32_t order[MAX], start[MAX + 1];
             int32_t columns;
             double cost, total = 0;
-            if (!CHECK(hs_partition_columns(p, areas, aspect, limit, rows, NULL, order, start, &columns, &cost) == HS_OK)) return;
+            if (!CHECK(hs_partition_columns(p, areas, aspect, 1, limit, rows, NULL, order, start, &columns, &cost) == HS_OK)) return;
             CHECK(columns <= limit);
             for (int32_t j = 0; j < columns; j++) { /* what is measured is what is claimed */
                 double width = 0;
@@ -217,7 +261,7 @@ static void wide_boxes(void)
                 total += 1 / sqrt(aspect) + width * (start[j + 1] - start[j]) * sqrt(aspect);
             }
             CHECK(fabs(total - cost) <= 1e-12 * cost);
-            const double least = recurrence_in(size, shares, limit, rows, aspect);
+            const double least = recurrence_in(size, shares, 1, limit, rows, aspect);
             CHECK(fabs(cost - least) <= 1e-11 * least);
         }
     }
@@ -235,7 +279,7 @@ static void sides_of_the_floorplan(void)
         areas[0] = 1; /* of one to 13 decades, and many alike or zero */
         for (int32_t i = 1; i < p; i++)
             areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13)) : (double)check_random(4);
-        if (!CHECK(hs_partition_columns(p, areas, 1.0, p, p, NULL, order, start, &columns, &cost) == HS_OK)) return;
+        if (!CHECK(hs_partition_columns(p, areas, 1.0, 1, p, p, NULL, order, start, &columns, &cost) == HS_OK)) return;
         for (int32_t j = 0; j < columns; j++) {
             for (int32_t k = start[j]; k < start[j + 1]; k++) {
                 plan[length++] = order[k];
@@ -280,11 +324,22 @@ static void refusals_of_sides(void)
     CHECK_SCARCE(hs_column_sides(4, areas, order, start, 2, sides), sides[0] == -7);
 }
 
+static void refusals_of_few(void)
+{
+    const double areas[] = {1, 2, 0, 3};
+    int32_t order[4] = {-7}, start[5] = {-7}, columns = -7;
+    double cost = -7;
+    CHECK(hs_partition_columns(4, areas, 1.0, 0, 4, 4, NULL, order, start, &columns, &cost) == HS_ERROR_VALUE);
+    CHECK(hs_partition_columns(4, areas, 1.0, 3, 2, 4, NULL, order, start, &columns, &cost) == HS_ERROR_VALUE);
+    CHECK(hs_partition_columns(4, areas, 1.0, 4, 4, 4, NULL, order, start, &columns, &cost) == HS_ERROR_INFEASIBLE);
+    CHECK(order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
+}
+
 static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int line)
 {
     int32_t order[4] = {-7, -7, -7, -7}, start[5] = {-7, -7, -7, -7, -7}, columns = -7;
     double cost = -7;
-    hs_status status = hs_partition_columns(p, areas, 1.0, max_columns, max_rows, NULL, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order, start, &columns, &cost);
     check_that(status == wanted, "refused with the documented status", __FILE__, line);
     for (int i = 0; i < 4; i++) check_that(order[i] == -7, "order untouched", __FILE__, line);
     for (int i = 0; i < 5; i++) check_that(start[i] == -7, "column_start untouched", __FILE__, line);
@@ -318,13 +373,15 @@ static void no_memory(void)
     double areas[100], cost = -7;
     int32_t order[100] = {-7}, start[101] = {-7}, columns = -7;
     for (int i = 0; i < 100; i++) areas[i] = 1 + i;
-    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 5, 100, NULL, order, start, &columns, &cost),
+    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 1, 5, 100, NULL, order, start, &columns, &cost),
                  order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
 }
 
 int main(void)
 {
     paper_example();
+    table_2();
+    fixed_numbers();
     known_values();
     every_small_case();
     many_areas();
@@ -332,6 +389,7 @@ int main(void)
     sides_of_the_floorplan();
     refusals();
     refusals_of_sides();
+    refusals_of_few();
     no_memory();
     return check_result();
 }

@@ -92,7 +92,7 @@ static void not_worse(void)
         planned out = planned_before();
         if (!CHECK(plain(40, areas, NULL, aspect, NULL, NULL, &out) == HS_OK)) continue;
         zones_check(40, areas, NULL, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
-        CHECK(hs_partition_columns(40, areas, aspect, 40, 40, NULL, order, start, &columns, &cost) == HS_OK && out.cost <= cost * (1 + 1e-9));
+        CHECK(hs_partition_columns(40, areas, aspect, 1, 40, 40, NULL, order, start, &columns, &cost) == HS_OK && out.cost <= cost * (1 + 1e-9));
         CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 40, areas, aspect, NULL, plan, &length, &cost) == HS_OK && out.cost <= cost * (1 + 1e-9));
     }
 }

@@ -12,7 +12,7 @@
 enum { MAX = 200, MANY = 100000 };
 
 static const hs_rule every_rule[] = {HS_RULE_ROWS, HS_RULE_KALINOV_LASTOVETSKY, HS_RULE_RECURSIVE, HS_RULE_NAGAMOCHI_ABE,
-                                     HS_RULE_SNRPP};
+                                     HS_RULE_SNRPP, HS_RULE_KADDOURA};
 
 typedef struct {
     const double *areas;
@@ -105,6 +105,7 @@ static double solved(hs_rule rule, int32_t p, const double *areas, double aspect
     } else {
         CHECK(fabs(walked - cost) <= 1e-11 * cost);
     }
+    if (rule == HS_RULE_KADDOURA) CHECK(cost <= solved(HS_RULE_RECURSIVE, p, areas, aspect) * near);
     return cost;
 }
 
@@ -302,7 +303,7 @@ static void ties(void)
 static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4, 50};
-    for (int rule = HS_RULE_ROWS; rule <= HS_RULE_SNRPP; rule++) {
+    for (int rule = HS_RULE_ROWS; rule <= HS_RULE_KADDOURA; rule++) {
         int32_t plan[10] = {-7}, length = -7;
         double cost = -7;
         CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, NULL, plan, &length, &cost), plan[0] == -7 && length == -7 && cost == -7);

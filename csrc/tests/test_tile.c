@@ -113,7 +113,7 @@ static void random_tilings(void)
             total += areas[i];
         }
         if (total == 0) continue;
-        hs_status status = hs_partition_columns(p, areas, 1.0, (int32_t)n, (int32_t)m, NULL, order, start, &columns, &cost);
+        hs_status status = hs_partition_columns(p, areas, 1.0, 1, (int32_t)n, (int32_t)m, NULL, order, start, &columns, &cost);
         if (status == HS_ERROR_INFEASIBLE) continue;
         CHECK(status == HS_OK);
         memset(rects, 0x55, sizeof rects);
@@ -148,7 +148,7 @@ static void one_cell_each(void)
         for (int32_t n = 1; m * n <= MAX; n++) {
             int32_t p = m * n;
             for (int32_t i = 0; i < p; i++) areas[i] = 0.7;
-            CHECK(hs_partition_columns(p, areas, 1.0, n, m, NULL, order, start, &columns, &cost) == HS_OK);
+            CHECK(hs_partition_columns(p, areas, 1.0, 1, n, m, NULL, order, start, &columns, &cost) == HS_OK);
             CHECK(columns == n);
             CHECK(tile_columns(m, n, p, areas, order, start, columns, rects) == HS_OK);
             for (int32_t i = 0; i < p; i++) CHECK(rects[4 * i + 2] == 1 && rects[4 * i + 3] == 1);

@@ -11,13 +11,13 @@ from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, 
 
 
 def partition_columns(
-    areas: NDArray[np.float64], aspect: float, max_columns: int, max_rows: int
+    areas: NDArray[np.float64], aspect: float, max_columns: int, max_rows: int, min_columns: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """order and column_start of hs_partition_columns."""
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (p, doubles(areas), aspect, max_columns, max_rows), (int32s(order), int32s(starts), columns, cost)
+    given, found = (p, doubles(areas), aspect, min_columns, max_columns, max_rows), (int32s(order), int32s(starts), columns, cost)
     cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
@@ -125,7 +125,7 @@ def partition_search(
 
 
 # The numbers of hs_rule, by the names that `partition` gives them.
-RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp")
+RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp", "kaddoura")
 
 
 def partition_rule(rule: str, areas: NDArray[np.float64], aspect: float = 1.0) -> tuple[NDArray[np.int32], float]:

@@ -17,6 +17,7 @@ from .._engine import partition as engine
 from ..errors import InfeasibleError
 
 BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
+FULL_COLUMNS = "partitions into full columns"
 
 #: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
 _WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
@@ -41,6 +42,7 @@ class Request:
     sides: tuple[int, int] | None
     seed: int
     budget: float | None
+    columns: int | None = None  # so many, of method "columns"
 
     @property
     def aspect(self) -> float:
@@ -190,7 +192,12 @@ def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
 def _columns(request: Request) -> Floorplan:
     p = len(request.areas)
     m, n = request.sides or (p, p)
-    order, starts = engine.partition_columns(request.areas, request.aspect, min(n, p), min(m, p))
+    least, most = (1, min(n, p)) if request.columns is None else (request.columns, request.columns)
+    if least > min(n, request.size):
+        raise InfeasibleError(f"columns must be at most {min(n, request.size)}, the columns and the workers, got {least}")
+    if most * m < request.size:
+        raise InfeasibleError(f"columns must be at least {-(-request.size // m)} for {request.size} workers, got {most}")
+    order, starts = engine.partition_columns(request.areas, request.aspect, most, min(m, p), least)
     if request.sides is not None:
         return laid_out(of_columns(order, starts), request, _members(order, starts))
     sides = engine.column_sides(request.areas, order, starts)
@@ -200,8 +207,14 @@ def _columns(request: Request) -> Floorplan:
         areas=sides[:, 0] * sides[:, 1],
         columns=later(lambda: _members(order, starts)),
         cost=_objective(sides, request),
-        scope="partitions into full columns" if request.weights is None and request.objective == "sum" else "",
+        scope=_full_columns(request.columns) if request.weights is None and request.objective == "sum" else "",
     )
+
+
+def _full_columns(count: int | None) -> str:
+    if count is None:
+        return FULL_COLUMNS
+    return f"partitions into {count} full column{'s' if count > 1 else ''}"
 
 
 def _rule(name: str) -> Callable[[Request], Floorplan]:
@@ -279,6 +292,7 @@ def _nonrectangular(request: Request) -> Floorplan:
 
 def _around_plans(request: Request) -> Iterator[Plan]:
     yield engine.partition_around(request.areas, request.weights, request.aspect)[0]
+    yield engine.partition_rule("snrpp", request.areas, request.aspect)[0]  # around others in ways that those of a list are not
     if 2 < request.size <= _ALL_ORDERS:
         for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
             yield engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]

@@ -11,7 +11,7 @@ from ..plots.canvas import figure_for
 from .layers_mesh import SHOWN
 from .layers_star import BOUND, EVEN, LAYERS, METHODS, SUMMED
 from .ppopp2008 import FIGURES, label
-from .static2001 import SLICE, STEP, TIMES
+from .static2001 import SLICE, STEP, TIMES, drawn_partitions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,9 +104,11 @@ def _rule(ax: Axes) -> None:
 
 
 def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
-    """Figures 7 and 10 of the 2001 paper, as measured on emulated workers."""
-    figure = figure_for(figure, (10.0, 3.6))
-    axes: Any = figure.subplots(1, 2)
+    """Figures 7 and 10 of the 2001 paper, measured on emulated workers; below them figures 5, 12 to 15 and 19 drawn."""
+    figure = figure_for(figure, (10.0, 9.6))
+    parts: Any = figure.subfigures(2, 1, height_ratios=[3.4, 6.2])
+    axes: Any = parts[0].subplots(1, 2)
+    _drawings(parts[1].subplots(2, 3))
     colours = {"pattern": "#0072b2", "contiguous": "#d55e00", "cyclic": "#d55e00"}
     for at, (name, run) in enumerate(study.figure7.items()):
         places = [w + 0.4 * at - 0.2 for w in range(len(TIMES))]
@@ -124,6 +126,29 @@ def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
         ax.legend(frameon=False, fontsize=8)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _drawings(rows: Any) -> None:
+    """Figures without numbers: tiles that wait for their neighbours, and zones."""
+    tiles, *others = rows.ravel()
+    for row in range(4):
+        for col in range(6):
+            tiles.add_patch(_square(col, row))
+            if col < 5:
+                tiles.annotate("", (col + 1.25, row + 0.5), (col + 0.75, row + 0.5), arrowprops={"arrowstyle": "->"})
+            if row < 3:
+                tiles.annotate("", (col + 0.5, row + 1.25), (col + 0.5, row + 0.75), arrowprops={"arrowstyle": "->"})
+    tiles.set(xlim=(0, 6), ylim=(0, 4), aspect="equal", xticks=[], yticks=[], xlabel="$N_2$ tiles", ylabel="$N_1$ tiles")
+    tiles.set_title("5: a tile waits for two others", loc="left", fontsize=10)
+    for ax, (title, plan) in zip(others, drawn_partitions(), strict=True):
+        plan.plot(ax).set_title("")
+        ax.set_title(title, loc="left", fontsize=10)
+
+
+def _square(col: int, row: int) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((col, row), 1, 1, facecolor="none", edgecolor="#888888", linewidth=0.8)
 
 
 def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:

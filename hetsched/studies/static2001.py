@@ -12,7 +12,7 @@ from .._base.table import table
 from ..planners.distribute import distribute
 from ..planners.factor import FactorPlan
 from ..planners.lu_pattern import lu_pattern
-from ..planners.partition import partition
+from ..planners.partition import Partition, partition
 from ..planners.tasks import max_tasks
 from ..platform import Platform
 from ..runners.pool import Pool
@@ -23,6 +23,13 @@ TIMES = (3, 5, 8)
 AREAS = (0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3)
 #: The distribution of figure 4, in blocks, and the step of figure 7; the slice of figure 10.
 BLOCKS, STEP, SLICE = 78, 33, 10
+#: The rows of the paper's tables: counts and time of algorithm 2; f in so many columns, and where its last column starts.
+TABLE1 = ("39 23 14 117", "40 23 14 120", "40 24 14 120")
+TABLE2 = (
+    "1.05 1.2 1.54 2.12 2.9 4 5.9 9", "2.1 2.28 2.56 2.94 3.5 4.38 5.76", "3.18 3.38 3.66 4 4.58 5.5", "4.28 4.48 4.78 5.2 5.88",
+    "5.38 5.6 5.98 6.5", "6.5 6.8 7.28", "7.7 8.1", "9",
+)  # fmt: skip
+CUTS2 = ("0 0 0 0 0 0 0 0", "1 2 2 3 3 4 5", "2 3 4 4 5 6", "3 4 5 6 7", "4 5 6 7", "5 6 7", "6 7", "7")
 _FIGURE8 = "3 2.5 2 2 1.8 1.67 1.71 1.87 1.67 1.6"
 
 
@@ -67,7 +74,18 @@ class Static2001(Study):
         def numbers(values: Iterable[float]) -> str:
             return " ".join(f"{value:.4g}" for value in values)
 
+        rates = [1 / t for t in TIMES]
+        first = [int(BLOCKS * rate / sum(rates)) for rate in rates]
+        steps = [distribute(n, TIMES).counts.tolist() for n in range(sum(first), BLOCKS + 1)]
+        rows = [[partition(AREAS[:q], "columns", columns=c) for q in range(c, len(AREAS) + 1)] for c in range(1, len(AREAS) + 1)]
+        columns = partition(AREAS, "columns")
+        kaddoura, recursive = partition(AREAS, "kaddoura"), partition(AREAS, "recursive")
+        assert columns.guarantee is not None
+
         return [
+            Claim("Table 1: the start of algorithm 2", "39 23 14", numbers(first)),
+            *(Claim(f"Table 1: {sum(counts)} chunks, counts and time", printed, numbers([*counts, _longest(counts)]))
+              for counts, printed in zip(steps, TABLE1, strict=True)),
             Claim("4: 78 chunks, counts", "40 24 14", numbers(counts[0].counts)),
             Claim("6: 10 chunks, counts", "5 3 2", numbers(counts[1].counts)),
             Claim("7: updates after block 33, times", "21 120", numbers(left[:2])),
@@ -76,10 +94,22 @@ class Static2001(Study):
             Claim("10: owners", "3 2 1 1 2 1 3 1 2 1", " ".join(str(w + 1) for w in pattern.owner.tolist())),
             Claim("10: updates by the algorithm, steps 1 to 9", "15 15 12 10 9 8 6 5 3", numbers(pattern.step_costs)),
             Claim("10: updates cyclic, steps 1 to 9", "24 24 16 16 16 8 8 8 3", numbers(cyclic.step_costs)),
+            *(Claim(f"Table 2: half perimeters in {c} column{'s' if c > 1 else ''}", printed, numbers(map(_in_its_box, plans)))
+              for c, (plans, printed) in enumerate(zip(rows, TABLE2, strict=True), 1)),
+            *(Claim(f"Table 2: areas before the last of {c} columns", printed, numbers(map(_before_the_last, plans)))
+              for c, (plans, printed) in enumerate(zip(rows, CUTS2, strict=True), 1) if c > 1),
+            Claim("16: areas in each column", "3 3 2", numbers(map(len, columns.columns))),
+            Claim("3.2.4: cost over the bound, at most", "sqrt(r) (1 + 1 / sqrt(p))",
+                  f"{columns.cost / columns.lower_bound:.3f}, {columns.guarantee / columns.lower_bound:.3f}",
+                  "the guarantee is loose where areas differ", "not above", columns.cost <= columns.guarantee),
             Claim("Table 2, 16: columns", "5.5", f"{costs['columns']:.4g}", f"not the least: {best.cost:.4g}"),
             Claim("17: Kalinov and Lastovetsky", "6", f"{costs['kalinov-lastovetsky']:.4g}"),
             Claim("17: horizontal slices", "8", f"{costs['rows']:.4g}", "p + 1: a misprint",
                   corrected=(f"{len(AREAS) + 1}", f"{costs['rows']:.4g}")),
+            Claim("19: Crandall and Quinn, steps of recursion", "3", f"{_depth(recursive.floorplan)}"),
+            Claim("19: Crandall and Quinn, cost", "", f"{recursive.cost:.4g}", "the paper prints none"),
+            Claim("3.2.6: Kaddoura, Ranka and Wang refine it", "refine", f"{kaddoura.cost:.4g}", "our reading: it says no more",
+                  "not above Crandall and Quinn's", kaddoura.cost <= recursive.cost),
             Claim("18: contiguous blocks", "8.2", f"{around:.4g}"),
             Claim("4.3.1: T = 28, t = (5, 9), tasks", "8", f"{one.tasks}"),
             Claim("4.3.1: the same, fastest first", "7", f"{fastest.tasks}"),
@@ -104,6 +134,45 @@ class Static2001(Study):
                 rows.append((f"  {figure}, {name}", f"{run.predicted:.4f} s", f"{run.measured:.4f} s", f"{off:+.2%}"))
         lines += ["", table(rows, "<>")]
         return "\n".join(lines)
+
+
+def drawn_partitions() -> list[tuple[str, Partition]]:
+    """What figures 12 to 15 and 19 draw, with a title. The areas are the paper's in figure 19; it has none for the others."""
+    thirteen = [1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8]
+    clusters = [k // 3 for k in range(12)]
+    return [
+        ("12: thirteen workers", partition(thirteen)),
+        ("13: the same in columns", partition(thirteen, "columns")),
+        ("14: four clusters of three", partition(thirteen[1:], groups=clusters, group_cost=10.0)),
+        ("15: twelve areas in three columns", partition(thirteen[1:], "columns", columns=3)),
+        ("19: recursive", partition(AREAS, "recursive")),
+    ]
+
+
+def _longest(counts: list[int]) -> float:
+    return max(count * t for count, t in zip(counts, TIMES, strict=True))
+
+
+def _in_its_box(plan: Partition) -> float:
+    """The half perimeters of columns of the first areas where they are not scaled to a square, but stand in the box of height 1
+    that they fill: each column costs its height, and what else there is of the square's cost shrinks with the width."""
+    count = len(plan.columns)
+    return count + sum(AREAS[: len(plan.areas)]) * (plan.cost - count)
+
+
+def _before_the_last(plan: Partition) -> int:
+    return len(plan.areas) - len(plan.columns[-1])
+
+
+def _depth(floorplan: tuple[int, ...]) -> int:
+    """Cuts above each other."""
+    depths: list[int] = []
+    for entry in floorplan:
+        if entry < 0:
+            depths.append(1 + max(depths.pop(), depths.pop()))
+        else:
+            depths.append(0)
+    return depths[0]
 
 
 def reproduce_static2001(seconds: float = 1.5) -> Static2001:

@@ -121,7 +121,7 @@ def _in_square(given: Arguments) -> bool:
     return given["shape"] is None and given.get("budget") is None
 
 
-_RECTANGLES = ("columns", "rows", "recursive", "nagamochi-abe", "kalinov-lastovetsky")
+_RECTANGLES = ("columns", "rows", "recursive", "nagamochi-abe", "kalinov-lastovetsky", "kaddoura")
 
 CALLS: dict[str, Call] = {
     "distribute": Call(

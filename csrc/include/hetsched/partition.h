@@ -68,13 +68,14 @@ HS_API hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const dou
 
 /* Full columns of rectangles side by side; the best of that kind. 2001 paper section 3.2.1 (Algorithm 3). The cost of a column
  * is Monge, so a queue replaces the O(p^2) recurrence: time O(p log p), memory O(p).
- *   max_columns, max_rows   limits on the columns and on the rectangles in one column (p for none). If the first is binding, the
- *                           fee for a column that leads to so many is found by bisection: some 50 times the time.
+ *   min_columns, max_columns, max_rows  limits on the columns (1 and p for none) and on the rectangles in one column (p for none).
+ *                 If one of the first two is binding, the fee for a column that leads to so many is found by bisection: some 50
+ *                 times the time. Equal, they give the partition with a fixed number of columns (table 2).
  *   order         [p] out: the workers with positive area, column by column from the left, top to bottom
  *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] - 1]
  *   columns       out: number of columns
- * HS_ERROR_INFEASIBLE if max_columns * max_rows is less than the number of positive areas. */
-HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t max_columns, int32_t max_rows,
+ * HS_ERROR_INFEASIBLE if the number of positive areas is less than min_columns or more than max_columns * max_rows. */
+HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
                                       const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
 /* The sides of the zones of full columns in the unit square, the same doubles as those of hs_floorplan_rects, without its tree.
@@ -105,6 +106,9 @@ HS_API hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *
  *                                goes around the others (HS_AROUND); else the smallest are the first part, so many that
  *                                they are nearest to half. For a box with r <= 3 every rectangle has a ratio of sides <= 3
  *                                before the corners are stretched, and cost <= sqrt(3/2) * 2 sum(sqrt(area)).
+ *   HS_RULE_KADDOURA             Kaddoura, Ranka and Wang 1996, same section: HS_RULE_RECURSIVE refined. The paper says no
+ *                                more; as its authors' report arranges two to four parts in the best way, so does this: boxes
+ *                                of up to four parts get the guillotine cuts with the least sum of half perimeters.
  *
  * p at most 2^30. Time O(p log p), memory O(p), also where the floorplan is a chain. */
 typedef enum hs_rule {
@@ -112,7 +116,8 @@ typedef enum hs_rule {
     HS_RULE_KALINOV_LASTOVETSKY = 1,
     HS_RULE_RECURSIVE = 2,
     HS_RULE_NAGAMOCHI_ABE = 3,
-    HS_RULE_SNRPP = 4
+    HS_RULE_SNRPP = 4,
+    HS_RULE_KADDOURA = 5
 } hs_rule;
 HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
                                    int32_t *length, double *cost);

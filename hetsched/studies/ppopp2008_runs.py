@@ -1,0 +1,37 @@
+"""The 2008 paper's experiments as runs: plans on emulated workers, with data, in a fraction of a second each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..planners.star import StarPlan
+from ..platform import Platform
+from ..runners.pool import Pool
+
+
+class Run(NamedTuple):
+    """A product by a plan on emulated workers: makespans in the plan's unit, of the model and as measured."""
+
+    predicted: float
+    measured: float
+
+    @property
+    def late(self) -> float:
+        """What was measured over what was predicted, less 1."""
+        return self.measured / self.predicted - 1
+
+
+def emulated(plan: StarPlan, seconds: float) -> Run:
+    """Run a plan with blocks of one element so that it should take so many seconds. ArithmeticError for a wrong product."""
+    rng = np.random.default_rng(0)
+    r, s, t = plan.shape
+    A, B = (rng.integers(-9, 10, shape).astype(np.float64) for shape in ((r, t), (t, s)))
+    platform = Platform.star(plan.cycle_times, plan.link_costs, plan.memory.tolist())
+    scale = seconds / plan.makespan
+    with Pool(platform, emulate=True, time_scale=scale) as pool:
+        C, trace = pool.run(plan, A, B, trace=True)
+    if not (C == A @ B).all():
+        raise ArithmeticError(f"the product by {plan.method} is wrong")
+    return Run(trace.predicted / scale, trace.makespan / scale)
