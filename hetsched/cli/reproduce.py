@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
         "reproduce",
         help="the numbers of a paper again",
         description="Plan the instances of a paper, print its figures as tables and its claims beside ours. ppopp2008: matrix "
-        "product on master-worker platforms, in simulation. static2001: static allocation, with LU on emulated workers. "
+        "product on master-worker platforms, simulated and emulated. static2001: static allocation, with LU on emulated workers. "
         "layers: layer based partition, on stars and meshes.",
     )
     reproduce.add_argument("paper", choices=list(_STUDIES))
