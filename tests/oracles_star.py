@@ -301,6 +301,13 @@ def queue_of(shape, chunk):
     """The messages of a chunk in their order: (kind, layer, blocks, updates, index of the message whose end it waits for)."""
     r, s, t = shape
     _, held, buffers, _, _, h, v, depth = chunk
+    if (
+        buffers < 1
+    ):  # the blocks of A (of B) come one by one, for a row (a column) of the chunk each; v (h) of the other for a layer
+        many, few = (h, v) if buffers == 0 else (v, h)
+        blocks = [(few + 1 if place == 0 else 1) for _ in range(t) for place in range(many)]
+        panels = [(PANEL, number, size, few, number) for number, size in enumerate(blocks)]
+        return [(LOAD, 0, h * v, 0, None), *panels, (RETURN, 0, h * v, 0, len(blocks))]
     stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
     panels = [(low, min(depth, length - low)) for low in range(0, length, depth)]
     queue, at, results = [(LOAD, 0, stays, 0, None)], {}, {}
@@ -433,8 +440,13 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
     stored: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
     computing: list[list[tuple[float, float]]] = [[] for _ in memory]
     for worker, kind, chunk, layer, start, end, begin, done in messages:
-        owner, held, _, _, _, h, v, depth = chunks[chunk]
+        owner, held, buffers, _, _, h, v, depth = chunks[chunk]
         stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
+        updates = h * v * t // length
+        many, few = (h, v) if buffers == 0 else (v, h)
+        if buffers < 1:
+            assert held == 0
+            arrives, length, updates = 1, t * many, few
         assert worker == owner
         assert start >= port, "the port has one message at a time"
         assert not over[chunk]
@@ -452,14 +464,19 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             deep = min(depth, length - low)
             blocks = deep * arrives
             assert begin >= end
-            assert done >= begin if times is None else done == begin + h * v * t // length * deep * times[worker]
-            stored[worker].append((start, 1, blocks))
+            assert done >= begin if times is None else done == begin + updates * deep * times[worker]
+            if buffers < 1 and low % many == 0:  # what the blocks of this layer meet
+                blocks += few
+                stored[worker].append((start, 1, few))
+            if buffers < 1 and low % many == many - 1:
+                stored[worker].append((done, 0, -few))
+            stored[worker].append((start, 1, deep * arrives))
             # what only comes is free once computed; a column of C stays until its result has left
-            stored[worker].append((done, 0, -blocks if returns == 0 else -deep * (arrives - returns)))
+            stored[worker].append((done, 0, -deep * (arrives - returns)))
             computing[worker].append((begin, done))
             sent[chunk].append((low, deep, done))
         elif held == 0:
-            assert sum(x[1] for x in sent[chunk]) == t, "a result before the last update"
+            assert sum(x[1] for x in sent[chunk]) == length, "a result before the last update"
             assert start >= max(x[2] for x in sent[chunk])
             blocks, over[chunk] = stays, True
             stored[worker].append((end, 0, -blocks))

@@ -240,8 +240,10 @@ KINDS = ("transfer", "compute")
 
 def need(shape, chunk):
     """What is held and one panel."""
-    _, held, _, _, _, h, v, depth = chunk
+    _, held, buffers, _, _, h, v, depth = chunk
     t = shape[2]
+    if buffers < 1:
+        return h * v + 1 + (h if buffers else v)
     stays, layer, length = [(h * v, h + v, t), (h * t, h + t, v), (v * t, v + t, h)][held]
     return stays + min(depth, length) * layer
 

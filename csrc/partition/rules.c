@@ -136,14 +136,14 @@ static double best_of_few(const handful *few, unsigned set, double width, double
     double best = INFINITY;
     for (unsigned inner = (set - 1) & set; inner; inner = (inner - 1) & set) {
         if (inner < (set ^ inner)) continue; /* the two sides of a cut cost the same changed about: the largest lies first */
-        const double part = few->share[inner] / few->share[set];
+        const double share = few->share[inner] / few->share[set];
         for (int32_t way = 0; way < 2; way++) {
             unsigned left;
             int32_t right;
-            const double cost = way ? best_of_few(few, inner, width, height * part, &left, &right) +
-                                          best_of_few(few, set ^ inner, width, height * (1.0 - part), &left, &right)
-                                    : best_of_few(few, inner, width * part, height, &left, &right) +
-                                          best_of_few(few, set ^ inner, width * (1.0 - part), height, &left, &right);
+            const double cost = way ? best_of_few(few, inner, width, height * share, &left, &right) +
+                                          best_of_few(few, set ^ inner, width, height * (1.0 - share), &left, &right)
+                                    : best_of_few(few, inner, width * share, height, &left, &right) +
+                                          best_of_few(few, set ^ inner, width * (1.0 - share), height, &left, &right);
             if (cost < best * (1.0 - tie)) best = cost, *first = inner, *cut = way ? HS_ABOVE : HS_BESIDE;
         }
     }
@@ -162,11 +162,11 @@ static int32_t write_few(const handful *few, unsigned set, double width, double 
         plan[--at] = few->worker[k];
         return at;
     }
-    const double part = few->share[first] / few->share[set];
+    const double share = few->share[first] / few->share[set];
     const int above = cut == HS_ABOVE;
     plan[--at] = cut;
-    at = write_few(few, set ^ first, above ? width : width * (1.0 - part), above ? height * (1.0 - part) : height, plan, at);
-    return write_few(few, first, above ? width : width * part, above ? height * part : height, plan, at);
+    at = write_few(few, set ^ first, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height, plan, at);
+    return write_few(few, first, above ? width : width * share, above ? height * share : height, plan, at);
 }
 
 static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan, int32_t at)

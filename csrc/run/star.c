@@ -52,9 +52,31 @@ typedef struct {
 
 static int64_t area(const piece *x) { return x->height * x->width; }
 
+/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns. One after the other they begin the arena;
+ * then comes what stays for a layer, then the block that passes. */
+static piece strip_of(const hs_star_chunk *chunk, int64_t k)
+{
+    if (chunk->buffers == HS_STAR_STREAM_A) return (piece){chunk->row + k, chunk->col, 1, chunk->width, k * chunk->width};
+    return (piece){chunk->row, chunk->col + k, chunk->height, 1, k * chunk->height};
+}
+
+static void locate_streamed(const hs_star_chunk *chunk, int64_t panel, piece pieces[OPERANDS])
+{
+    const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
+    const int64_t passes = by_rows ? chunk->height : chunk->width, layer = panel / passes, held = chunk->height * chunk->width;
+    pieces[C] = strip_of(chunk, panel % passes);
+    pieces[A] = (piece){.row = pieces[C].row, .col = layer, .height = pieces[C].height, .width = 1, .at = held};
+    pieces[B] = (piece){.row = layer, .col = pieces[C].col, .height = 1, .width = pieces[C].width, .at = held};
+    pieces[by_rows ? A : B].at += by_rows ? chunk->width : chunk->height;
+}
+
 /* What a panel of the chunk, that of layer `first`, multiplies. What is held begins the arena; each buffer holds a panel's two. */
 static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
 {
+    if (hs__star_streams(chunk)) {
+        locate_streamed(chunk, first, pieces);
+        return;
+    }
     const int64_t length = hs__star_passage(j->x->star->t, chunk).length, most = chunk->depth < length ? chunk->depth : length;
     const int64_t deep = most < length - first ? most : length - first, t = j->x->star->t;
     const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
@@ -76,7 +98,7 @@ static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piec
 static int64_t room(const job *j, const hs_star_chunk *chunk)
 {
     const hs__passage form = hs__star_passage(j->x->star->t, chunk);
-    return form.held + chunk->buffers * (chunk->depth < form.length ? chunk->depth : form.length) * form.in;
+    return form.held + hs__star_passing(chunk, &form);
 }
 
 static hs__matrix at_master(const job *j, int o, const piece *x)
@@ -95,10 +117,21 @@ static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
     return part;
 }
 
-/* Whether a message has that operand in it. */
-static int moves(int32_t kind, int32_t held, int o)
+/* Whether a message has that operand in it; a panel that is streamed brings what stays for a layer with the layer's first block. */
+static int moves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
 {
-    return kind == HS_STAR_LOAD ? o == held : kind == HS_STAR_PANEL ? o != held : o == C;
+    if (message->kind == HS_STAR_LOAD) return o == chunk->held;
+    if (message->kind == HS_STAR_RESULT) return o == C;
+    if (!hs__star_streams(chunk) || o == C) return o != chunk->held;
+    const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
+    return o == (by_rows ? A : B) || message->depth % (by_rows ? chunk->height : chunk->width) == 0;
+}
+
+/* Of the loads and results of a streamed chunk: each strip on its own. */
+static int64_t parts_of(const hs_star_chunk *chunk, const hs_star_message *message)
+{
+    if (!hs__star_streams(chunk) || message->kind == HS_STAR_PANEL) return 1;
+    return chunk->buffers == HS_STAR_STREAM_A ? chunk->height : chunk->width;
 }
 
 /* An operand's part to the arena; C comes multiplied by beta, and is not read where that is 0. */
@@ -133,16 +166,20 @@ static void serve(job *j, hs__member *self, int64_t at)
     message->start = hs__since_start(&j->run);
     piece pieces[OPERANDS];
     locate(j, chunk, message->depth, pieces);
+    const int64_t parts = parts_of(chunk, message);
     int64_t blocks = 0;
-    for (int o = 0; o < OPERANDS; o++) blocks += moves(kind, chunk->held, o) ? area(&pieces[o]) : 0;
+    for (int o = 0; o < OPERANDS; o++) blocks += moves(chunk, message, o) ? area(&pieces[o]) * parts : 0;
     if (kind != HS_STAR_RESULT) {
         const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
         if (now > its->peak) its->peak = now;
     }
-    for (int o = 0; o < OPERANDS; o++) {
-        if (!moves(kind, chunk->held, o)) continue;
-        if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
-        else bring(j, self, worker, o, &pieces[o]);
+    for (int64_t k = 0; k < parts; k++) {
+        if (parts > 1) pieces[C] = strip_of(chunk, k);
+        for (int o = 0; o < OPERANDS; o++) {
+            if (!moves(chunk, message, o)) continue;
+            if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
+            else bring(j, self, worker, o, &pieces[o]);
+        }
     }
     if (paced) {
         self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
@@ -217,6 +254,14 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     return hs__panel_product_init(x, j->kernel, &small, &box, 1);
 }
 
+/* Whether an operand of a panel is not needed after it: what stays for a layer is free after the layer's last block. */
+static int leaves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
+{
+    if (!hs__star_streams(chunk)) return 1;
+    const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
+    return o == (by_rows ? A : B) || (message->depth + 1) % (by_rows ? chunk->height : chunk->width) == 0;
+}
+
 static void compute(job *j, hs__member *self, int64_t at)
 {
     hs_star_message *message = &j->list[at];
@@ -240,7 +285,7 @@ static void compute(job *j, hs__member *self, int64_t at)
     message->compute_end = hs__since_start(&j->run);
     own->due = j->run.options.pace ? self->deadline : message->compute_end;
     for (int o = 0; o < OPERANDS; o++) /* what only came is free; a C that came with the panel stays until its result has left */
-        if (o != chunk->held && o != C) atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
+        if (o != chunk->held && o != C && leaves(chunk, message, o)) atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
     hs__count_task(&j->run);
     atomic_store(&own->state, COMPUTED);
     hs__signal_send(&j->run.signals[j->p]);
@@ -298,7 +343,7 @@ static hs_status list_messages(job *j)
         if (message->kind == HS_STAR_LOAD) {
             last[0] = last[1] = -1;
         } else if (message->kind == HS_STAR_PANEL) {
-            if (chunk->held == C) own->waits = last[2 - chunk->buffers];
+            if (chunk->held == C) own->waits = last[chunk->buffers != 2];
             last[0] = last[1], last[1] = at;
             j->run.total++;
         } else {

@@ -68,15 +68,18 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
     bounds[HS_STAR_WORK] = count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
     bounds[HS_STAR_TRAFFIC] = knapsack(count, items, updates, cancel);
 
-    count = 0;
-    for (int32_t i = 0; i < p; i++) {
-        if (star->memory[i] < 3) continue;
-        const double m = (double)star->memory[i], c = star->link_costs[i], reuse = 2.0 / sqrt(m) + 1.0 / t;
-        const double bend = reuse > once ? 2.0 * m / (reuse - once) : INFINITY; /* from here on the theorem asks for more */
-        items[count++] = (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
-        if (bend < INFINITY) items[count++] = (item){.cost = c * reuse, .first = bend, .most = INFINITY, .cycle_time = star->cycle_times[i]};
+    for (int32_t loomis = 0; loomis < 2; loomis++) {
+        count = 0;
+        for (int32_t i = 0; i < p; i++) {
+            if (star->memory[i] < 3) continue;
+            const double m = (double)star->memory[i], c = star->link_costs[i];
+            const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t, unpaid = loomis ? m : 2.0 * m;
+            const double bend = reuse > once ? unpaid / (reuse - once) : INFINITY; /* from here on the theorem asks for more */
+            items[count++] = (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
+            if (bend < INFINITY) items[count++] = (item){.cost = c * reuse, .first = bend, .most = INFINITY, .cycle_time = star->cycle_times[i]};
+        }
+        bounds[loomis ? HS_STAR_LOOMIS : HS_STAR_TRANSFER] = knapsack(count, items, updates, cancel);
     }
-    bounds[HS_STAR_TRANSFER] = knapsack(count, items, updates, cancel);
 
     for (int with_c = 0; with_c < 2; with_c++) {
         count = 0;
@@ -94,10 +97,10 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
 
 hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate)
 {
-    double bounds[5];
+    double bounds[HS_STAR_BOUNDS];
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, cancel, bounds);
     if (status) return status;
-    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]), bounds[HS_STAR_TRANSFER]);
+    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]), fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS]));
     return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

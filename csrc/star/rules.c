@@ -41,13 +41,13 @@ static hs_status run_port(hs__port *port, int32_t order, int64_t length, const i
     return status;
 }
 
-static hs_status deal(const hs_star *star, int toledo, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
+static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
-    port.buffers = toledo ? 1 : 2;
-    for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = toledo && sides[i] ? sides[i] : 1;
+    port.buffers = layout == HS_STAR_DOUBLE ? 2 : layout == HS_STAR_TOLEDO ? 1 : HS_STAR_STREAM_A;
+    for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
     port.columns = out->columns, port.chunks = out->chunks, port.messages = out->messages;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
     return run_port(&port, order, 0, NULL, out->summary);
@@ -144,7 +144,7 @@ static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, c
     if (!values) return HS_ERROR_MEMORY;
     const hs_status status = choose_equal(star, improved, eager, cancel, values, out->sides);
     free(values);
-    return status ? status : deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+    return status ? status : deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
 }
 
 /* ---- incremental selection ------------------------------------------------------------------------------------ */
@@ -317,10 +317,11 @@ static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32
     switch (method) {
     case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, out);
     case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, out);
-    case HS_STAR_ORROML: return deal(star, 0, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+    case HS_STAR_ORROML: return deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
     case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, out);
-    case HS_STAR_ODDOML: return deal(star, 0, HS_STAR_DEMAND, eager, cancel, out->sides, out);
-    case HS_STAR_BMM: return deal(star, 1, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_ODDOML: return deal(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_BMM: return deal(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_REUSE: return deal(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     default: break;
     }
     if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, out);
@@ -332,9 +333,9 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
 {
     if (!summary || !sides || !columns) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_BMM || !valid_variant(method, variant) || !chunks != !messages)
+    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_REUSE || !valid_variant(method, variant) || !chunks != !messages)
         return HS_ERROR_VALUE;
-    const int32_t layout = method == HS_STAR_BMM ? HS_STAR_TOLEDO : HS_STAR_DOUBLE;
+    const int32_t layout = method == HS_STAR_BMM ? HS_STAR_TOLEDO : method == HS_STAR_REUSE ? HS_STAR_SINGLE : HS_STAR_DOUBLE;
     int some = 0;
     for (int32_t i = 0; i < star->p; i++) some |= hs_star_side(star->memory[i], layout) > 0;
     if (!some) return HS_ERROR_INFEASIBLE;

@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "star/star.h"
 
-enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32 };
+enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, STREAMED = 1 << 16 };
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
 /* ---- shares and chunks ---------------------------------------------------------------------------------------- */
@@ -28,8 +28,8 @@ static int valid_share(const hs_star *star, int32_t i, const hs_star_share *shar
 {
     if (share->columns == 0) return 1;
     return share->columns > 0 && share->columns <= star->s && share->rows >= 1 && share->rows <= star->r && share->panels >= 1 &&
-           share->panels <= share->columns && share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B && share->buffers >= 1 &&
-           share->buffers <= 2 && fits(star, i, share);
+           share->panels <= share->columns && share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B && share->buffers >= HS_STAR_STREAM_A &&
+           share->buffers <= 2 && (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && fits(star, i, share);
 }
 
 static int64_t count_chunks(int32_t p, const hs_star_share *shares)
@@ -48,7 +48,8 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
         const hs_star_share *x = &shares[i];
         if (!x->columns) continue;
         const double rows = (double)x->rows, panels = (double)x->panels;
-        if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
+        if (x->buffers == HS_STAR_STREAM_A) count += panels * (double)star->r * (double)star->t;
+        else if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
         else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
     }
     return count;
@@ -67,7 +68,7 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
             const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
             *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
                                         .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
-            chunks->depth = hs__ceil_div(hs__star_passage(star->t, chunks).length, panels);
+            chunks->depth = x->buffers > 0 ? hs__ceil_div(hs__star_passage(star->t, chunks).length, panels) : 1;
             chunks++;
         }
     }
@@ -102,6 +103,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
         const int64_t row = x->col, height = x->width;
         x->col = x->row, x->width = x->height, x->row = row, x->height = height;
         x->held = x->held == HS_STAR_HOLD_A ? HS_STAR_HOLD_B : x->held == HS_STAR_HOLD_B ? HS_STAR_HOLD_A : HS_STAR_HOLD_C;
+        if (x->buffers == HS_STAR_STREAM_A) x->buffers = HS_STAR_STREAM_B;
     }
     return HS_OK;
 }
@@ -128,6 +130,7 @@ typedef struct search {
     int64_t room, effort;
     double bound; /* nothing is better */
     int64_t panels; /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
+    int streams;    /* some options are streamed: others are looked for without */
     uint64_t random;
 } search;
 
@@ -140,22 +143,32 @@ static void add_option(worker *w, int32_t held, int32_t buffers, int64_t rows, i
 /* Widest chunk of C with so many rows; 0: none. */
 static int64_t widest(int64_t memory, int64_t height, int32_t buffers)
 {
+    if (buffers == HS_STAR_STREAM_A) return (memory - 1) / (height + 1);
     const int64_t left = memory - buffers * height;
     return left < height + buffers ? 0 : left / (height + buffers);
 }
 
-static void list_options(const hs_star *star, int32_t i, worker *w)
+/* The largest square: of two panels as the paper's, of one, or streamed. */
+static int64_t largest_square(int64_t memory, int32_t buffers)
+{
+    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE : HS_STAR_DOUBLE);
+    while (buffers == 1 && (side + 1) * (side + 3) <= memory) side++;
+    return side;
+}
+
+/* With `streams` also streamed ones, where their messages are not too many to be tried. */
+static void list_options(const hs_star *star, int32_t i, int streams, worker *w)
 {
     const int64_t r = star->r, s = star->s, t = star->t, m = star->memory[i];
     const double c_both = 2.0 * (double)r;
     w->count = 0;
-    for (int32_t buffers = 2; buffers >= 1; buffers--) {
+    for (int32_t buffers = 2; buffers >= (streams ? HS_STAR_STREAM_A : 1); buffers--) {
+        const int streamed = buffers == HS_STAR_STREAM_A;
         /* C: the two numbers of parts of the rows with the least traffic */
         int64_t best[2] = {0, 0};
         double least[2] = {INFINITY, INFINITY};
-        int64_t side = hs_star_side(m, HS_STAR_DOUBLE); /* of the largest square */
-        while (buffers == 1 && (side + 1) * (side + 3) <= m) side++;
-        if (!side) continue;
+        const int64_t side = largest_square(m, buffers);
+        if (!side || (streamed && (double)r * (double)s * (double)t > (double)STREAMED * (double)side)) continue;
         const int64_t first = hs__ceil_div(r, side);
         for (int64_t rows = first > 2 ? first - 2 : 1; rows <= r && rows <= first + 3; rows++) {
             const int64_t width = widest(m, hs__ceil_div(r, rows), buffers);
@@ -168,7 +181,7 @@ static void list_options(const hs_star *star, int32_t i, worker *w)
         }
         for (int k = 0; k < 2; k++)
             if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, hs__ceil_div(r, best[k]), buffers), 0.0, least[k] + c_both);
-        const int64_t other = widest(m, t, buffers); /* of A or B, t on one side */
+        const int64_t other = streamed ? 0 : widest(m, t, buffers); /* of A or B, t on one side */
         if (other) {
             const int64_t rows = hs__ceil_div(r, other < r ? other : r), width = other < s ? other : s;
             add_option(w, HS_STAR_HOLD_A, buffers, rows, s, (double)r * (double)t, (double)rows * (double)t + c_both);
@@ -268,6 +281,7 @@ static double relax(const search *x, draft *d)
 
 /* The option with the least traffic for so many columns; only those that hold `held` if there are any, ANY: all. */
 enum { ANY = -1 };
+#define NEARLY 1.05 /* a search goes on from so much above the best */
 static int32_t cheapest(const worker *w, double columns, int32_t held)
 {
     int32_t best = -1;
@@ -416,18 +430,59 @@ static void face(search *x, const hs_star *star)
     x->star = star;
     x->port.r = star->r;
     x->port.s = star->s;
-    for (int32_t i = 0; i < star->p; i++) list_options(star, i, &x->workers[i]);
+    for (int32_t i = 0; i < star->p; i++) list_options(star, i, x->streams, &x->workers[i]);
 }
 
-static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *best)
+/* The best plan of a draft, by the orders of the port; its annealing begins with it. */
+static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *trial)
+{
+    make_draft(x, held, d);
+    round_draft(x, d, trial->shares);
+    now->makespan = INFINITY;
+    for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
+        trial->order = orders[k];
+        const hs_status status = evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
+        if (status) return status;
+        if (trial->makespan < now->makespan) copy(x->star->p, now, trial);
+    }
+    return HS_OK;
+}
+
+/* The same with streamed chunks among the options: a search of its own, so that the other is what it is without. */
+static hs_status run_streamed(search *x, const hs_star faces[2], int64_t effort, draft *d, plan *now, plan *trial, plan *streamed, plan *best)
+{
+    const int32_t p = faces[0].p;
+    int any = 0;
+    x->streams = 1, x->effort = effort, streamed->makespan = INFINITY;
+    for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
+        face(x, &faces[by_rows]);
+        for (int32_t i = 0; i < p; i++)
+            for (int32_t k = 0; k < x->workers[i].count; k++) any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A;
+        if (!any) return HS_OK;
+        trial->by_rows = by_rows;
+        hs_status status = begin_with(x, ANY, d, now, trial);
+        if (status) return status;
+        if (now->makespan < streamed->makespan) copy(p, streamed, now);
+        if (now->makespan < INFINITY) status = anneal(x, 0.02, effort / 16, now, trial, streamed);
+        if (status) return status;
+    }
+    if (streamed->makespan > best->makespan * NEARLY) return HS_OK;
+    face(x, &faces[streamed->by_rows]);
+    copy(p, now, streamed);
+    const hs_status status = anneal(x, 0.005, x->effort, now, trial, streamed);
+    if (!status && streamed->makespan < best->makespan) copy(p, best, streamed);
+    return status;
+}
+
+static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *streamed, plan *best)
 {
     const int32_t p = star->p;
     const int64_t effort = x->effort;
     const hs_star faces[] = {*star, transpose(star)};
-    double bounds[5];
+    double bounds[HS_STAR_BOUNDS];
     hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
     if (status) return status;
-    x->bound = fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRANSFER]) * (1.0 + 1e-12);
+    x->bound = fmax(bounds[HS_STAR_WORK], fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS])) * (1.0 + 1e-12);
     best->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
         face(x, &faces[by_rows]);
@@ -454,9 +509,11 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
     face(x, &faces[best->by_rows]);
     copy(p, now, best);
     status = anneal(x, 0.005, x->effort, now, trial, best);
-    if (status || x->panels == INT32_MAX) return status;
-    x->panels = INT32_MAX;
-    return evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
+    if (!status && x->panels < INT32_MAX) {
+        x->panels = INT32_MAX;
+        status = evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
+    }
+    return status ? status : run_streamed(x, faces, effort, d, now, trial, streamed, best);
 }
 
 static void end_search(search *x, draft *d)
@@ -486,9 +543,12 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
     draft d;
     hs_status status = begin_search(star, eager, cancel, &x, &d);
     if (status) return status;
-    hs_star_share *work = malloc(2 * (size_t)star->p * sizeof *work);
-    plan now = {.shares = work}, trial = {.shares = work + star->p};
-    status = work ? run(&x, star, &d, &now, &trial, best) : HS_ERROR_MEMORY;
+    hs_star_share *work = malloc(3 * (size_t)star->p * sizeof *work);
+    status = HS_ERROR_MEMORY;
+    if (work) {
+        plan now = {.shares = work}, trial = {.shares = work + star->p}, streamed = {.shares = work + 2 * (size_t)star->p};
+        status = run(&x, star, &d, &now, &trial, &streamed, best);
+    }
     free(work);
     end_search(&x, &d);
     return status;

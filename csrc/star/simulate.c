@@ -46,6 +46,7 @@ static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *ch
 {
     const hs__passage form = hs__star_passage(port->t, chunk);
     desk->held = (double)form.held, desk->in = (double)form.in, desk->out = (double)form.out;
+    desk->work = (double)form.work, desk->more = (double)form.more, desk->every = form.every;
     desk->length = form.length;
     desk->deep = chunk->depth;
     desk->buffers = chunk->buffers;
@@ -71,8 +72,9 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         desk->chunk = k;
         spread(port, desk, &chunks[k]);
         desk->panels += 1 + (desk->length - 1) / desk->deep;
-        desk->rest += desk->held * (double)desk->length * desk->cycle_time;
-        port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + (desk->in + desk->out) * (double)desk->length) * desk->link_cost;
+        desk->rest += desk->work * (double)desk->length * desk->cycle_time;
+        const double passing = (desk->in + desk->out) * (double)desk->length + desk->more * (double)(desk->length / desk->every);
+        port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) * desk->link_cost;
     }
     return HS_OK;
 }
@@ -140,9 +142,10 @@ static int serve(hs__port *port, int32_t i)
     if (desk->kind == HS_STAR_PANEL) {
         const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
         message.depth = desk->sent;
-        message.end = message.start + (double)depth * desk->in * desk->link_cost;
+        const double along = desk->sent % desk->every == 0 ? desk->more : 0.0;
+        message.end = message.start + ((double)depth * desk->in + along) * desk->link_cost;
         message.compute_start = fmax(message.end, desk->last);
-        message.compute_end = message.compute_start + desk->held * (double)depth * desk->cycle_time;
+        message.compute_end = message.compute_start + desk->work * (double)depth * desk->cycle_time;
         desk->before = desk->last;
         desk->last = message.compute_end;
         desk->sent += depth;
@@ -325,8 +328,9 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
     for (int64_t k = 0; k < count; k++) {
         const hs_star_chunk *x = &chunks[k];
         if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
-        if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < 1 || x->buffers > 2) return 0;
+        if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < HS_STAR_STREAM_B || x->buffers > 2) return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
+        if (hs__star_streams(x) && (x->held != HS_STAR_HOLD_C || x->depth != 1)) return 0;
         if (!hs__star_fits(star->t, x, star->memory[x->worker])) return 0;
     }
     return 1;

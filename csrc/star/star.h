@@ -17,8 +17,10 @@ typedef struct hs__desk {
     int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
     int64_t panels;           /* left in a list */
     double rest;              /* computing time left in a list */
-    double held;              /* of the chunk in work: blocks that stay with the worker, and updates of a layer; */
+    double held, work;        /* of the chunk in work: blocks that stay with the worker; updates of a layer; */
     double in, out;           /* blocks of a layer to and from the worker; none from it: C is held */
+    double more;              /* blocks that come with every such layer */
+    int64_t every;
     int64_t length, deep;     /* layers; of a panel */
     int64_t sent, returned;   /* layers */
     int32_t buffers, full;    /* panels; not free yet where panels have results */
@@ -57,25 +59,41 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
 /* Serves until all is done, hs_star_order. A list of workers that does not fit is HS_ERROR_VALUE. */
 hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served);
 
-/* A chunk as its messages see it. Every layer takes as many updates as blocks are held. */
+/* A chunk as its messages see it. What is streamed passes block by block: each is a layer. */
 typedef struct hs__passage {
     int64_t held, in, out, length; /* blocks that stay with the worker; of a layer, to and from it; layers */
+    int64_t work;                  /* updates of a layer */
+    int64_t more, every;           /* blocks that come along with the first of so many layers, and stay for these */
 } hs__passage;
+
+static inline int hs__star_streams(const hs_star_chunk *chunk) { return chunk->buffers < 1; }
 
 static inline hs__passage hs__star_passage(int64_t t, const hs_star_chunk *chunk)
 {
     const int64_t h = chunk->height, v = chunk->width;
-    switch (chunk->held) {
-    case HS_STAR_HOLD_A: return (hs__passage){h * t, h + t, h, v};
-    case HS_STAR_HOLD_B: return (hs__passage){v * t, v + t, v, h};
-    default: return (hs__passage){h * v, h + v, 0, t};
+    if (hs__star_streams(chunk)) {
+        const int64_t stays = chunk->buffers == HS_STAR_STREAM_A ? v : h, passes = chunk->buffers == HS_STAR_STREAM_A ? h : v;
+        return (hs__passage){h * v, 1, 0, t * passes, stays, stays, passes};
     }
+    switch (chunk->held) {
+    case HS_STAR_HOLD_A: return (hs__passage){h * t, h + t, h, v, h * t, 0, 1};
+    case HS_STAR_HOLD_B: return (hs__passage){v * t, v + t, v, h, v * t, 0, 1};
+    default: return (hs__passage){h * v, h + v, 0, t, h * v, 0, 1};
+    }
+}
+
+/* Blocks of memory that the chunk takes beside what it holds. */
+static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs__passage *x)
+{
+    if (hs__star_streams(chunk)) return x->more + x->in;
+    return chunk->buffers * (chunk->depth < x->length ? chunk->depth : x->length) * x->in;
 }
 
 /* Whether a chunk and its panels fit, in whole numbers; each of its numbers is in range. */
 static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t memory)
 {
     const hs__passage x = hs__star_passage(t, chunk);
+    if (hs__star_streams(chunk)) return x.held <= memory && x.more + x.in <= memory - x.held;
     const int64_t panel = chunk->depth < x.length ? chunk->depth : x.length;
     return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
 }

@@ -107,8 +107,8 @@ static void stars(void)
     hs_star_summary summary;
     int32_t by_rows, way;
     int64_t count, length;
-    double makespan, bounds[5];
-    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_BMM; method++)
+    double makespan, bounds[HS_STAR_BOUNDS];
+    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_REUSE; method++)
         CHECK(hs_star_plan(&star, method, HS_STAR_ALL, 1, NULL, &summary, sides, counts, NULL, NULL) == HS_OK);
     CHECK(hs_star_search(&star, 0, 1, 20000, NULL, &by_rows, plan_shares, &way, &makespan) == HS_OK);
     CHECK(hs_star_exact(&small, 1000000, INFINITY, NULL, &count, chunks, &length, served, &makespan) == HS_OK);

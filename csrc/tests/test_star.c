@@ -119,7 +119,7 @@ static void schedules(void)
         const int toledo = method == HS_STAR_BMM;
         hs_star_summary summary, counted;
         int64_t sides[MAX], columns[MAX], count, total = 0;
-        double makespan, bounds[5];
+        double makespan, bounds[HS_STAR_BOUNDS];
         CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &counted, sides, columns, NULL, NULL) == HS_OK);
         if (!CHECK(counted.chunk_count <= CELLS && counted.message_count <= CELLS * 8)) continue;
         CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &summary, sides, columns, chunks, messages) == HS_OK);
@@ -134,7 +134,7 @@ static void schedules(void)
         CHECK(count == summary.message_count && makespan == summary.makespan);
         CHECK(memcmp(messages, again, (size_t)count * sizeof *messages) == 0);
         CHECK(hs_star_bounds(&x.star, toledo ? HS_STAR_TOLEDO : HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
-        for (int k = 0; k < 5; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
+        for (int k = 0; k < HS_STAR_BOUNDS; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
         CHECK(bounds[HS_STAR_STEADY] <= bounds[HS_STAR_STEADY_C] * (1 + 1e-9));
     }
 }
@@ -177,6 +177,33 @@ static void holding(void)
     CHECK(hs_star_simulate(&single, 1, &chunk, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 5 && makespan == 58);
 }
 
+/* Section 3: 2 x 2 blocks of C stay, a row of B for a layer, A comes block by block. By columns the same with A and B changed about. */
+static void streaming(void)
+{
+    const double one[] = {1};
+    const int64_t memory[] = {7};
+    const hs_star star = {2, 2, 2, 1, one, one, memory};
+    static const double starts[] = {0, 4, 9, 12, 17, 20}, ends[] = {4, 7, 10, 15, 18, 24}, computed[] = {4, 9, 12, 17, 20, 24};
+    hs_star_summary summary;
+    hs_star_chunk chunks[4];
+    hs_star_message messages[6];
+    int64_t sides[1], columns[1], count;
+    double makespan;
+    CHECK(hs_star_side(7, HS_STAR_SINGLE) == 2 && hs_star_side(6, HS_STAR_SINGLE) == 1);
+    CHECK(hs_star_plan(&star, HS_STAR_REUSE, HS_STAR_ALL, 0, NULL, &summary, sides, columns, chunks, messages) == HS_OK);
+    CHECK(summary.chunk_count == 1 && chunks[0].buffers == HS_STAR_STREAM_A && sides[0] == 2 && columns[0] == 2 && summary.makespan == 24);
+    if (!CHECK(summary.message_count == 6)) return;
+    for (int k = 0; k < 6; k++) CHECK(messages[k].start == starts[k] && messages[k].end == ends[k] && messages[k].compute_end == computed[k]);
+    for (int k = 1; k < 5; k++) CHECK(messages[k].kind == HS_STAR_PANEL && messages[k].depth == k - 1);
+    chunks[0].buffers = HS_STAR_STREAM_B;
+    CHECK(hs_star_simulate(&star, 1, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 6 && makespan == 24);
+    const int64_t less[] = {6};
+    const hs_star tight = {2, 2, 2, 1, one, one, less};
+    CHECK(hs_star_simulate(&tight, 1, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    const hs_star_share share = {2, 1, 1, HS_STAR_HOLD_C, HS_STAR_STREAM_A};
+    CHECK(hs_star_cut(&star, 1, &share, &count, chunks) == HS_OK && count == 1 && chunks[0].buffers == HS_STAR_STREAM_B);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------- */
 
 static void refusals(void)
@@ -185,7 +212,7 @@ static void refusals(void)
     const int64_t memory[] = {12, 5}, little[] = {4, 2}, wrong[] = {12, -1};
     hs_star_summary summary = {.makespan = -1};
     int64_t sides[2], columns[2], count;
-    double bounds[5], makespan;
+    double bounds[HS_STAR_BOUNDS], makespan;
     const hs_star fine = {3, 4, 2, 2, good, good, memory};
     const hs_star bad[] = {{0, 4, 2, 2, good, good, memory},    {3, 0, 2, 2, good, good, memory},         {3, 4, 0, 2, good, good, memory},
                            {3, 4, 2, 0, good, good, memory},    {INT64_MAX, 4, 2, 2, good, good, memory}, {3, 4, 2, 2, zero, good, memory},
@@ -196,7 +223,7 @@ static void refusals(void)
         CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, NULL, bounds) == HS_ERROR_VALUE);
         CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_star_plan(&fine, 7, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_star_plan(&fine, 8, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, 16, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, HS_STAR_FIRST_C | HS_STAR_SPREAD_C, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
@@ -219,9 +246,10 @@ static void refusals(void)
     CHECK(SIMULATE(&fine, HS_STAR_LISTED, 1, other) == HS_ERROR_VALUE);
     CHECK(SIMULATE(&fine, 6, 0, NULL) == HS_ERROR_VALUE);
     const hs_star_chunk wrong_chunks[] = {{2, 0, 2, 0, 0, 2, 2, 1}, {0, 3, 2, 0, 0, 2, 2, 1}, {0, -1, 2, 0, 0, 2, 2, 1}, {0, 0, 3, 0, 0, 1, 1, 1},
-                                          {0, 0, 0, 0, 0, 2, 2, 1}, {0, 0, 2, 2, 0, 2, 2, 1}, {0, 0, 2, 0, 3, 2, 2, 1}, {0, 0, 2, 0, 0, 0, 2, 1},
+                                          {0, 0, -2, 0, 0, 2, 2, 1}, {0, 0, 2, 2, 0, 2, 2, 1}, {0, 0, 2, 0, 3, 2, 2, 1}, {0, 0, 2, 0, 0, 0, 2, 1},
                                           {0, 0, 2, 0, 0, 2, 2, 0}, {0, 0, 2, 0, 0, 2, 2, 9}, {0, 1, 2, 0, 0, 3, 1, 1}, {0, 2, 2, 0, 0, 1, 3, 1},
-                                          {1, 0, 2, 0, 0, 2, 2, 1}};
+                                          {1, 0, 2, 0, 0, 2, 2, 1}, {0, 1, 0, 0, 0, 1, 1, 1}, {0, 0, 0, 0, 0, 2, 2, 2}, {0, 0, -1, 0, 0, 3, 3, 1},
+                                          {1, 0, 0, 0, 0, 2, 2, 1}};
     for (size_t k = 0; k < sizeof wrong_chunks / sizeof *wrong_chunks; k++)
         CHECK(hs_star_simulate(&fine, 1, &wrong_chunks[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9};
@@ -266,7 +294,7 @@ static void out_of_memory(void)
     static hs_star_message messages[2000];
     hs_star_summary summary;
     int64_t sides[3], columns[3], count = -7;
-    double bounds[5] = {-7}, makespan = -7;
+    double bounds[HS_STAR_BOUNDS] = {-7}, makespan = -7;
     for (int32_t method = 0; method < METHODS; method++) {
         sides[0] = columns[0] = -7, summary.makespan = -7;
         CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL),
@@ -286,6 +314,7 @@ int main(void)
     golden();
     schedules();
     holding();
+    streaming();
     refusals();
     out_of_memory();
     return check_result();

@@ -52,7 +52,10 @@ static void draw(instance *x)
             const int64_t held = chunk->held == HS_STAR_HOLD_C ? h * v : chunk->held == HS_STAR_HOLD_A ? h * t : v * t;
             const int64_t layer = chunk->held == HS_STAR_HOLD_C ? h + v : chunk->held == HS_STAR_HOLD_A ? h + t : v + t;
             const int64_t length = chunk->held == HS_STAR_HOLD_C ? t : chunk->held == HS_STAR_HOLD_A ? v : h;
-            const int64_t panel = layer * least(chunk->depth, length), needs = held + chunk->buffers * panel;
+            const int streamed = chunk->held == HS_STAR_HOLD_C && check_random(2);
+            if (streamed) chunk->buffers = check_random(2) ? HS_STAR_STREAM_A : HS_STAR_STREAM_B, chunk->depth = 1;
+            const int64_t panel = streamed ? 1 + (chunk->buffers == HS_STAR_STREAM_A ? v : h) : layer * least(chunk->depth, length);
+            const int64_t needs = held + (streamed ? 1 : chunk->buffers) * panel;
             if (needs > x->memory[chunk->worker]) x->memory[chunk->worker] = needs;
             if (held + panel > x->least[chunk->worker]) x->least[chunk->worker] = held + panel;
         }
@@ -89,7 +92,7 @@ static int follows_the_model(const instance *x, int64_t count, const hs_star_mes
         good &= y->start >= port && y->end >= y->start && y->start >= free_since[i];
         port = y->end;
         if (y->kind == HS_STAR_PANEL) {
-            if (chunk->held == HS_STAR_HOLD_C) good &= y->start >= ends[i][2 - chunk->buffers];
+            if (chunk->held == HS_STAR_HOLD_C) good &= y->start >= ends[i][chunk->buffers != 2];
             good &= y->compute_start >= y->end && y->compute_start >= computed[i] && y->compute_end >= y->compute_start;
             ends[i][0] = ends[i][1], first[i][0] = first[i][1];
             ends[i][1] = computed[i] = y->compute_end, first[i][1] = y->depth;

@@ -48,7 +48,7 @@ static void plans(void)
         draw(&x);
         hs_star_share shares[MAX], again[MAX];
         int32_t by_rows, order, by_rows_again, order_again;
-        double makespan, repeated, bounds[5];
+        double makespan, repeated, bounds[HS_STAR_BOUNDS];
         const int32_t eager = round % 2;
         const int64_t effort = round % 3 * 2000;
         if (!CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows, shares, &order, &makespan) == HS_OK)) continue;
@@ -61,7 +61,7 @@ static void plans(void)
         CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages, &repeated) == HS_OK);
         CHECK(repeated == makespan);
         CHECK(hs_star_bounds(&x.star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
-        CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan && bounds[HS_STAR_TRANSFER] <= makespan);
+        CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan && bounds[HS_STAR_TRANSFER] <= makespan && bounds[HS_STAR_LOOMIS] <= makespan);
     }
 }
 

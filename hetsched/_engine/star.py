@@ -107,7 +107,7 @@ class Star:
 
     def bounds(self, layout: int) -> list[float]:
         """hs_star_bounds."""
-        bounds = ffi.new("double[5]")
+        bounds = ffi.new("double[]", lib.HS_STAR_BOUNDS)
         cancellable(lambda cancel: lib.hs_star_bounds(self.handle, layout, cancel, bounds), self.p > LONG // 20)
         return list(bounds)
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ..planners.star import STREAM_A, STREAM_B
+
 LOAD, PANEL, RESULT = range(3)  # hs_star_kind
 C, A, B = range(3)
 _LEAST = 3  # blocks: one of each operand
@@ -88,25 +90,59 @@ class Product(NamedTuple):
     by_columns: tuple[bool, bool, bool]
 
 
+def streamed(chunk: Chunk) -> int:
+    """The operand of which blocks come one by one; C where none does."""
+    return A if chunk.buffers == STREAM_A else B if chunk.buffers == STREAM_B else C
+
+
+def along(chunk: Chunk, first: int) -> int:
+    """Blocks of the other operand that come with a block of the streamed one, and stay for its layer."""
+    return _across(chunk)[1] if first % _across(chunk)[0] == 0 else 0
+
+
+def leaving(chunk: Chunk, first: int) -> int:
+    """Blocks of the other operand that are free when a block of the streamed one is computed."""
+    return _across(chunk)[1] if (first + 1) % _across(chunk)[0] == 0 else 0
+
+
+def _across(chunk: Chunk) -> tuple[int, int]:
+    """Blocks of the streamed operand in a layer, and of the other."""
+    return (chunk.height, chunk.width) if streamed(chunk) == A else (chunk.width, chunk.height)
+
+
+def slots(chunk: Chunk) -> int:
+    """Panels that fit."""
+    return max(chunk.buffers, 1)
+
+
 def length_of(chunk: Chunk, t: int) -> int:
-    """Layers that pass."""
+    """Layers that pass; of what is streamed each block is one."""
+    if streamed(chunk):
+        return t * _across(chunk)[0]
     return (t, chunk.width, chunk.height)[chunk.held]
 
 
 def held_blocks(chunk: Chunk, t: int) -> int:
-    """Blocks that stay; as many block updates has a layer."""
+    """Blocks that stay."""
     return (chunk.height * chunk.width, chunk.height * t, chunk.width * t)[chunk.held]
+
+
+def layer_updates(chunk: Chunk, t: int) -> int:
+    """Block updates of a layer."""
+    return _across(chunk)[1] if streamed(chunk) else held_blocks(chunk, t)
 
 
 def panel_blocks(chunk: Chunk, t: int) -> int:
     """Blocks of a full panel."""
+    if streamed(chunk):
+        return 1 + _across(chunk)[1]
     layer = (chunk.height + chunk.width, chunk.height + t, chunk.width + t)[chunk.held]
     return min(chunk.depth, length_of(chunk, t)) * layer
 
 
 def needed(chunk: Chunk, t: int) -> int:
     """Blocks of memory that it takes."""
-    return held_blocks(chunk, t) + chunk.buffers * panel_blocks(chunk, t)
+    return held_blocks(chunk, t) + slots(chunk) * panel_blocks(chunk, t)
 
 
 def steps_of(chunk: Chunk, t: int) -> Iterator[Step]:
@@ -114,7 +150,7 @@ def steps_of(chunk: Chunk, t: int) -> Iterator[Step]:
     yield Step(LOAD, 0, 0)
     panels = list(range(0, length_of(chunk, t), chunk.depth))
     for i, first in enumerate(panels):
-        earlier = i - chunk.buffers  # the panel that had its buffer
+        earlier = i - slots(chunk)  # the panel that had its buffer
         if chunk.held == C:
             yield Step(PANEL, first, max(0, earlier + 1))
             continue
@@ -142,6 +178,8 @@ def deep(chunk: Chunk, t: int, first: int) -> int:
 
 def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
     """Of a message."""
+    if step.kind == PANEL and streamed(chunk):
+        return 1 + along(chunk, step.first)
     if step.kind == LOAD or chunk.held == C:
         return panel_blocks(chunk._replace(depth=deep(chunk, t, step.first)), t) if step.kind == PANEL else held_blocks(chunk, t)
     side = (0, chunk.height, chunk.width)[chunk.held]
@@ -151,10 +189,23 @@ def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
 def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]:
     """What the panel multiplies that begins with layer `first`: of C, of A and of B. The part held is the same for all."""
     (m, n, k), q, t = product.sizes, product.block, product.shape[2]
+    if streamed(chunk):
+        layer, place = divmod(first, _across(chunk)[0])
+        strip = (
+            (chunk.row + place, 1, chunk.col, chunk.width)
+            if streamed(chunk) == A
+            else (chunk.row, chunk.height, chunk.col + place, 1)
+        )
+        rows, cols, inner = _elements(*strip[:2], q, m), _elements(*strip[2:], q, n), _elements(layer, 1, q, k)
+        return _of_box(rows, cols, inner)
     layers = (first, deep(chunk, t, first))
     rows = _elements(chunk.row + first, layers[1], q, m) if chunk.held == B else _elements(chunk.row, chunk.height, q, m)
     cols = _elements(chunk.col + first, layers[1], q, n) if chunk.held == A else _elements(chunk.col, chunk.width, q, n)
     inner = _elements(*layers, q, k) if chunk.held == C else (0, k)
+    return _of_box(rows, cols, inner)
+
+
+def _of_box(rows: tuple[int, int], cols: tuple[int, int], inner: tuple[int, int]) -> tuple[Part, Part, Part]:
     (row, height), (col, width), (depth, thick) = rows, cols, inner
     return Part(row, col, height, width), Part(row, depth, height, thick), Part(depth, col, thick, width)
 
@@ -163,8 +214,21 @@ def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
     return start * q, min(count * q, size - start * q)
 
 
+def whole(product: Product, chunk: Chunk) -> Part:
+    """Its part of C."""
+    (m, n, _), q = product.sizes, product.block
+    (row, height), (col, width) = _elements(chunk.row, chunk.height, q, m), _elements(chunk.col, chunk.width, q, n)
+    return Part(row, col, height, width)
+
+
 def message_parts(product: Product, chunk: Chunk, step: Step) -> list[tuple[int, Part]]:
     """(operand, part) of a message; with C held the result is that of all layers, whichever panel is asked for."""
+    if other := streamed(chunk):
+        if step.kind != PANEL:
+            return [(C, whole(product, chunk))]
+        own = parts(product, chunk, step.first)
+        stays = [(A + B - other, own[A + B - other])] if along(chunk, step.first) else []
+        return [*stays, (other, own[other])]
     all_parts = parts(product, chunk, step.first)
     return [(o, all_parts[o]) for o in operands_in(step.kind, chunk.held)]
 

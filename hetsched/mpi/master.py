@@ -119,7 +119,7 @@ class Master:
         peer.computed.append(time.perf_counter())
         peer.peak = max(peer.peak, peak)
         self.computed[number, first] = start, end
-        self._done += chunks.deep(chunk, self._t, first) * chunks.held_blocks(chunk, self._t)
+        self._done += chunks.deep(chunk, self._t, first) * chunks.layer_updates(chunk, self._t)
         now = time.monotonic()
         if self._progress is not None and now - self._said > _SELDOM:
             self._said = now

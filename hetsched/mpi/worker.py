@@ -102,13 +102,13 @@ class _Work:
     def __init__(self, worker: Worker, loop: Loop, product: Product, pool: Pool, number: int, chunk: Chunk) -> None:
         self._worker, self._loop, self._product, self._pool = worker, loop, product, pool
         self._number, self._chunk, self._t = number, chunk, product.shape[2]
-        self._slots = Window(loop, chunk.buffers)
+        self._slots = Window(loop, chunks.slots(chunk))
         self._arrived: deque[int] = deque()
         self._news = Condition()
         self._blocks = self._peak = 0
         dtype = np.dtype(product.dtype)
         held, panel = (chunks.elements_in(product, chunk, Step(kind, 0, 0)) for kind in (LOAD, PANEL))
-        count = min(chunk.buffers, -(-chunks.length_of(chunk, self._t) // chunk.depth))
+        count = min(chunks.slots(chunk), -(-chunks.length_of(chunk, self._t) // chunk.depth))
         arena = worker.room((held + count * panel) * dtype.itemsize).view(dtype)
         self._held = arena[:held]
         self._panels = [arena[held + i * panel : held + (i + 1) * panel] for i in range(count)]
@@ -134,10 +134,32 @@ class _Work:
             await self._send(self._held)
 
     def _panel(self, first: int) -> Array:
+        """Where a panel comes; the blocks of a streamed operand behind what stays for a layer."""
         size = chunks.elements_in(self._product, self._chunk, Step(PANEL, first, 0))
-        return self._panels[first // self._chunk.depth % self._chunk.buffers][:size]
+        if chunks.streamed(self._chunk) and not chunks.along(self._chunk, first):
+            start = self._stays(first)
+            return self._panels[0][start : start + size]
+        return self._panels[first // self._chunk.depth % chunks.slots(self._chunk)][:size]
+
+    def _stays(self, first: int) -> int:
+        """Elements of what stays for the layer of a block."""
+        return chunks.parts(self._product, self._chunk, first)[A + B - chunks.streamed(self._chunk)].size
+
+    def _streamed(self, first: int) -> dict[int, Array]:
+        """A block, what it meets, and the strip of C that they change."""
+        product, chunk = self._product, self._chunk
+        own, other = chunks.parts(product, chunk, first), chunks.streamed(chunk)
+        rest = A + B - other
+        all_of_it = chunks.whole(product, chunk)
+        (c,) = chunks.views(self._held, product, [(C, all_of_it)]).values()
+        found = chunks.views(self._panels[0], product, [(rest, own[rest])])
+        found |= chunks.views(self._panels[0][own[rest].size :], product, [(other, own[other])])
+        row, col = own[C].row - all_of_it.row, own[C].col - all_of_it.col
+        return found | {C: c[row : row + own[C].height, col : col + own[C].width]}
 
     def _operands(self, first: int) -> dict[int, Array]:
+        if chunks.streamed(self._chunk):
+            return self._streamed(first)
         found: dict[int, Array] = {}
         for kind, data in ((LOAD, self._held), (PANEL, self._panel(first))):
             of = chunks.message_parts(self._product, self._chunk, Step(kind, first, 0))
@@ -176,5 +198,7 @@ class _Work:
         return self._loop.send(data, self._worker.master, TAG)
 
     def _free(self, first: int) -> None:
-        self._blocks -= chunks.blocks_in(self._chunk, self._t, Step(PANEL, first, 0))
+        chunk = self._chunk
+        came = chunks.blocks_in(chunk, self._t, Step(PANEL, first, 0))
+        self._blocks -= 1 + chunks.leaving(chunk, first) if chunks.streamed(chunk) else came
         self._slots.leave()

@@ -19,7 +19,9 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
-METHODS = (*PAPER, "search", "exact")
+REUSE = "maxreuse"  # section 3's
+_RULES = (*PAPER, REUSE)
+METHODS = (*_RULES, "search", "exact")
 RETURNS = ("lazy", "eager")
 VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "global": 0,
@@ -36,8 +38,11 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "local+ahead+spread-c": 14,
 }
 HELD = ("C", "A", "B")  # in the order of hs_star_held
-_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C")  # the first three hold for every plan
-_DOUBLE, _TOLEDO = 0, 2  # hs_star_layout
+_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")  # in the order of hs_star_bounds
+_FOR_ALL = ("work", "traffic", "transfer", "re-use")  # hold for every plan
+_DOUBLE, _SINGLE, _TOLEDO = 0, 1, 2  # hs_star_layout
+_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE}  # others double
+STREAM_A, STREAM_B = 0, -1  # in the place of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
 _MOST_MESSAGES = 10**8
@@ -64,16 +69,18 @@ class StarPlan(Plan):
     mu : (p,) int64 array
         Largest side of square chunks in a worker's memory; 0 for one that the method does not consider.
     chunks : structured array
-        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold), row,
-        col, height, width in C, depth (layers in a panel). A worker does its own in this order.
+        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold; 0 or
+        -1 where A or B comes block by block and the other's part of a layer stays), row, col, height, width in C, depth (layers
+        in a panel). A worker does its own in this order.
     messages : structured array
         The port's log: worker, kind (0 what is held, 1 panel of the others, 2 result), chunk, depth (of a panel and of its
-        result: the first layer), start, end, and for panels compute_start and compute_end.
+        result: the first layer; where blocks come one by one: the number of the block), start, end, and for panels
+        compute_start and compute_end.
     updates : (p,) int64 array
         Block updates of each worker; they sum to r s t.
     bounds : dict of str to float
-        Lower bounds: "work", "traffic" and "transfer" hold for every plan, "steady state" (without and with the traffic of C)
-        for square chunks of at most the side that the memory allows.
+        Lower bounds: "work", "traffic", "transfer" and "re-use" (the paper's section 3) hold for every plan, "steady state"
+        (without and with the traffic of C) for square chunks of at most the side that the memory allows.
     returns : {"lazy", "eager", ""}
         When results go back: just before the worker's next chunk, or as soon as the port is free. "exact", "": when it is best.
     variant : str
@@ -110,7 +117,7 @@ class StarPlan(Plan):
     @property
     def binding(self) -> str:
         """Which of the bounds that hold for every plan is the largest."""
-        return max(_BOUNDS[:3], key=self.bounds.__getitem__)
+        return max(_FOR_ALL, key=self.bounds.__getitem__)
 
     @property
     def processor_time(self) -> float:
@@ -125,7 +132,7 @@ class StarPlan(Plan):
         makespan, log = star.simulate(self.chunks, _LISTED, served, False, len(served) > _LONG)
         bounds = dict(zip(_BOUNDS, star.bounds(_DOUBLE), strict=True))
         return self._carried(
-            platform, makespan, max(bounds[name] for name in _BOUNDS[:3]), messages=check.frozen(log), variant="",
+            platform, makespan, max(bounds[name] for name in _FOR_ALL), messages=check.frozen(log), variant="",
             mu=check.frozen(_sides(memory, _DOUBLE)), bounds=check.FrozenDict(bounds), variants=check.FrozenDict(),
             cycle_times=check.frozen(times), link_costs=check.frozen(costs), memory=check.frozen(memory),
         )  # fmt: skip
@@ -169,13 +176,15 @@ def plan_product(
     platform : Platform
         A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
         one that holds any chunk.
-    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"}
+    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse"}
         The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
-        memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "search" chooses for
-        each worker what it holds (C, A or B), the form of its chunks and how much it does, by rows or columns, and the port's
-        order, first by a relaxation, then by annealing on simulated makespans. "best" is the best of all these (without "het" or
-        "homi" where they alone would take many seconds). "exact", for small instances and not tried by "best", is the least
-        makespan while C stays with the worker, over panels of full columns of any width up to mu and every order of the port.
+        memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "maxreuse" is its maximum
+        re-use, demand driven: larger chunks, as blocks of A come one by one, but a worker does not compute while it receives.
+        "search" chooses for each worker what it holds (C, A or B), whether blocks come one by one, the form of its chunks and
+        how much it does, by rows or columns, and the port's order, first by a relaxation, then by annealing on simulated
+        makespans. "best" is the best of all these (without "het" or "homi" where they alone would take many seconds). "exact",
+        for small instances and not tried by "best", is the least makespan while C stays with the worker and two panels fit,
+        over panels of full columns of any width up to mu and every order of the port.
     returns : {"lazy", "eager"}
         When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free. Not for
         "exact".
@@ -196,7 +205,7 @@ def plan_product(
     Raises
     ------
     InfeasibleError
-        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm".
+        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm" and "maxreuse".
     ValueError, TypeError
         For arguments outside their ranges; ValueError where "exact" has no proof in its time.
 
@@ -236,7 +245,7 @@ def plan_product(
         check.choice("variant", variant, VARIANTS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
     end = None if budget is None else start + check.number("budget", budget, low=0.0)
-    least = 3 if method in ("bmm", "best", "search") else 5
+    least = 3 if method in ("bmm", REUSE, "best", "search") else 5
     if memory.max() < least:
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
@@ -244,7 +253,7 @@ def plan_product(
     if (product := math.prod(shape)) >= 2**63:
         raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
     star = engine.Star(shape, times, costs, memory)
-    layout = _TOLEDO if method == "bmm" else _DOUBLE
+    layout = _LAYOUTS.get(method, _DOUBLE)
     messages = _messages(shape, int(memory.max()), layout)
     if messages > _MOST_MESSAGES:
         raise _too_many(shape, f"{messages} messages or more")
@@ -258,7 +267,7 @@ def plan_product(
             chunks, order, trials["search"] = _searched(star, eager, seed, end)
     for name in _worth_trying(most, memory) if method == "best" else ():
         with suppress(NotImplementedError):
-            trials[name] = star.plan(PAPER.index(name), choice, eager, 0, long).makespan
+            trials[name] = star.plan(_RULES.index(name), choice, eager, 0, long).makespan
     if method in ("best", "search"):
         if not trials:
             raise _too_many(shape, "more messages")
@@ -270,16 +279,16 @@ def plan_product(
         makespan, chunks, log = _exact(star, shape, memory, messages, end)
     else:
         try:
-            result = star.plan(PAPER.index(chosen), choice, eager, _MOST_MESSAGES, long)
+            result = star.plan(_RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
-    layout = _TOLEDO if chosen == "bmm" else _DOUBLE
+    layout = _LAYOUTS.get(chosen, _DOUBLE)
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
-    bound = max(bounds[name] for name in _BOUNDS[:3])
+    bound = max(bounds[name] for name in _FOR_ALL)
     updates = np.zeros(len(times), np.int64)
     np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
-    mu = result.sides if chosen in PAPER else _sides(memory, layout)
+    mu = result.sides if chosen in _RULES else _sides(memory, layout)
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
@@ -345,7 +354,7 @@ def _exact(
         raise ValueError(f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried")
     trials = []
     for name in _worth_trying(messages, memory):
-        for eager in (False, True) if name != "bmm" else ():
+        for eager in (False, True) if name not in _LAYOUTS else ():
             trial = star.plan(PAPER.index(name), -1, eager, 0, False)
             # equal workers in turn may do with less memory than they have
             if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
@@ -369,8 +378,8 @@ def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
     """Those of the paper's methods that can be planned, and in time."""
     p = len(memory)
-    steps = dict.fromkeys(PAPER, 0) | {"het": messages * p * p, "homi": messages * p**3}
-    return [name for name in PAPER if steps[name] <= _MOST_STEPS and (memory.max() >= 5 or name == "bmm")]
+    steps = dict.fromkeys(_RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
+    return [name for name in _RULES if steps[name] <= _MOST_STEPS and (memory.max() >= 5 or name in _LAYOUTS)]
 
 
 def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
@@ -404,18 +413,25 @@ def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
 
 
 def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
-    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers."""
+    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers, each block of a streamed operand being
+    one, and blocks that come with every so many layers and stay for these.
+    """
     h, v = chunks["height"], chunks["width"]
-    depth, zero = np.full_like(h, t), np.zeros_like(h)
-    table = np.array([[h * v, h + v, zero, depth], [h * t, h + t, h, v], [v * t, v + t, v, h]])
-    return tuple(np.take_along_axis(table[:, i], chunks["held"][None], 0)[0] for i in range(4))
+    depth, zero, one = np.full_like(h, t), np.zeros_like(h), np.ones_like(h)
+    table = np.array([
+        [h * v, h + v, zero, depth, zero, one], [h * t, h + t, h, v, zero, one], [v * t, v + t, v, h, zero, one],
+        [h * v, one, zero, depth * h, v, h], [h * v, one, zero, depth * v, h, v],
+    ])  # fmt: skip
+    form = np.select([chunks["buffers"] == STREAM_A, chunks["buffers"] == STREAM_B], [3, 4], chunks["held"])
+    return tuple(np.take_along_axis(table[:, i], form[None], 0)[0] for i in range(6))
 
 
 def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     """ValueError where a worker's memory is too small for one of its chunks and the panels that it holds."""
     chunk, needs = plan.chunks, np.zeros(len(plan.names), np.int64)
-    held, come, _, length = forms(chunk, plan.shape[2])
-    np.maximum.at(needs, chunk["worker"], held + chunk["buffers"] * np.minimum(chunk["depth"], length) * come)
+    held, come, _, length, along, _ = forms(chunk, plan.shape[2])
+    panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length)
+    np.maximum.at(needs, chunk["worker"], held + panels * come + along)
     if (less := memory < needs).any():
         i = int(np.argmax(less))
         raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {memory[i]}")
@@ -425,4 +441,6 @@ def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
     """Of a plan of squares for workers with so much memory."""
     r, s, t = shape
     side = max(engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
+    if layout == _SINGLE:
+        return -(-s // side) * (2 * -(-r // side) + r * t)
     return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

@@ -14,7 +14,7 @@ from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
 from .._engine.star import Star
-from ..planners.star import StarPlan, forms, require_room
+from ..planners.star import STREAM_A, STREAM_B, StarPlan, forms, require_room
 from ..platform import UNIT, Unit
 from ..trace import Trace
 
@@ -113,6 +113,8 @@ class StarRun:
         x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
         sides = [plan.shape[2], x["width"], x["height"]]  # the one that panels are cut along, in the order of HELD
         sides[x["held"]] = min(x["depth"], sides[x["held"]])
+        if x["buffers"] in (STREAM_A, STREAM_B):
+            sides[2 if x["buffers"] == STREAM_A else 1] = 1
         depth, width, height = (min(int(side) * q, _LARGEST) for side in sides)
         return flops, panel_rate(dtype, height, width, depth), carried, copy_rate()
 
@@ -173,13 +175,14 @@ def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
     What comes counts from the start of its message on; what only came until it is used, the rest until its result has left.
     """
     chunk = plan.chunks[messages["chunk"]]
-    held, come, back, length = forms(chunk, plan.shape[2])
+    held, come, back, length, along, every = forms(chunk, plan.shape[2])
     deep = np.minimum(chunk["depth"], length - messages["depth"])
     load, panel, result = (messages["kind"] == kind for kind in range(3))
     passing = back > 0
     last = result & (~passing | (messages["depth"] + deep == length))
-    taken = np.where(load, held, np.where(panel, deep * come, 0))
-    freed = np.where(panel, deep * (come - back), np.where(result, passing * deep * back + last * held, 0))
+    first, done = messages["depth"] % every == 0, (messages["depth"] + deep) % every == 0
+    taken = np.where(load, held, np.where(panel, deep * come + first * along, 0))
+    freed = np.where(panel, deep * (come - back) + done * along, np.where(result, passing * deep * back + last * held, 0))
     worker = np.tile(messages["worker"], 2)
     time = np.concatenate((messages["start"], np.where(panel, messages["compute_end"], messages["end"])))
     change = np.concatenate((taken, -freed))

@@ -59,7 +59,7 @@ class Static2001(Study):
     heading = "figure: number"
 
     def claims(self) -> list[Claim]:
-        """Numbers of the text, of tables 1 and 2 and of figures 4 to 23 that can be computed, with the reason where they differ."""
+        """Numbers of the text, of tables 1 and 2 and of figures 4 to 23 that can be computed, and why some differ."""
         counts = [distribute(n, TIMES) for n in (BLOCKS, SLICE)]
         averages = " ".join(f"{distribute(n, TIMES).makespan / n:.3g}" for n in range(1, SLICE + 1))
         pattern, cyclic, blocks = (

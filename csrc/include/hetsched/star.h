@@ -12,7 +12,13 @@ HS_C_BEGIN
  *                   (PANEL), the chunk goes back (RESULT)
  *   HS_STAR_HOLD_A  height * t blocks of A come; `width` layers of a column of C and a column of B, height + t blocks each, pass
  *                   and each column of C goes back, height blocks. HS_STAR_HOLD_B: the same by rows, of width + t and width
- * A panel is `depth` layers. One message at a time is on the port. It starts when the port is free, but not before
+ * A panel is `depth` layers; two of them fit the worker's buffers, or one. Where C is held, an operand may instead come block by block
+ * (section 3, maximum re-use: 1 + width + height * width blocks of memory):
+ *   HS_STAR_STREAM_A  of each layer the row of B, width blocks, stays until the layer is computed, and the blocks of A's column come one
+ *                     at a time: a panel is one block of A, for a row of the chunk, and the first one of a layer brings the row of B
+ *                     along. Panel k is that of layer k / height and row k % height. One buffer.
+ *   HS_STAR_STREAM_B  the same by rows: the column of A stays, the blocks of B come; panel k is of layer k / width, column k % width
+ * One message at a time is on the port. It starts when the port is free, but not before
  *   HS_STAR_LOAD    the worker's last result has left
  *   HS_STAR_PANEL   its buffer is free: the panel two before (with one buffer: the one before) is computed, or its result has
  *                   left where it has one; the first ones: the load has come
@@ -32,9 +38,10 @@ typedef struct hs_star {
 } hs_star;
 
 typedef enum hs_star_held { HS_STAR_HOLD_C = 0, HS_STAR_HOLD_A = 1, HS_STAR_HOLD_B = 2 } hs_star_held;
+enum { HS_STAR_STREAM_A = 0, HS_STAR_STREAM_B = -1 }; /* in the place of a number of buffers; C is held, the depth is 1 */
 
 typedef struct hs_star_chunk {
-    int32_t worker, held, buffers; /* hs_star_held; 1 or 2 panels */
+    int32_t worker, held, buffers; /* hs_star_held; 1 or 2 panels, or HS_STAR_STREAM_ */
     int64_t row, col, height, width;
     int64_t depth; /* of a panel, >= 1 */
 } hs_star_chunk;
@@ -44,7 +51,7 @@ typedef enum hs_star_kind { HS_STAR_LOAD = 0, HS_STAR_PANEL = 1, HS_STAR_RESULT 
 typedef struct hs_star_message {
     int32_t worker, kind;              /* hs_star_kind */
     int64_t chunk;                     /* index */
-    int64_t depth;                     /* of a panel and its result: the first layer; else 0 */
+    int64_t depth;                     /* of a panel and its result: the first layer, or k of a streamed one; else 0 */
     double start, end;                 /* on the port */
     double compute_start, compute_end; /* of a panel; else both are end */
 } hs_star_message;
@@ -71,12 +78,12 @@ HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_s
 
 /* The largest side of square chunks.
  *   HS_STAR_DOUBLE  mu^2 + 4 mu <= memory: two panels of depth 1 (all rules but BMM)
- *   HS_STAR_SINGLE  1 + mu + mu^2 <= memory: A block by block (section 3)
+ *   HS_STAR_SINGLE  1 + mu + mu^2 <= memory: A block by block (section 3), HS_STAR_STREAM_A
  *   HS_STAR_TOLEDO  3 side^2 <= memory: square blocks of A, B and C (BMM) */
 typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2 } hs_star_layout;
 HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
-/* The paper's seven algorithms, sections 4 to 6. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
+/* The paper's seven algorithms, sections 4 to 6, and that of section 3. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
 typedef enum hs_star_method {
     HS_STAR_HOM = 0,    /* the best virtual homogeneous platform for a memory size, in turn */
     HS_STAR_HOMI = 1,   /* also for link cost and cycle-time */
@@ -84,7 +91,8 @@ typedef enum hs_star_method {
     HS_STAR_ORROML = 3, /* all workers in turn */
     HS_STAR_OMMOML = 4, /* min-min: the first that would end the panel */
     HS_STAR_ODDOML = 5, /* demand driven */
-    HS_STAR_BMM = 6     /* Toledo's blocks, demand driven */
+    HS_STAR_BMM = 6,    /* Toledo's blocks, demand driven */
+    HS_STAR_REUSE = 7   /* section 3's maximum re-use, for one worker; here for all, demand driven as HS_STAR_ODDOML */
 } hs_star_method;
 
 /* Variants of HS_STAR_HET, a sum: which worker maximises the work per time, of all (or of this message: local), of the next
@@ -132,7 +140,7 @@ HS_API hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit
 typedef struct hs_star_share {
     int64_t columns;       /* 0: it is not enrolled */
     int64_t rows, panels;  /* parts into which the rows of C and its columns are cut, as equal as possible: its chunks */
-    int32_t held, buffers; /* of the chunks */
+    int32_t held, buffers; /* of the chunks; HS_STAR_STREAM_A also by rows, where it becomes HS_STAR_STREAM_B */
 } hs_star_share;
 
 /* The chunks of the shares, left to right by worker, panel by panel, each top-down; panels of depth 1.
@@ -158,9 +166,11 @@ HS_API hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t see
  *                     Langou, van de Geijn, 2019) beside X / t back
  *   HS_STAR_STEADY    square chunks of the side given by `layout`: the bandwidth-centric optimum, A and B only
  *   HS_STAR_STEADY_C  the same with C both ways
- *   bounds  [5] out; the last two are infinite if no worker can hold a chunk
+ *   HS_STAR_LOOMIS    every plan: as HS_STAR_TRANSFER with section 3's bound, X sqrt(27 / 8m) - m blocks both ways: in m messages of a block
+ *                     at most (2m / 3)^1.5 updates. The weaker one where X is large, the stronger where m is not small against it
+ *   bounds  [HS_STAR_BOUNDS] out; the two of HS_STAR_STEADY are infinite if no worker can hold a chunk
  * Time O(p log p). */
-enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4 };
+enum { HS_STAR_WORK = 0, HS_STAR_TRAFFIC = 1, HS_STAR_TRANSFER = 2, HS_STAR_STEADY = 3, HS_STAR_STEADY_C = 4, HS_STAR_LOOMIS = 5, HS_STAR_BOUNDS = 6 };
 HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds);
 
 /* What a plan is worth that takes `makespan`, as hs_star_plan, hs_star_search and hs_star_simulate tell it: with the largest of the
