@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..planners.wavefront import Wavefront
     from ..platform import Platform
     from ..trace import Trace
+    from .bus import BusPlan
     from .operands import Array
     from .recurrence import Kernel, Stencil
 
@@ -299,9 +300,9 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan,
-        A: ArrayLike,
-        B: ArrayLike,
+        plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan | BusPlan,
+        A: Any,
+        B: Any,
         C: Array | None = None,
         alpha: complex = 1.0,
         beta: complex = 0.0,
@@ -324,6 +325,13 @@ class Pool:
         seconds per block, and the trace's prediction is the model's for them; at real speed there is none. The trace's peak is
         the most blocks that each worker held.
 
+        For a plan of `max_tasks` or `min_time` A is a function of one task and B are the tasks, as many as planned; the result is
+        the list of what it gives, in their order. For one of `divisible_load` B is an array whose rows are the load, A a function
+        of some rows that gives as many; the result is the array of all. The function is called by a thread for each worker. This
+        thread is the master: messages take the plan's times on the one bus, there and back, the work those of the pool's
+        cycle-times. Shares are rounded to whole rows, which the trace's prediction knows. At real speed nothing is paced. What
+        the function raises for a task comes out of a TaskError.
+
         Examples
         --------
         >>> import numpy as np, hetsched as hs
@@ -337,6 +345,17 @@ class Pool:
         """
         threads, workers = self._live(), self._workers
         trace, report = check.flag("trace", trace), reporting(progress)
+        if hasattr(plan, "send_order"):
+            from . import bus as bus_run
+
+            assert isinstance(plan, bus_run.BusPlan)
+            if C is not None or (alpha, beta) != (1.0, 0.0) or (communication, order) != ("once", "plan"):
+                raise TypeError(
+                    f"C, alpha, beta, communication and order are for products, got a plan of type {type(plan).__name__}"
+                )
+            with report as tell:
+                done = bus_run.run(workers, plan, A, B, trace, tell)
+            return done if trace else done[0]
         with report as tell:
             x = operands(A, B, C, alpha, beta, name="C")
             if x.c.ndim > 2:

@@ -1,0 +1,220 @@
+"""Plans of a master with one bus, carried out: tasks, and loads that are divided at will.
+
+The caller is the master. Messages take the time that the plan gives them, one after the other; a worker is a thread that calls
+the user's function on what has come, and is then idle until its emulated self would be done. Results come back over the bus.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from ..errors import TaskError
+from ..planners.divisible import DivisibleLoad
+from ..planners.tasks import MaxTasks, MinTime
+from ..platform import Unit
+from ..trace import Trace
+
+if TYPE_CHECKING:
+    from .._base.progress import Progress
+    from .workers import Workers
+
+BusPlan = MaxTasks | MinTime | DivisibleLoad
+_STEP = 0.05  # seconds at most in which a thread does not look whether it is to end
+_SEEN = 0.5  # and that the master waits for a function that does not
+
+
+class Share(NamedTuple):
+    """What a worker gets: items, of which the first has a number, and how long the messages and the work take, in seconds of the
+    run."""
+
+    first: int
+    items: Sequence[Any]
+    send: float
+    work: float
+    receive: float
+
+
+class _Slave(threading.Thread):
+    """A worker and what it has of the items."""
+
+    def __init__(self, run: _Run, worker: int, share: Share) -> None:
+        super().__init__(daemon=True, name=f"hetsched-{worker}")
+        self.run_of, self.worker, self.share = run, worker, share
+        self.due = 0.0  # when the items have come, then when it is done: on the emulated clock
+        self.began = self.ended = self.busy = 0.0
+        self.values: list[Any] = []
+        self.failed: Exception | None = None
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        x, run = self.share, self.run_of
+        self.began = run.now()
+        cpu = time.thread_time()
+        try:
+            for k, item in enumerate(x.items):
+                if run.stopped.is_set():
+                    return
+                self.values.append(run.function(item))
+                run.sleep_until(self.due + x.work * (k + 1) / len(x.items))
+        except Exception as error:
+            self.failed = error
+        self.busy = time.thread_time() - cpu
+        self.due += x.work
+        self.ended = run.now()
+        self.done.set()
+
+
+class _Run:
+    """One plan."""
+
+    def __init__(self, function: Callable[[Any], Any], emulated: bool) -> None:
+        self.function, self.emulated = function, emulated
+        self.stopped = threading.Event()
+        self.steps: list[tuple[int, str, float, float, str]] = []
+        self.start = time.perf_counter()
+
+    def now(self) -> float:
+        return time.perf_counter() - self.start
+
+    def sleep_until(self, due: float) -> None:
+        """Until then, if that is to come; shorter where the run is stopped."""
+        while self.emulated and (left := due - self.now()) > 0 and not self.stopped.is_set():
+            time.sleep(min(left, _STEP))
+
+    def carry_out(
+        self, shares: dict[int, Share], back: Sequence[int], progress: Progress | None
+    ) -> tuple[dict[int, _Slave], float]:
+        """Shares sent in their order, done, and those of `back` come back; the workers, and the end on the emulated clock."""
+        slaves = {i: _Slave(self, i, share) for i, share in shares.items()}
+        bus, silent = 0.0, [i for i in shares if i not in set(back)]
+        self.start = time.perf_counter()
+        try:
+            for i, slave in slaves.items():
+                bus = slave.due = self._message(i, "out", bus, shares[i].send)
+                slave.start()
+            for n, i in enumerate([*back, *silent]):
+                slaves[i].done.wait()
+                self._require_done(slaves[i])
+                if n < len(back):
+                    bus = self._message(i, "back", max(bus, slaves[i].due), shares[i].receive)
+                if progress is not None:
+                    progress((n + 1) / len(slaves))
+        except BaseException:
+            self.stopped.set()
+            for slave in slaves.values():
+                if slave.is_alive():
+                    slave.join(_SEEN / len(slaves))
+            raise
+        return slaves, max([bus, *(slave.due for slave in slaves.values())])
+
+    def _message(self, worker: int, what: str, ready: float, takes: float) -> float:
+        """A message on the bus; its end on the emulated clock. What takes no time is none."""
+        if not takes:
+            return ready
+        begin = max(self.now(), ready) if self.emulated else self.now()
+        self.sleep_until(ready + takes)
+        self.steps.append((worker, "transfer", begin, self.now(), what))
+        return ready + takes
+
+    def _require_done(self, slave: _Slave) -> None:
+        if slave.failed is not None:
+            index = slave.share.first + len(slave.values)
+            error = slave.failed
+            raise TaskError(f"task {index} failed: {type(error).__name__}: {error}", index) from error
+
+
+def run(
+    workers: Workers, plan: BusPlan, function: Any, items: Any, trace: bool, progress: Progress | None
+) -> tuple[Any, Trace | None]:
+    """What the function gives for each task, in their order; of a divided load the arrays of all shares, together."""
+    workers.require_as_many(plan.names)
+    if not callable(function):
+        raise TypeError(f"A must be a function for a plan of type {type(plan).__name__}, got {type(function).__name__}")
+    shares = _divided(workers, plan, items) if isinstance(plan, DivisibleLoad) else _dealt(workers, plan, items)
+    back = [i for i in plan.receive_order.tolist() if i in shares]
+    own = _Run(function, workers.emulated)
+    slaves, end = own.carry_out(shares, back, progress)
+    in_order = sorted(slaves.values(), key=lambda slave: slave.share.first)
+    values: Any = [value for slave in in_order for value in slave.values]
+    if isinstance(plan, DivisibleLoad):
+        values = _together(values, shares)
+    late = [max(slave.ended - slave.due, 0.0) for slave in slaves.values()]
+    if late:
+        workers.warn_if_late(late, [plan.names[i] for i in slaves], end)
+    return values, _trace(workers, plan, own, slaves, end) if trace else None
+
+
+def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, Share]:
+    """Tasks by the plan's counts: the first ones to whom the first message goes."""
+    given = check.entries("B", tasks, "an iterable of tasks")
+    if len(given) != plan.tasks:
+        raise ValueError(f"B must have the {plan.tasks} tasks of the plan, got {len(given)}")
+    times, scale = _times(workers, plan, Unit("task", "message")), workers.time_scale
+    shares, first = {}, 0
+    for i in plan.send_order.tolist():
+        count = int(plan.counts[i])
+        send, receive = (float(m[i]) if isinstance(m, np.ndarray) else m for m in (plan.send, plan.receive))
+        shares[i] = Share(first, given[first : first + count], send * scale, count * float(times[i]) * scale, receive * scale)
+        first += count
+    return shares
+
+
+def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Share]:
+    """Rows of an array by the plan's shares, rounded to whole ones where they end."""
+    array = np.asarray(load)
+    if array.ndim == 0:
+        raise ValueError("B must be an array whose rows are the load, got a number")
+    rows, scale = len(array), workers.time_scale
+    times = _times(workers, plan, None)
+    order = plan.send_order.tolist()
+    ends = np.rint(np.cumsum(plan.shares[order]) * (rows / plan.amount)).astype(np.int64)
+    shares, first = {}, 0
+    for i, end in zip(order, ends.tolist(), strict=True):
+        if end > first:
+            part = (end - first) / rows * plan.amount
+            send = part * float(plan.link_costs[i]) * scale
+            shares[i] = Share(first, [array[first:end]], send, part * float(times[i]) * scale, send * plan.return_ratio)
+            first = end
+    return shares
+
+
+def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.float64]:
+    """Those of the pool's platform where it is emulated."""
+    if not workers.emulated:
+        return plan.cycle_times
+    platform = workers.platform
+    return (platform if unit is None else platform.per(unit, f"a plan of type {type(plan).__name__}")).cycle_times
+
+
+def _together(values: list[Any], shares: dict[int, Share]) -> NDArray[Any]:
+    pieces = [np.asarray(value) for value in values]
+    for piece, share in zip(pieces, sorted(shares.values(), key=lambda share: share.first), strict=True):
+        rows = len(share.items[0])
+        if piece.ndim == 0 or len(piece) != rows:
+            raise ValueError(f"A must return an array with a row for each of its {rows} rows, got shape {piece.shape}")
+    return np.concatenate(pieces) if pieces else np.empty(0)
+
+
+def _trace(workers: Workers, plan: BusPlan, own: _Run, slaves: dict[int, _Slave], end: float) -> Trace:
+    steps = list(own.steps)
+    steps += [(i, "compute", slave.began, slave.ended, f"{len(slave.values)} tasks") for i, slave in slaves.items()]
+    finish, busy = np.zeros(len(plan.names)), np.zeros(len(plan.names))
+    for i, slave in slaves.items():
+        finish[i], busy[i] = slave.due, slave.busy
+    predicted = workers.emulated
+    return Trace.from_steps(
+        steps,
+        plan.names,
+        kind=workers.kind,
+        speeds=(1.0 / plan.cycle_times).tolist(),
+        predicted=end if predicted else None,
+        cpu=busy.tolist(),
+        predicted_finish=finish.tolist() if predicted else None,
+    )
