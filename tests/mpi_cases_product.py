@@ -378,6 +378,13 @@ def case_measure(comm):
         assert found.platform.links.shape == (p, p)
         assert (found.platform.links == found.platform.links.T).all()
         assert len(found.star(memory=30)) == p - 1
+        blocks = found.star(hs.Unit.block_update(80))
+        assert blocks.unit == hs.Unit.block_update(80)
+        assert list(blocks.memory) == (found.memory[1:] // (80 * 80 * 8)).tolist()
+        assert hs.plan_product(2, 3, 2, blocks).makespan > 0
+    assert found.memory.shape == (p,)
+    assert (found.memory > 0).all()
+    assert found.memory.sum() < 2**45  # ranks of a host share what it has
     assert found.platform.link_costs[0] == 0.0
     assert (found.platform.link_costs[1:] > 0).all()
     assert (found.latency[~np.eye(p, dtype=bool)] > 0).all()

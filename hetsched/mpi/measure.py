@@ -15,6 +15,7 @@ from .._base import check
 from .._base.frozen import Frozen
 from .._base.table import table
 from .._engine.dtypes import DTYPES
+from ..machine.linux import memory_room
 from ..platform import UNIT, Platform, Unit, Worker
 from ..runners.pool import Pool
 from . import pools
@@ -24,6 +25,7 @@ from .ranks import TIMEOUT, Ranks
 from .record import FIRST
 
 _ROUNDS = 5
+_BLOCKS = 2**53  # that a plan counts
 _MANY = 64  # ranks; of more only the links of the root are measured
 _LEAST, _MOST = 1 << 10, 1 << 24  # bytes of the messages
 _SHARE = 0.3  # of the time that the speeds take
@@ -48,6 +50,8 @@ class MeasuredRanks(Frozen):
         Seconds that a message of 1 KiB takes; NaN where a link was not measured.
     links_spread : (p, p) float64 array
         Of the link costs, as of the speeds.
+    memory : (p,) int64 array
+        Bytes that each rank could still use: what its host or its control group has left, in equal shares for the ranks there.
     seconds : float
         That the measurement took.
     """
@@ -58,13 +62,23 @@ class MeasuredRanks(Frozen):
     spread: NDArray[np.float64]
     latency: NDArray[np.float64]
     links_spread: NDArray[np.float64]
+    memory: NDArray[np.int64]
     seconds: float
 
     def star(self, unit: Unit | None = None, memory: Any = None) -> Platform:
         """The other ranks around the root as their master: for `hs.plan_product`, with the unit of its blocks and the memory of
-        each."""
+        each in blocks (2008 paper, section 6.2); by default what was measured, where the unit says how large a block is.
+
+        Examples
+        --------
+        >>> import numpy as np, hetsched as hs
+        >>> ranks = hs.mpi.measure(comm)  # doctest: +SKIP
+        >>> hs.plan_product(20, 40, 20, ranks.star(hs.Unit.block_update(80)))  # doctest: +SKIP
+        """
         star = beside(self.platform, self.root)
         star = star if unit is None else star.to(unit)
+        if memory is None and unit is not None and unit.bytes:
+            memory = np.delete(np.minimum(self.memory // int(unit.bytes), _BLOCKS), self.root).tolist()
         return Platform.star(star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -73,7 +87,7 @@ class MeasuredRanks(Frozen):
 
     def table(self) -> str:
         """A line for each rank, as text."""
-        rows = [("rank", "name", "GFLOP/s", "+-", "MB/s from root", "+-", "latency")]
+        rows = [("rank", "name", "GFLOP/s", "+-", "MB/s from root", "+-", "latency", "memory")]
         costs = self.platform.link_costs
         for rank, name in enumerate(self.platform.names):
             line = [str(rank), name, f"{self.gflops[rank]:.4g}", f"{self.spread[rank]:.1%}"]
@@ -82,8 +96,9 @@ class MeasuredRanks(Frozen):
             else:
                 spread, latency = self.links_spread[self.root, rank], self.latency[self.root, rank]
                 line += [f"{1e3 / costs[rank]:.4g}", f"{spread:.1%}", f"{1e6 * latency:.0f} us"]
+            line.append(f"{self.memory[rank] / 2**30:.3g} GiB")
             rows.append(tuple(line))  # type: ignore[arg-type]
-        return table(rows, align="><>>>>>")
+        return table(rows, align="><>>>>>>")
 
     def __repr__(self) -> str:
         return f"<MeasuredRanks: {len(self.gflops)} ranks, {self.gflops.sum():.4g} GFLOP/s, in {self.seconds:.3g} s>"
@@ -130,11 +145,13 @@ def measure(
     with call.ranks as ranks:
 
         def checked() -> tuple[Any, ...]:
-            return check.number("seconds", seconds, above=0.0), check.dtype(dtype, DTYPES).name, pools.here()
+            return check.number("seconds", seconds, above=0.0), check.dtype(dtype, DTYPES).name, pools.here(), memory_room()
 
         found = ranks.agree(checked)
         limit, kind = found[root][0], np.dtype(found[root][1])
-        places = [each[2] for each in found]
+        places, rooms = [each[2] for each in found], [each[3] for each in found]
+        hosts = [place.host for place in places]
+        shares = [room // hosts.count(host) for room, host in zip(rooms, hosts, strict=True)]
         rates = np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
         pairs = list(_pairs(ranks.size, root))
         mine = ranks.run(lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
@@ -148,7 +165,8 @@ def measure(
     complete = ranks.size <= _MANY
     return MeasuredRanks(
         Platform(workers, costs if complete and ranks.size > 1 else None, unit=Unit.gigaflop()), root, check.frozen(gflops),
-        check.frozen(_spread(rates)), check.frozen(latency), check.frozen(uneven), time.perf_counter() - began,
+        check.frozen(_spread(rates)), check.frozen(latency), check.frozen(uneven),
+        check.frozen(np.array(shares, np.int64)), time.perf_counter() - began,
     )  # fmt: skip
 
 
