@@ -1,4 +1,4 @@
-"""Rings of the 2003 paper again: figure 3, tables 5 and 6 with what they contradict, and tables that follow from its platforms."""
+"""Rings of the 2003 paper again: figure 3, tables 5 and 6 and tables that follow from its platforms."""
 
 from __future__ import annotations
 
@@ -140,13 +140,14 @@ class Ring2003(Study):
                       "ours; the paper's is LKH", "to rounding", abs(found - 1) <= 1e-12)
             )  # fmt: skip
             lengths, slow = sum(row.length for row in campus.rows), sum(row.time for row in campus.rows)
-            out = sum(bool(row.verdict) for row in campus.rows)
             claims.append(
-                Claim(f"{number}: {name}, rows of rings of q workers", "all", f"not {out} of {len(campus.rows)}",
-                      f"below every ring as a length: {lengths}, as a time: {slow}", "no row ruled out", out == 0)
+                Claim(f"{number}: {name}, rows that are the time of a step", "all", f"not {slow} of {len(campus.rows)}",
+                      f"as lengths not {lengths}", "no row below every ring", slow == 0)
             )  # fmt: skip
         rising = all((np.diff(campus.profile.sizes) > 0).all() for campus in self.campuses.values())
-        turns = all(any(_turns([best.times[k] for best in campus.best]) for k in range(len(RATIOS))) for campus in self.campuses.values())
+        turns = all(
+            any(_turns([best.times[k] for best in campus.best]) for k in range(len(RATIOS))) for campus in self.campuses.values()
+        )
         return [
             *claims,
             Claim("6.4: more workers as W/H grows", "yes", "yes" if rising else "no", "", "the best rings", rising),
@@ -161,7 +162,10 @@ class Ring2003(Study):
             places = [f"{size} from {ratio:.6g}" for size, ratio in zip(profile.sizes, profile.ratios, strict=True)]
             lines.append(f"  {name}: {', '.join(places)}")
         for name, campus in self.campuses.items():
-            lines += ["", f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be where all workers have PIP's"]
+            lines += [
+                "",
+                f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be where all workers have PIP's",
+            ]
             lines.append(table([_ROWS, *printed_rows(campus)], ">", (4, 8)))
             lines += ["", f"{name}: the least length D(q), and the least time of a step, volume 1, for work / volume below"]
             lines.append(table([_BEST, *best_rows(campus)], ">", (4, 10)))
