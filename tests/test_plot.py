@@ -364,6 +364,7 @@ def test_without_matplotlib():
         ("studies.plots", "plot_static2001"),
         ("studies.plots", "plot_layers_star"),
         ("studies.plots", "plot_layers_mesh"),
+        ("studies.ring_plots", "plot_ring2003"),
         ("plots.zones", "plot_comparison"),
         ("plots.zones", "plot_partition"),
     ],

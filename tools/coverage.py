@@ -27,7 +27,8 @@ BUILDS = {  # of their own folders: counters of two builds do not mix
 # Not run: tests of the Python around the engine, in programs of their own that have the usual engine, or of what is beside it.
 LEFT_OUT = [
     "cli", "docs", "export", "files", "fuzz", "hwloc", "import", "interrupted_planners", "notebooks", "peers", "platform", "plot",
-    "relations", "reproduce", "reproduce_layers", "reproduce_mesh", "reproduce_static", "scarce", "simgrid", "topology",
+    "relations", "reproduce", "reproduce_layers", "reproduce_mesh", "reproduce_rings", "reproduce_static", "scarce", "simgrid",
+    "topology",
 ]  # fmt: skip
 LEFT_OUT_NAMES = ["interrupt", "ctrl_c", "process", "killed", "fork", "docs", "peak", "plot"]
 

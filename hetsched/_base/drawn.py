@@ -32,6 +32,7 @@ PICTURES = {
     "Ppopp2008": "studies.plots.plot_ppopp2008",
     "ProductPlan": "plots.boxes.plot_product",
     "ProfileDistribution": "plots.allocation.plot_distribution",
+    "Ring2003": "studies.ring_plots.plot_ring2003",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
     "StarPlan": "plots.gantt.plot_star",

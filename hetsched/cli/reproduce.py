@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
         help="the numbers of a paper again",
         description="Plan the instances of a paper, print its figures as tables and its claims beside ours. ppopp2008: matrix "
         "product on master-worker platforms, simulated and emulated. static2001: static allocation, with LU on emulated workers. "
-        "layers: layer based partition, on stars and meshes.",
+        "layers: layer based partition, on stars and meshes. rings: slices on rings of workers, of 2003.",
     )
     reproduce.add_argument("paper", choices=list(_STUDIES))
     reproduce.add_argument(
@@ -34,6 +34,7 @@ _STUDIES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "ppopp2008": (("all", "ppopp2008", "reproduce_ppopp2008"),),
     "static2001": (("all", "static2001", "reproduce_static2001"),),
     "layers": (("star", "layers_star", "reproduce_star"), ("mesh", "layers_mesh", "reproduce_layers_mesh")),
+    "rings": (("all", "ring2003", "reproduce_rings"),),
 }
 
 

@@ -1,0 +1,268 @@
+"""Rings of the 2003 paper again: figure 3, tables 5 and 6 and tables that follow from its platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import datasets
+from .._base.table import table
+from .._engine.ring import Ring
+from ..planners.ring import RingProfile, ring_profile, slice_ring
+from ..platform import Platform
+from .claims import Claim, Study
+
+#: Tables 5 and 6, times 6000: the greedy heuristic for 3 workers and more, and the integer program, for all workers only.
+PRINTED = {
+    "Lyon": (1202, 556, 1152, 906, 2240, 3238, 4236, 5234, 6232, 7230, 8228, 10077),
+    "Strasbourg": (1520, 2112, 3144, 3736, 4958, 5668, 7353, 8505, 10195, 12490, 15759),
+}
+PIP = {"Lyon": 9059, "Strasbourg": 14757}
+NUMBER = {"Lyon": 5, "Strasbourg": 6}
+#: Work over volume of the tables that take their place.
+RATIOS = (10.0, 100.0, 300.0, 1000.0)
+LENGTH, TIME, OPEN = "not a length", "not a time", ""
+_LARGE = 1e6  # work over volume where all workers are best
+
+
+class Best(NamedTuple):
+    """Rings of q workers: the shortest one, its length, and the least time of a step with the volume 1 for each of the ratios.
+
+    Where the ring of the least time would leave a member without work the time is a lower bound, and its place in `proven` False.
+    """
+
+    q: int
+    ring: tuple[int, ...]
+    length: float
+    times: tuple[float, ...]
+    proven: tuple[bool, ...]
+
+
+class Row(NamedTuple):
+    """A row of table 5 or 6: what is printed, the least that a length could be there, and which readings are ruled out.
+
+    least    D(q) over D(p), times the integer program's value for all p workers
+    length   whether the row is below it: it cannot be the length of a ring, in any unit
+    time     whether it is below the time of every ring of q workers, for every ratio of work and volume, in any unit
+    """
+
+    q: int
+    printed: int
+    least: float
+    length: bool
+    time: bool
+
+    @property
+    def verdict(self) -> str:
+        """What the row cannot be; empty where neither is ruled out."""
+        return " and ".join(text for text, out in ((LENGTH, self.length), (TIME, self.time)) if out) or OPEN
+
+
+@dataclass(frozen=True)
+class Campus:
+    """One of the two platforms.
+
+    Attributes
+    ----------
+    platform : Platform
+    profile : RingProfile
+        The best rings for every ratio of work and volume.
+    ratios : (k,) float64 array
+    greedy, second : (k,) int64 array
+        Workers of the heuristic's best ring at each ratio: from the fastest, of equals the first or the last.
+    greedy_length : float
+        Of the heuristic's ring of all workers.
+    search_length : float
+        Of the ring of all workers that the local search finds.
+    best : tuple of Best
+        For 1, 2, ..., p workers.
+    rows : tuple of Row
+    """
+
+    platform: Platform
+    profile: RingProfile
+    ratios: NDArray[np.float64]
+    greedy: NDArray[np.int64]
+    second: NDArray[np.int64]
+    greedy_length: float
+    search_length: float
+    best: tuple[Best, ...]
+    rows: tuple[Row, ...]
+
+    def exact(self) -> NDArray[np.int64]:
+        """(k,) workers of the best ring at each ratio."""
+        return self.profile.sizes[[self.profile.at(ratio) for ratio in self.ratios.tolist()]]
+
+
+@dataclass(frozen=True)
+class Ring2003(Study):
+    """Both platforms by name.
+
+    Attributes
+    ----------
+    campuses : dict of str to Campus
+    """
+
+    campuses: dict[str, Campus]
+
+    heading = "section or figure: number"
+
+    def claims(self) -> list[Claim]:
+        """The numbers and statements of section 6 beside ours."""
+        claims = []
+        for name, jumps in (("Lyon", "1 14"), ("Strasbourg", "1 10 11 13")):
+            campus = self.campuses[name]
+            greedy, exact = _jumps(campus.greedy), _jumps(campus.exact())
+            why = "" if exact == jumps else "from P6; from P11, as fast, " + _jumps(campus.second)
+            claims += [
+                Claim(f"3: {name}, workers by the heuristic", jumps, greedy, why),
+                Claim(f"3: {name}, workers of the best ring", "", exact),
+            ]
+        for name, campus in self.campuses.items():
+            least, number = campus.best[-1].length, NUMBER[name]
+            printed = PRINTED[name][-1] / PIP[name]
+            claims.append(
+                Claim(
+                    f"{number}: {name}, heuristic over optimum, all workers",
+                    f"{printed:.3f}",
+                    f"{campus.greedy_length / least:.3f}",
+                    "the heuristic as printed ends with the optimum",
+                    within=0.001,
+                )
+            )
+            found = campus.search_length / least
+            claims.append(
+                Claim(f"6.4: {name}, local search of all workers", "optimal", f"{found:.6f} of the optimum",
+                      "ours; the paper's is LKH", "to rounding", abs(found - 1) <= 1e-12)
+            )  # fmt: skip
+            lengths, slow = sum(row.length for row in campus.rows), sum(row.time for row in campus.rows)
+            claims.append(
+                Claim(f"{number}: {name}, rows that are the time of a step", "all", f"not {slow} of {len(campus.rows)}",
+                      f"as lengths not {lengths}", "no row below every ring", slow == 0)
+            )  # fmt: skip
+        rising = all((np.diff(campus.profile.sizes) > 0).all() for campus in self.campuses.values())
+        turns = all(
+            any(_turns([best.times[k] for best in campus.best]) for k in range(len(RATIOS))) for campus in self.campuses.values()
+        )
+        return [
+            *claims,
+            Claim("6.4: more workers as W/H grows", "yes", "yes" if rising else "no", "", "the best rings", rising),
+            Claim("6.2: time not monotone in the workers", "may be", "yes" if turns else "no", "", "at some ratio", turns),
+        ]  # fmt: skip
+
+    def tables(self) -> str:
+        """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds in their place."""
+        lines = ["Figure 3: workers of the best ring, and from which work / volume on"]
+        for name, campus in self.campuses.items():
+            profile = campus.profile
+            places = [f"{size} from {ratio:.6g}" for size, ratio in zip(profile.sizes, profile.ratios, strict=True)]
+            lines.append(f"  {name}: {', '.join(places)}")
+        for name, campus in self.campuses.items():
+            lines += [
+                "",
+                f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be where all workers have PIP's",
+            ]
+            lines.append(table([_ROWS, *printed_rows(campus)], ">", (4, 8)))
+            lines += ["", f"{name}: the least length D(q), and the least time of a step, volume 1, for work / volume below"]
+            lines.append(table([_BEST, *best_rows(campus)], ">", (4, 10)))
+        return "\n".join(lines)
+
+
+_ROWS = ("q", "printed", "least", "verdict")
+_BEST = ("q", "D(q)", *(f"{ratio:g}" for ratio in RATIOS), "shortest ring")
+
+
+def printed_rows(campus: Campus) -> list[tuple[str, ...]]:
+    """Cells of table 5 or 6."""
+    return [(str(row.q), str(row.printed), f"{row.least:.1f}", row.verdict) for row in campus.rows]
+
+
+def best_rows(campus: Campus) -> list[tuple[str, ...]]:
+    """Cells of the table in its place; ≥ stands before lower bounds."""
+    return [
+        (
+            str(best.q),
+            f"{best.length:.4f}",
+            *(("" if sure else "≥ ") + f"{time:.5f}" for time, sure in zip(best.times, best.proven, strict=True)),
+            " ".join(map(str, best.ring)),
+        )
+        for best in campus.best
+    ]
+
+
+def reproduce_rings(points: int = 200) -> Ring2003:
+    """Rings on the platforms of tables 1 to 4; figure 3 at so many ratios of work and volume from 1 to 1000."""
+    platforms = {"Lyon": datasets.lyon(), "Strasbourg": datasets.strasbourg()}
+    return Ring2003({name: _campus(name, platform, points) for name, platform in platforms.items()})
+
+
+def _campus(name: str, platform: Platform, points: int) -> Campus:
+    profile, ratios = ring_profile(platform), np.geomspace(1, 1000, points)
+    times, links, p = profile.cycle_times, profile.links, len(profile.cycle_times)
+    backwards = np.arange(p)[::-1]
+    greedy, second = (
+        np.array([len(slice_ring(times[o], links[np.ix_(o, o)], ratio, 1, "greedy").ring) for ratio in ratios.tolist()])
+        for o in (np.arange(p), backwards)
+    )
+    best = _best(times, links)
+    longest, found = (slice_ring(platform, work=_LARGE, volume=1, method=method).length for method in ("greedy", "search"))
+    return Campus(platform, profile, ratios, greedy, second, longest, found, best, _rows(name, times, best))
+
+
+def _best(times: NDArray[np.float64], links: NDArray[np.float64]) -> tuple[Best, ...]:
+    """All subsets by their shortest rings."""
+    p = len(times)
+    lengths = Ring(times, links, 1.0, 1.0).lengths()
+    within = np.arange(2**p)[:, None] >> np.arange(p) & 1
+    sizes, speeds = within.sum(axis=1), within @ (1 / times)
+    found = []
+    for q in range(1, p + 1):
+        subsets = np.flatnonzero(sizes == q)
+        shortest = int(subsets[np.argmin(lengths[subsets])])
+        steps, proven = [], []
+        for ratio in RATIOS:
+            ends = (ratio + lengths[subsets]) / speeds[subsets]
+            fastest = int(np.argmin(ends))
+            ring = _ring(times, links, int(subsets[fastest]))
+            paid = np.zeros(1) if q == 1 else links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
+            steps.append(float(ends[fastest]))
+            proven.append(bool(ends[fastest] > paid.max() * (1 - 1e-12)))
+        ring = _ring(times, links, shortest)
+        found.append(Best(q, tuple(ring.tolist()), float(lengths[shortest]), tuple(steps), tuple(proven)))
+    return tuple(found)
+
+
+def _ring(times: NDArray[np.float64], links: NDArray[np.float64], subset: int) -> NDArray[np.int64]:
+    """The shortest of some workers."""
+    members = np.flatnonzero(subset >> np.arange(len(times)) & 1)
+    order = Ring(times[members], np.ascontiguousarray(links[np.ix_(members, members)]), 1.0, 1.0).shortest()
+    return members[order]
+
+
+def _rows(name: str, times: NDArray[np.float64], best: Sequence[Best]) -> tuple[Row, ...]:
+    """A row over PIP's value is at least that of q workers over that of all: of lengths D, or of times
+    (1 + h D(q)) / (the q largest rates), whose two sides, cleared of denominators, are linear in h = volume / work >= 0."""
+    fastest, pip = np.cumsum(np.sort(1 / times)[::-1]), PIP[name]
+    longest = best[-1].length
+    rows = []
+    for q, printed in enumerate(PRINTED[name], 3):
+        least = best[q - 1].length / longest * pip
+        needs = pip / fastest[q - 1] * np.array([1, best[q - 1].length])
+        has = printed / fastest[-1] * np.array([1, longest])
+        rows.append(Row(q, printed, float(least), bool(printed < least), bool((has < needs).all())))
+    return tuple(rows)
+
+
+def _jumps(sizes: NDArray[np.int64]) -> str:
+    """The numbers of workers that are met, in order."""
+    return " ".join(map(str, np.unique(sizes).tolist()))
+
+
+def _turns(values: Sequence[float]) -> bool:
+    """Whether they fall and rise."""
+    signs = np.sign(np.diff(values))
+    return bool((signs > 0).any() and (signs < 0).any())
