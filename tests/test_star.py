@@ -648,7 +648,7 @@ def test_any_numbers(numbers, r, s, t, method):
     plan = hs.plan_product(r, s, t, platform, method, budget=0)
     assert plan.columns.sum() == s
     assert plan.makespan == plan.messages["end"][-1]
-    names = plan.bounds if plan.method != "search" else ("work", "traffic", "transfer")
+    names = plan.bounds if plan.method != "search" else ("work", "traffic", "transfer", "re-use")
     assert max(plan.bounds[name] for name in names) <= plan.makespan * (1 + 1e-9)
     assert (np.diff(plan.messages["start"]) >= 0).all()
     assert hs.plan_product(r, s, t, platform, method, budget=0).messages.tolist() == plan.messages.tolist()

@@ -29,9 +29,13 @@ def _star(plan: hs.StarPlan) -> None:
     for worker, _, _, _, _, height, width, _ in chunks:
         own[worker] += height * width * t
     assert own == updates, f"updates {updates}, by the chunks {own}"
-    for name in ("work", "traffic", "transfer"):
+    for name in ("work", "traffic", "transfer", "re-use"):
         assert plan.bounds[name] <= plan.makespan * (1 + EXACT), f"the bound {name} {plan.bounds[name]} is above the makespan"
-    same("lower_bound", plan.lower_bound, min(plan.makespan, max(plan.bounds[x] for x in ("work", "traffic", "transfer"))))
+    same(
+        "lower_bound",
+        plan.lower_bound,
+        min(plan.makespan, max(plan.bounds[x] for x in ("work", "traffic", "transfer", "re-use"))),
+    )
     able = [1 / Fraction(x) for x, room in zip(plan.cycle_times.tolist(), plan.memory.tolist(), strict=True) if room >= 3]
     speed = sum(able)  # of those that can hold a block of each operand
     assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), "the bound of the work is above the work"
@@ -58,8 +62,12 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
     layers, back, loaded = [0] * len(chunks), [0] * len(chunks), [False] * len(chunks)
     done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]  # of each panel: end of its update, layers
     for worker, kind, chunk, layer, start, end, begin, stop in messages:
-        own, held, _, _, _, h, w, depth = chunks[chunk]
+        own, held, buffers, _, _, h, w, depth = chunks[chunk]
         stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
+        each, few = h * w * t // length, 0
+        if buffers < 1:  # blocks of A come one by one, and w of B with the first of a layer; or the other way about
+            many, few = (h, w) if buffers == 0 else (w, h)
+            comes, length, each, few = 1, t * many, few, 0 if layer % many else few
         assert worker == own, "a message to another worker than the chunk's"
         assert start >= port, "two messages at a time"
         port = end
@@ -74,14 +82,16 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
             assert loaded[chunk], "a panel before what is held"
             assert layer == layers[chunk] < length, "the panels are not in order"
             deep = min(depth, length - layer)
-            layers[chunk], blocks = layer + deep, deep * comes
+            layers[chunk], blocks = layer + deep, deep * comes + few
             assert begin >= max(end, free[worker]), "an update before its panel, or two at a time"
-            same("an update's length", stop - begin, h * w * t // length * deep * times[worker], CLOSE, plan.makespan)
+            same("an update's length", stop - begin, each * deep * times[worker], CLOSE, plan.makespan)
             free[worker], done[chunk][layer] = stop, (stop, deep)
             inside[worker] += blocks
             leaving[worker].append((stop, deep * (comes - goes)))
+            if buffers < 1 and layer % many == many - 1:
+                leaving[worker].append((stop, w if buffers == 0 else h))
         elif held == 0:
-            assert layers[chunk] == t, "a result before the last panel"
+            assert layers[chunk] == length, "a result before the last panel"
             assert start >= max(x for x, _ in done[chunk].values()), "a result before the last update"
             blocks, back[chunk] = stays, length
             leaving[worker].append((end, stays))
@@ -93,7 +103,7 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
             leaving[worker].append((end, blocks + (stays if back[chunk] == length else 0)))
         assert 0 <= inside[worker] <= plan.memory[worker], f"{inside[worker]} blocks with worker {worker}"
         same("a message's length", end - start, blocks * costs[worker], CLOSE, plan.makespan)
-    wanted = [(t, w, h)[held] for _, held, _, _, _, h, w, _ in chunks]
+    wanted = [(t, w, h)[held] * (1 if buffers > 0 else w if buffers else h) for _, held, buffers, _, _, h, w, _ in chunks]
     assert layers == back == wanted, "a chunk that is not done"
     return port
 
