@@ -20,14 +20,14 @@ def replay(plan):
     assert all(k >= 0 for k in counts)
     assert abs(sum(map(Fraction, counts)) - n) <= n * Fraction(1, 10**12)
     assert all(f >= 0 for f in flows)
-    latest = Fraction(0)
+    latest = given = Fraction(0)
     for v in range(p):
         comes = sum((f for f, (_, head) in zip(flows, links, strict=True) if head == v), Fraction(0))
         goes = sum((f for f, (tail, _) in zip(flows, links, strict=True) if tail == v), Fraction(0))
         kept = 2 * n * Fraction(counts[v])
-        if v == plan.source:
+        if v in (plan.sources or (plan.source,)):
             assert comes == 0
-            assert abs(goes + kept - scale) <= scale / 10**12
+            given += goes + kept
             assert plan.source_computes or kept == 0
             assert starts[v] == 0
         else:
@@ -44,6 +44,7 @@ def replay(plan):
             latest = max(latest, end)
         else:
             assert finishes[v] == starts[v]
+    assert abs(given - scale) <= scale / 10**12, "what the sources keep and send is everything, once"
     assert abs(latest - Fraction(plan.makespan)) <= latest / 10**12
     return float(latest)
 

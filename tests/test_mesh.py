@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles_mesh import best_counts, best_links, program, replay
 
@@ -48,11 +48,11 @@ def check(plan):
     assert plan.lp_solves >= 1
     assert plan.planning_time > 0
     relays = plan.elements_held.ravel() - (plan.counts.ravel() > 0) * float(plan.n) ** 2
-    assert relays[plan.source] == 2 * plan.n**2
+    assert (relays[list(plan.sources)] == 2 * plan.n**2).all()
     for v in range(len(plan.cycle_times)):
-        if v != plan.source:
+        if v not in plan.sources:
             assert relays[v] == pytest.approx(plan.flows[plan.links[:, 1] == v].sum(), rel=1e-12, abs=1e-6)
-    busy = int((np.delete(plan.counts.ravel(), plan.source) > 0).sum())
+    busy = int((np.delete(plan.counts.ravel(), plan.sources) > 0).sum())
     sums = (plan.volume_with_sum - plan.volume) / plan.n**2
     assert busy - 1e-6 <= sums <= len(plan.cycle_times) - 1 + 1e-6
 
@@ -148,6 +148,7 @@ def networks(draw, most=5, links=7):
 
 @settings(max_examples=25, deadline=None)
 @given(networks(), st.integers(1, 60), st.booleans())
+@example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)  # HiGHS 1.16 says "solve error" with the start, and solves it without
 def test_methods_on_networks(network, n, source_computes):
     times, links, source = network
     before = [*times], [*links]
@@ -167,6 +168,61 @@ def test_methods_on_networks(network, n, source_computes):
     assert all(a <= b * (1 + 1e-9) for a, b in zip(order, order[1:], strict=False))
     assert plans["milp"].optimal
     assert plans["heuristic"].makespan >= order[1] * (1 - 1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(networks(), st.integers(1, 40), st.booleans(), st.data())
+def test_sources(network, n, source_computes, data):
+    """As from one node before them, over links without cost; what one gives, more never make later."""
+    times, links, source = network
+    p = len(times)
+    others = data.draw(st.lists(st.integers(0, p - 1).filter(lambda v: v != source), unique=True, max_size=p - 1))
+    sources = [source, *others]
+    own = [math.inf if v in sources and not source_computes else t for v, t in enumerate(times)] + [math.inf]
+    if all(math.isinf(t) for t in own):
+        with pytest.raises(hs.InfeasibleError, match="nobody but the source can compute"):
+            hs.layers_network(n, times, links, sources)
+        return
+    before = [*[link for link in links if link[1] not in sources], *((p, v, 0.0) for v in sources)]
+    wanted = program(n, own, before, p, source_computes=False)
+    for method in ("relaxed", "pmft", "milp"):
+        plan = hs.layers_network(n, times, links, sources, method, source_computes=source_computes)
+        check(plan)
+        assert plan.lower_bound >= wanted * (1 - CLOSE)
+        assert plan.sources == tuple(sources)
+        assert not np.isin(plan.links[:, 1], sources).any()
+        assert hs.Plan.from_dict(plan.to_dict()) == plan
+        if method == "relaxed":
+            assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
+    alone = hs.layers_network(n, times, links, [source], "milp", source_computes=source_computes)
+    assert alone == hs.layers_network(n, times, links, source, "milp", source_computes=source_computes)
+    if source_computes:
+        assert plan.makespan <= alone.makespan * (1 + 1e-9)
+
+
+def test_both_ends_of_a_chain():
+    """Two sources halve it."""
+    chain = [(0, 1, 1e-4), (1, 2, 1e-4), (4, 3, 1e-4), (3, 2, 1e-4)]
+    half = hs.layers_network(60, [1e-3] * 5, chain, [0, 4], source_computes=True)
+    one = [(i, i + 1, 1e-4) for i in range(4)]
+    assert abs(half.counts[1] - half.counts[3]) <= 1
+    assert half.makespan < hs.layers_network(60, [1e-3] * 5, one, source_computes=True).makespan
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "words"),
+    [
+        ([], ValueError, "source must name a node, got none"),
+        ([0, 0], ValueError, r"source must name each node once, got \[0, 0\]"),
+        ([0, 3], ValueError, r"source\[1\]"),
+        (["a"], TypeError, r"source\[0\]"),
+        ("0", TypeError, "source"),
+        ([1], ValueError, "links do not lead from the source, node 1, to node 0"),
+    ],
+)
+def test_bad_sources(source, error, words):
+    with pytest.raises(error, match=words):
+        hs.layers_network(10, [1e-3] * 3, [(0, 1, 1e-4), (1, 2, 1e-4)], source)
 
 
 @settings(max_examples=20, deadline=None)
@@ -354,7 +410,7 @@ def test_flows_are_made_to_conserve():
     """Whatever the solver's rounding did to them; and what is lost in it goes over the link that had most."""
     times, right, down = paper_mesh(4, 4, 9)
     source, links, costs = mesh_module.mesh_edges(right, down, (1, 1))
-    network = mesh_module.network_of(100, times.ravel(), links, costs, source, False)
+    network = mesh_module.network_of(100, times.ravel(), links, costs, [source], False)
     plan = hs.layers_mesh(100, times, right, down, source=(1, 1))
     counts, noise = plan.counts.ravel(), np.random.default_rng(0).uniform(-1e-6, 1e-6, len(links))
     for flows in (plan.flows / 200 + noise, np.where(links[:, 1] == 0, 1e-12, plan.flows / 200)):

@@ -119,7 +119,8 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     int32_t used = solve(&s, fee);
     if (used > max_columns || used < min_columns) { /* the least cost is convex in the number of columns: the right fee buys so many */
         const int32_t wanted = used > max_columns ? max_columns : min_columns;
-        double low = used > wanted ? fee : fee - size - 1.0, high = used > wanted ? fee + size + 1.0 : fee;
+        const double most = size + 1.0; /* a fee of more changes nothing, for all columns cost less; nor does less than -most */
+        double low = used > wanted ? fee : -most, high = used > wanted ? fee + most : fmin(fee, most);
         while (high - low > 1e-12 * (fabs(low) + fabs(high)) && !hs__cancelled(cancel)) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;

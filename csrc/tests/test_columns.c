@@ -165,6 +165,12 @@ static void fixed_numbers(void)
         for (int32_t columns = 1; columns <= size + 1; columns++) {
             int32_t used;
             double cost;
+            for (int k = 0; k < 2; k++) { /* where a column costs nearly nothing, or everything */
+                const hs_status extreme = hs_partition_columns(p, areas, k ? 1e150 : 1e-200, columns, columns, rows, NULL, order, start, &used, &cost);
+                if (extreme) continue;
+                CHECK(used == columns && start[0] == 0 && start[used] == size);
+                for (int32_t j = 0; j < used; j++) CHECK(start[j + 1] > start[j] && start[j + 1] - start[j] <= rows);
+            }
             const hs_status status = hs_partition_columns(p, areas, 1.0, columns, columns, rows, NULL, order, start, &used, &cost);
             CHECK(status == (columns <= size && (int64_t)columns * rows >= size ? HS_OK : HS_ERROR_INFEASIBLE));
             if (status) continue;

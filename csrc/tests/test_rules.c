@@ -221,9 +221,9 @@ static void refusals(void)
 {
     const double good[] = {1, 2, 0, 3}, bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
     rule_refused(-1, 4, good, 1, __LINE__);
-    rule_refused(5, 4, good, 1, __LINE__);
+    rule_refused(6, 4, good, 1, __LINE__);
     const double aspects[] = {0, -0.0, -1, NAN, INFINITY, -INFINITY};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         rule_refused(i, 0, good, 1, __LINE__);
         rule_refused(i, -1, good, 1, __LINE__);
         rule_refused(i, INT32_MAX, good, 1, __LINE__);

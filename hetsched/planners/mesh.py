@@ -28,7 +28,7 @@ _APART = 1e6  # times of a layer may differ by this factor: the tolerances of th
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MeshPlan(Plan):
-    """Layers of C = A B on a network: a node gets columns of A and as many rows of B, from the source over the links.
+    """Layers of C = A B on a network: a node gets columns of A and as many rows of B, from a source over the links.
 
     Attributes
     ----------
@@ -45,9 +45,11 @@ class MeshPlan(Plan):
     makespan : float
         The latest finish.
     source : int
-        The node that has A and B.
+        The node that has A and B; of several the first.
+    sources : tuple of int
+        All that have them.
     source_computes : bool
-        Whether it may keep layers.
+        Whether they may keep layers.
     shape : (X, Y) or None
         Of the mesh.
     cycle_times : (p,) float64 array
@@ -75,6 +77,11 @@ class MeshPlan(Plan):
     lp_solves: int
     iterations: int
     planning_time: float = field(compare=False)
+    sources: tuple[int, ...] = ()
+
+    @property
+    def _roots(self) -> list[int]:
+        return list(self.sources or (self.source,))
 
     @property
     def flows_right(self) -> NDArray[np.float64]:
@@ -93,25 +100,26 @@ class MeshPlan(Plan):
 
     @property
     def volume_with_sum(self) -> float:
-        """The same with the sums for C on their way back to the source, n^2 elements over a link.
+        """The same with the sums for C on their way back to a source, n^2 elements over a link.
 
-        Every node sends one sum, of its own layers and of the sums that it gets, over the link that brought it most.
+        Every node sends one sum, of its own layers and of the sums that it gets, over the link that brought it most. What
+        several sources have of C is not added up.
         """
         tail, head = self.links.T
         sends = self.counts.ravel() > 0
-        sends[self.source] = False
-        for v in _order(len(self.cycle_times), self.links, self.source)[::-1].tolist():
+        sends[self._roots] = False
+        for v in _order(len(self.cycle_times), self.links, self._roots)[::-1].tolist():
             into = np.flatnonzero((head == v) & (self.flows > 0.0))
             if sends[v] and len(into):
                 sends[tail[into[np.argmax(self.flows[into])]]] = True
-        sends[self.source] = False
+        sends[self._roots] = False
         return self.volume + float(sends.sum()) * self.n**2
 
     @property
     def elements_held(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) elements that each node holds: what comes in, and its n^2 of C; of the source A and B too."""
+        """(X, Y) or (p,) elements that each node holds: what comes in, and its n^2 of C; of a source A and B too."""
         held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
-        held[self.source] = 2.0 * self.n**2
+        held[self._roots] = 2.0 * self.n**2
         total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
         return total
 
@@ -119,7 +127,7 @@ class MeshPlan(Plan):
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
         that of real numbers of layers; where this plan left links out, of all sets of links."""
         times, costs = platform.cycle_times, self._costs_on(platform)
-        network = network_of(self.n, times, self.links, costs, self.source, self.source_computes)
+        network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes)
         tail, head = self.links.T
         begin = self.start.ravel()
         kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # nobody waits for a link that was left out
@@ -267,14 +275,14 @@ def layers_mesh(
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
     options = _options(n, method, source_computes, prune, gap, budget)
-    return _plan(options, times, links, costs, first, whose(given, times.size))
+    return _plan(options, times, links, costs, [first], whose(given, times.size))
 
 
 def layers_network(
     n: int,
     cycle_times: ArrayLike | None = None,
     links: Sequence[Sequence[float]] | None = None,
-    source: int = 0,
+    source: int | Sequence[int] = 0,
     method: str = "pmft",
     *,
     speeds: ArrayLike | None = None,
@@ -283,7 +291,7 @@ def layers_network(
     gap: float = 0.0,
     budget: float | None = None,
 ) -> MeshPlan:
-    """Divide the layers of an n x n product among the nodes of any network whose links lead away from a source.
+    """Divide the layers of an n x n product among the nodes of any network whose links lead away from a source, or from several.
 
     Parameters
     ----------
@@ -292,8 +300,8 @@ def layers_network(
     links : (m, 3) array_like
         (tail, head, time per element) of each link: a tree, torus, hypercube, ... with a direction for each link such that
         there is no cycle and the source reaches every node. Two links may join the same nodes.
-    source : int
-        The node that has A and B.
+    source : int or sequence of int
+        The nodes that have A and B. Links that lead to one of several are left out.
     n, method, speeds, source_computes, prune, gap, budget
         As of `layers_mesh`.
 
@@ -307,7 +315,7 @@ def layers_network(
     ImportError, InfeasibleError
         As of `layers_mesh`.
     ValueError, TypeError
-        For arguments outside their ranges, a cycle, or a node that the source does not reach.
+        For arguments outside their ranges, a cycle, or a node that no source reaches.
 
     Notes
     -----
@@ -329,9 +337,10 @@ def layers_network(
         )
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
-    start = check.integer("source", source, low=0, high=len(times) - 1)
+    roots = _sources(source, len(times))
+    away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # who has everything needs nothing of the others
     options = _options(n, method, source_computes, prune, gap, budget)
-    return _plan(options, times, pairs, costs, start, whose(None, len(times)))
+    return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)))
 
 
 def mesh_edges(
@@ -369,12 +378,12 @@ def _plan(
     times: NDArray[np.float64],
     links: NDArray[np.int64],
     costs: NDArray[np.float64],
-    source: int,
+    sources: list[int],
     who: dict[str, Any],
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
-    network = network_of(n, own, links, costs, source, options.source_computes)
+    network = network_of(n, own, links, costs, sources, options.source_computes)
     programs = [Program(network)]
     found, bound = solved(programs[0], options)
     if options.prune:
@@ -398,7 +407,8 @@ def _plan(
         flows=check.frozen(flows),
         start=check.frozen(network.starts(found.flows).reshape(times.shape)),
         finish=check.frozen(found.finish.reshape(times.shape)),
-        source=source,
+        source=sources[0],
+        sources=tuple(sources),
         source_computes=options.source_computes,
         shape=shape,
         cycle_times=check.frozen(own),
@@ -549,6 +559,18 @@ def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float6
     return times
 
 
+def _sources(source: Any, p: int) -> list[int]:
+    """One node or several, each once."""
+    if not isinstance(source, Sequence | np.ndarray) or isinstance(source, str) or np.ndim(source) == 0:
+        return [check.integer("source", source, low=0, high=p - 1)]
+    found = [check.integer(f"source[{i}]", node, low=0, high=p - 1) for i, node in enumerate(source)]
+    if not found:
+        raise ValueError("source must name a node, got none")
+    if len(set(found)) < len(found):
+        raise ValueError(f"source must name each node once, got {found}")
+    return found
+
+
 def _corner(source: Any, shape: tuple[int, ...]) -> tuple[int, int]:
     try:
         row, column = source
@@ -575,8 +597,9 @@ def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]
 
 
 def network_of(
-    n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], source: int, source_computes: bool
-) -> Network:
+    n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], sources: list[int],
+    source_computes: bool,
+) -> Network:  # fmt: skip
     bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
     if bad.any():
         i = int(np.argmax(bad))
@@ -585,7 +608,7 @@ def network_of(
             f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}"
         )
     works = np.isfinite(times)
-    works[source] &= source_computes
+    works[sources] &= source_computes
     if not works.any():
         raise InfeasibleError("nobody but the source can compute" + ("" if source_computes else ": give source_computes=True"))
     compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
@@ -596,25 +619,26 @@ def network_of(
             f"and {slowest:g} on the slowest or over a link: no more than "
             f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
         )
-    order = _order(len(times), links, source)
-    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool))
+    order = _order(len(times), links, sources)
+    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool), len(sources))
 
 
-def _order(p: int, links: NDArray[np.int64], source: int) -> NDArray[np.int64]:
-    """The nodes such that every link leads from an earlier to a later one."""
+def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.int64]:
+    """The nodes such that every link leads from an earlier to a later one, the sources first."""
     after: list[list[int]] = [[] for _ in range(p)]
     missing = np.bincount(links[:, 1], minlength=p)
     for tail, head in links.tolist():
         after[tail].append(head)
-    seen, pending = {source}, [source]
+    seen, pending = set(sources), [*sources]
     while pending:
         for head in after[pending.pop()]:
             if head not in seen:
                 seen.add(head)
                 pending.append(head)
     if len(seen) < p:
-        raise ValueError(f"links do not lead from the source, node {source}, to node {min(set(range(p)) - seen)}")
-    order = [source] if missing[source] == 0 else []
+        whence = ", ".join(map(str, sources))
+        raise ValueError(f"links do not lead from the source, node {whence}, to node {min(set(range(p)) - seen)}")
+    order = [source for source in sources if missing[source] == 0]
     for node in order:  # grows
         for head in after[node]:
             missing[head] -= 1

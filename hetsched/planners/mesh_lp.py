@@ -19,7 +19,7 @@ _TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its 
 
 @dataclass(frozen=True)
 class Network:
-    """A source and the links that lead away from it; nodes and links in any order.
+    """Sources and the links that lead away from them; nodes and links in any order.
 
     Attributes
     ----------
@@ -31,11 +31,13 @@ class Network:
         Time to move one layer, a column of A and a row of B, over each link.
     tail, head : (m,) int64 arrays
     order : (p,) int64 array
-        The nodes such that every link leads from an earlier to a later one; the source first.
+        The nodes such that every link leads from an earlier to a later one; the sources first.
     works : (p,) bool array
         Who may get layers.
     kept : bool array
         Which links of a larger network these are.
+    sources : int
+        How many of the nodes in order these are: no link leads to them.
     """
 
     n: int
@@ -46,6 +48,7 @@ class Network:
     order: NDArray[np.int64]
     works: NDArray[np.bool_]
     kept: NDArray[np.bool_]
+    sources: int = 1
 
     def of_links(self, kept: NDArray[np.bool_]) -> Network:
         """The network without the links that are not kept."""
@@ -156,7 +159,7 @@ class Program:
         put(keep, k, -1.0)
         put(np.full(p, m + 2 * p), k, 1.0)
 
-        source, total = int(net.order[0]), float(net.n)
+        sources, total = net.order[: net.sources], float(net.n)
         row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
         by_row = np.lexsort((column, row))
         lp = self.highs.HighsLp()
@@ -165,13 +168,13 @@ class Program:
         lp.col_lower_ = np.zeros(last + 1)
         upper = np.full(last + 1, inf)
         upper[:p] = np.where(net.works, total, 0.0)
-        upper[p + source] = 0.0
+        upper[p + sources] = 0.0
         lp.col_upper_ = upper
         lower, above = np.zeros(lp.num_row_), np.full(lp.num_row_, inf)
         if below is not None:
             lower[link] = -below / self._unit
         above[keep] = 0.0
-        lower[keep[source]], above[keep[source]] = -inf, inf  # it has everything
+        lower[keep[sources]], above[keep[sources]] = -inf, inf  # they have everything
         lower[m + 2 * p] = above[m + 2 * p] = total
         lp.row_lower_, lp.row_upper_ = lower, above
         lp.a_matrix_.format_ = self.highs.MatrixFormat.kRowwise
@@ -260,7 +263,7 @@ class Program:
         hint.col_value = [*start.counts, *(starts / self._unit), *start.flows, start.makespan / self._unit]
         solver.setSolution(hint)
         status = self._solved()
-        if status == "kOptimal" and not self._priced():
+        if status == "kSolveError" or (status == "kOptimal" and not self._priced()):
             solver.clearSolver()  # and with it the start
             status = self._solved()
         known = status in ("kOptimal", "kTimeLimit")

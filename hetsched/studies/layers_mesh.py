@@ -199,7 +199,7 @@ def iterations_from_scratch(n: int, mesh: Sequence[NDArray[np.float64]], method:
     """Simplex iterations of a plan if every linear program starts from scratch."""
     times, right, down = mesh
     source, links, costs = mesh_edges(right, down, (0, 0))
-    program = Program(network_of(n, times.ravel(), links, costs, source, False), warm=False)
+    program = Program(network_of(n, times.ravel(), links, costs, [source], False), warm=False)
     solved(program, Options(n, method))
     return program.iterations
 
