@@ -407,13 +407,15 @@ class TestReferences:
         tracemalloc.start()
         try:
             repeat(50)
-            first = tracemalloc.get_traced_memory()[0]
-            after = repeat(300)
-            grown = tracemalloc.get_traced_memory()[0] - first
+            grown = []
+            for _ in range(3):  # other threads allocate as well: once may be theirs, a loss of the calls is there each time
+                first = tracemalloc.get_traced_memory()[0]
+                after = repeat(300)
+                grown.append(tracemalloc.get_traced_memory()[0] - first)
         finally:
             tracemalloc.stop()
         assert all(abs(x - y) < 20 for x, y in zip(before, after, strict=True))
-        assert grown < 8000  # an object for each call would be 19 200 at least
+        assert min(grown) < 8000  # an object for each call would be 19 200 at least
 
 
 def fresh(*command):

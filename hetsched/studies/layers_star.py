@@ -13,6 +13,7 @@ from ..planners.distribute import distribute
 from ..planners.layers import layers_star
 from ..planners.partition import partition
 from .claims import Claim, Study
+from .layers_example import example_claims
 
 #: What the paper calls a method of `partition`, and the factor that it proves over the lower bound.
 RECTANGLES = {"NRRP": ("nonrectangular", 2 / 3**0.5), "Recursive": ("nagamochi-abe", 1.25), "PERI-SUM": ("columns", 1.75)}
@@ -113,6 +114,7 @@ class LayersStar(Study):
         low, high = (f"{limit([float(np.mean(r)) for r in ratios]):.0%}" for limit in (min, max))
         whole = float(np.mean(volumes[SUMMED] / volumes["PERI-SUM"]))
         return [
+            *example_claims(),
             *claims,
             Claim("6b: the four below Even-Col", "about 40%", low if low == high else f"{low} to {high}", within=0.05),
             Claim("LBP with its sum over PERI-SUM", "", f"{whole:.2f} times", "section 1.1 leaves the sum to later"),
