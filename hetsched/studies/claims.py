@@ -69,7 +69,7 @@ class Study(DrawnFigure):
     @property
     def heading(self) -> str:
         """Above the claims."""
-        return "figure: claim of the text"
+        return "figure or section: claim"
 
     def tables(self) -> str:
         """The paper's figures."""
