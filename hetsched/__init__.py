@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .planners.remap import RentOrBuy
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
     from .planners.star import StarPlan, plan_product
+    from .planners.star_lu import StarLuPlan, plan_star_lu
     from .planners.stencil import StencilPlan
     from .planners.tasks import MaxTasks, MinTime, max_tasks, min_time
     from .planners.wavefront import Wavefront, wavefront
@@ -89,6 +90,7 @@ _PUBLIC = {
     "planners.remap": ("RentOrBuy",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
     "planners.star": ("StarPlan", "plan_product"),
+    "planners.star_lu": ("StarLuPlan", "plan_star_lu"),
     "planners.stencil": ("StencilPlan",),
     "planners.tasks": ("MaxTasks", "MinTime", "max_tasks", "min_time"),
     "planners.wavefront": ("Wavefront", "wavefront"),
@@ -144,6 +146,7 @@ __all__ = [
     "RingProfile",
     "SliceRing",
     "SpeedProfile",
+    "StarLuPlan",
     "StarPlan",
     "Stencil",
     "StencilPlan",
@@ -188,6 +191,7 @@ __all__ = [
     "plan_lu",
     "plan_matmul",
     "plan_product",
+    "plan_star_lu",
     "qr",
     "ring_profile",
     "simulate",

@@ -48,6 +48,7 @@ KINDS = {
     "ProductPlan": "planners.product",
     "ProfileDistribution": "planners.profile",
     "SliceRing": "planners.ring",
+    "StarLuPlan": "planners.star_lu",
     "StarPlan": "planners.star",
     "StencilPlan": "planners.stencil",
     "Wavefront": "planners.wavefront",
@@ -344,6 +345,8 @@ def plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Plan):
+        return value.to_dict()
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {"type": type(value).__name__, **{key: plain(inner) for key, inner in value._asdict().items()}}
     if isinstance(value, Unit):
@@ -383,6 +386,13 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
             return tuple(_read(key, name, "str", kind) for name in list(value))  # type: ignore[arg-type]
         if isinstance(value, dict) and text.startswith("Unit"):
             return Unit(**value)
+        if isinstance(value, list) and text.startswith("tuple[") and value and isinstance(value[0], dict):
+            return tuple(_read(key, inner, text[6:].partition(",")[0], kind) for inner in value)
+        if isinstance(value, dict) and text in KINDS:
+            found = Plan.from_dict(value)
+            if type(found).__name__ != text:
+                raise TypeError(f"it must be a {text}, got a {type(found).__name__}")
+            return found
         if isinstance(value, dict) and "type" in value:
             inner = getattr(sys.modules[kind.__module__], value["type"])
             return inner(

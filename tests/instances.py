@@ -298,6 +298,15 @@ def _plan_product(rng: np.random.Generator) -> Given:
     return (*sides, platform), {"method": method, "budget": 0, "returns": str(rng.choice(["lazy", "eager"]))}
 
 
+def _plan_star_lu(rng: np.random.Generator) -> Given:
+    (r, _, _, platform), options = _plan_product(rng)
+    del options["budget"]
+    method = "oddoml" if options["method"] in ("best", "search") else options["method"]
+    width = {} if rng.random() < 0.5 else {"width": int(rng.integers(1, r + 1))}
+    master = {} if rng.random() < 0.5 else {"master_time": float(rng.uniform(0.1, 3) * platform.cycle_times.min())}
+    return (r, platform), {**options, "method": method, **width, **master}
+
+
 def _layers_star(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 7)
     options = {"mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"]))}
@@ -380,6 +389,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "slice_ring": _slice_ring,
     "ring_profile": _ring_profile,
     "plan_product": _plan_product,
+    "plan_star_lu": _plan_star_lu,
     "layers_star": _layers_star,
     "layers_mesh": _layers_mesh,
     "layers_network": _layers_network,

@@ -63,6 +63,7 @@ def made():
     yield hs.layers_star(20, [1.0, 2.0], [0.1, 0.2])
     yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1))
     yield hs.plan_product(4, 8, 3, star)
+    yield hs.plan_star_lu(6, star, "oddoml", width=2)
     with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
         yield pool.plan(9, 8, 7, method="columns")
         yield pool.plan(9, 8, 7, method="layers")
@@ -140,6 +141,7 @@ def work_of(plan):
         "LayersPlan": lambda: n**3,
         "MeshPlan": lambda: n**3,
         "StarPlan": lambda: np.prod(shape),
+        "StarLuPlan": lambda: sum(np.prod(product.shape) for product in plan.products),
     }
     return works.get(name, lambda: 2 * np.prod(shape) / 1e9)()
 
@@ -522,6 +524,7 @@ PLANNERS = (
     ("plan_product", LINKED, lambda p: hs.plan_product(4, 8, 3, p)),
     ("plan_product, het", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="het")),
     ("plan_product, bmm", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="bmm")),
+    ("plan_star_lu", LINKED, lambda p: hs.plan_star_lu(7, p, "oddoml", width=2)),
     *((f"plan_matmul, {method}", BUS, lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method))
       for method in ("columns", "best", "layers", "cuboids")),
     ("plan_matmul in steps", BUS,
@@ -543,8 +546,8 @@ def some_platform(plan, rng):
         if isinstance(plan, hs.MeshPlan):
             links[tuple(plan.links.T)] = plan.link_costs
         return hs.Platform.complete(times, 1.3 * links)
-    linked = isinstance(plan, hs.StarPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad)
-    memory = plan.memory.tolist() if isinstance(plan, hs.StarPlan) else None
+    linked = isinstance(plan, hs.StarPlan | hs.StarLuPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad)
+    memory = plan.memory.tolist() if isinstance(plan, hs.StarPlan | hs.StarLuPlan) else None
     return hs.Platform.star(times, link_costs=plan.link_costs * 1.3 if linked else None, memory=memory)
 
 
@@ -575,7 +578,7 @@ class TestOtherWorkers:
     """simulate(plan, platform): the same decisions, other speeds. An own platform, a planner's arguments, and how it plans."""
 
     each = pytest.mark.parametrize(("own", "planned"), [case[1:] for case in PLANNERS], ids=[case[0] for case in PLANNERS])
-    FIXED = ("LuGrid", "MaxTasks", "MinTime")  # whose messages take what they take
+    FIXED = ("LuGrid", "MaxTasks", "MinTime", "StarLuPlan")  # whose messages, or master, take what they take
     ROUNDED = ("DivisibleLoad", "MeshPlan")  # by a linear program in units of its own
     GEOMETRY = ("Partition", "Cuboids", "MaxTasks")  # whose value is no time
 

@@ -35,6 +35,7 @@ PICTURES = {
     "Ring2003": "studies.ring_plots.plot_ring2003",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
+    "StarLuPlan": "plots.gantt.plot_star_lu",
     "StarPlan": "plots.gantt.plot_star",
     "Static2001": "studies.plots.plot_static2001",
     "StencilPlan": "plots.gantt.plot_iterations",

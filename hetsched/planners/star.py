@@ -49,7 +49,7 @@ _MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; from here on Ctrl-C is looked for
 _MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
 _MOST_EXACT = 2**20  # messages, of hs_star_exact
-_EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12  # messages: without a budget, of the first round with one, and of any
+EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12  # messages: without a budget, of the first round with one, and of any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -126,7 +126,7 @@ class StarPlan(Plan):
 
     def _on(self, platform: Platform) -> Plan:
         """The same chunks, and the port serves the workers in the same order."""
-        times, costs, memory = _star_of(platform, self.shape)
+        times, costs, memory = star_of(platform, self.shape)
         require_room(self, memory)
         star, served = engine.Star(self.shape, times, costs, memory), np.ascontiguousarray(self.messages["worker"])
         makespan, log = star.simulate(self.chunks, _LISTED, served, False, len(served) > _LONG)
@@ -227,6 +227,23 @@ def plan_product(
     >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
     makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)
     """
+    return planned(r, s, t, platform, method, returns=returns, variant=variant, seed=seed, budget=budget)
+
+
+def planned(
+    r: int,
+    s: int,
+    t: int,
+    platform: Platform,
+    method: str,
+    *,
+    returns: str = "lazy",
+    variant: str | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    effort: int = EFFORT,
+) -> StarPlan:
+    """What `plan_product` returns; effort is the number of messages of a search without a budget."""
     start = time.perf_counter()
     most = 2**31 - 1
     shape = (
@@ -234,7 +251,7 @@ def plan_product(
         check.integer("s", s, low=1, high=most),
         check.integer("t", t, low=1, high=most),
     )
-    times, costs, memory = _star_of(platform, shape)
+    times, costs, memory = star_of(platform, shape)
     check.choice("method", method, ("best", *METHODS))
     check.choice("returns", returns, RETURNS)
     if returns != "lazy" and method == "exact":
@@ -264,7 +281,7 @@ def plan_product(
     trials: dict[str, float] = {}
     with suppress(NotImplementedError):  # too many messages
         if method in ("best", "search"):
-            chunks, order, trials["search"] = _searched(star, eager, seed, end)
+            chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
     for name in _worth_trying(most, memory) if method == "best" else ():
         with suppress(NotImplementedError):
             trials[name] = star.plan(_RULES.index(name), choice, eager, 0, long).makespan
@@ -276,7 +293,7 @@ def plan_product(
     if chosen == "search":
         makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
     elif chosen == "exact":
-        makespan, chunks, log = _exact(star, shape, memory, messages, end)
+        makespan, chunks, log = _exact(star, shape, memory, messages, end, effort)
     else:
         try:
             result = star.plan(_RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
@@ -314,9 +331,9 @@ def plan_product(
     )
 
 
-def _efforts(end: float | None) -> Iterator[int]:
-    """Messages to try in each round, more and more until the time is over: one round of a fixed number where there is no end."""
-    effort, began = _EFFORT if end is None else _LEAST_EFFORT, time.perf_counter()
+def _efforts(end: float | None, effort: int) -> Iterator[int]:
+    """Messages to try in each round, more and more until the time is over: one round of so many where there is no end."""
+    effort, began = effort if end is None else _LEAST_EFFORT, time.perf_counter()
     while True:
         yield effort
         now = time.perf_counter()
@@ -326,24 +343,24 @@ def _efforts(end: float | None) -> Iterator[int]:
         began = now
 
 
-def _searched(star: engine.Star, eager: bool, seed: int, end: float | None) -> tuple[NDArray[Any], int, float]:
+def _searched(star: engine.Star, eager: bool, seed: int, end: float | None, effort: int) -> tuple[NDArray[Any], int, float]:
     """Chunks, order and makespan: the best of the rounds."""
-    rounds = (star.search(eager, (seed + k) % 2**64, effort) for k, effort in enumerate(_efforts(end)))
+    rounds = (star.search(eager, (seed + k) % 2**64, tried) for k, tried in enumerate(_efforts(end, effort)))
     return min(rounds, key=lambda found: found[2])
 
 
-def _proved(star: engine.Star, most: int, known: float, end: float | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def _proved(star: engine.Star, most: int, known: float, end: float | None, effort: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Of the first round that is long enough."""
-    for effort in _efforts(end):
+    for tried in _efforts(end, effort):
         try:
-            return star.exact(most, effort, known)
+            return star.exact(most, tried, known)
         except NotImplementedError:
             pass
     raise NotImplementedError
 
 
 def _exact(
-    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, end: float | None
+    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, end: float | None, effort: int
 ) -> tuple[float, NDArray[Any], NDArray[Any]]:
     """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
     r, s, t = shape
@@ -361,7 +378,7 @@ def _exact(
                 trials.append((trial.makespan, PAPER.index(name), eager))
     known = min(trials)
     try:
-        chunks, served = _proved(star, s * parts, known[0], end)
+        chunks, served = _proved(star, s * parts, known[0], end, effort)
     except InfeasibleError:
         result = star.plan(known[1], -1, known[2], _MOST_MESSAGES, False)
         return result.makespan, result.chunks, result.messages
@@ -390,7 +407,7 @@ def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDAr
     return columns
 
 
-def _star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Cycle-times, link costs and memory, checked."""
     if not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..planners.divisible import DivisibleLoad
     from ..planners.star import StarPlan
+    from ..planners.star_lu import StarLuPlan
     from ..planners.stencil import StencilPlan
 
 
@@ -78,19 +79,31 @@ def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
     return _plot_master(plan, "port", lambda step: plan.names[step.worker], plan.method, None, ax)
 
 
+def plot_star_lu(plan: StarLuPlan, ax: Axes | None = None) -> Axes:
+    """The same, with the master's panels in the row of its port."""
+    panels = [Step(0, "compute", panel.start, panel.end, f"panel {k}") for k, panel in enumerate(plan.panels)]
+    return _plot_master(plan, "master", lambda step: plan.names[step.worker], plan.method, None, ax, panels)
+
+
 def plot_bus(plan: DivisibleLoad, ax: Axes | None = None) -> Axes:
     """A Gantt chart with the bus above the workers."""
     return _plot_master(plan, "bus", lambda step: f"{plan.names[step.worker]} {step.what}", "simulated", plan.makespan, ax)
 
 
 def _plot_master(
-    plan: StarPlan | DivisibleLoad, name: str, what: Callable[[Step], str], kind: str, predicted: float | None, ax: Axes | None
+    plan: StarPlan | StarLuPlan | DivisibleLoad,
+    name: str,
+    what: Callable[[Step], str],
+    kind: str,
+    predicted: float | None,
+    ax: Axes | None,
+    own: Iterable[Step] = (),
 ) -> Axes:
-    """The plan with a row above the workers for all their transfers, called by what they are."""
+    """The plan with a row above the workers for what the master does itself, and all transfers, called by what they are."""
     steps = plan.steps()
     sent = [step._replace(worker=0, what=what(step)) for step in steps if step.kind == "transfer"]
     rows = [step._replace(worker=step.worker + 1) for step in steps]
     speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]
     return plot_trace(
-        Trace.from_steps([*sent, *rows], (name, *plan.names), kind=kind, speeds=speeds, unit="", predicted=predicted), ax
+        Trace.from_steps([*own, *sent, *rows], (name, *plan.names), kind=kind, speeds=speeds, unit="", predicted=predicted), ax
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .._base.progress import Progress
     from ..planners.factor import Owner
+    from ..planners.star_lu import StarLuPlan
     from ..trace import Trace
     from .operands import Array
     from .workers import Workers
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Wish:
     """What the caller of a factorisation asks for besides: the owner of each block or a plan, the block, a trace, progress."""
 
-    owner: Owner | FactorPlan | None = None
+    owner: Owner | FactorPlan | StarLuPlan | None = None
     block: int | None = None
     trace: bool = False
     progress: Progress | None = None

@@ -12,6 +12,8 @@ from .._engine import factor
 from .._engine import run as engine
 from .._engine import stack as stack_engine
 from ..errors import LinAlgWarning
+from ..planners.star_lu import StarLuPlan
+from . import star_lu
 from .arguments import columns, in_place, matrix, require_finite, right_sides, squares, stacked
 from .factor import NOTHING, Problem, Wish, perform
 from .operands import Array, as_array, element_strides
@@ -28,7 +30,12 @@ def run(
 ) -> Any:
     """What `Pool.lu_factor` returns."""
     x = Factors.of(A, overwrite_a, check_finite)
-    singular, trace = perform(threads, workers, x.problem, wish)
+    if isinstance(wish.owner, StarLuPlan):
+        if wish.block is not None:
+            raise ValueError(f"block must be left out with a plan of plan_star_lu, got {wish.block!r}")
+        singular, trace = star_lu.perform(threads, workers, wish.owner, x.problem, wish.trace, wish.progress)
+    else:
+        singular, trace = perform(threads, workers, x.problem, wish)
     if singular >= 0:
         warn_singular(singular)
     return (x.lu, x.piv) if trace is None else ((x.lu, x.piv), trace)

@@ -16,6 +16,7 @@ from .._engine.dtypes import DTYPES
 from ..planners.layers import LayersPlan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
+from ..planners.star_lu import StarLuPlan
 from . import cholesky as cholesky_run
 from . import factor as factor_run
 from . import lu as lu_run
@@ -571,7 +572,7 @@ class Pool:
         overwrite_a: bool = False,
         check_finite: bool = True,
         *,
-        owner: Owner | FactorPlan | None = None,
+        owner: Owner | FactorPlan | StarLuPlan | None = None,
         block: int | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
@@ -590,7 +591,8 @@ class Pool:
         owner : optional
             The worker of each block of columns: a method of `lu_pattern`, its result, or an array. Default: "pattern", with equal
             workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do. Or a plan of
-            `plan_lu`, with all that it says: an emulated run paces its panels and messages too.
+            `plan_lu`, with all that it says: an emulated run paces its panels and messages too. Or one of `plan_star_lu`, for a
+            pool as its plans of products need it: this thread is the master, and A is square.
         block : int, optional
             Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
         trace, progress :

@@ -57,6 +57,10 @@ def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
     return honours
 
 
+def _blocks_are(given: Arguments, plan: Any) -> None:
+    assert plan.blocks == given["n"], f"{plan.blocks} blocks"
+
+
 def _size_of_product(given: Arguments, plan: Any) -> None:
     """On a star of workers with limited memory it is in blocks, whose side the platform's unit tells where nobody else does."""
     side = 1 if not isinstance(plan, hs.StarPlan) else given["block"]
@@ -199,6 +203,10 @@ CALLS: dict[str, Call] = {
     "plan_product": Call(
         hs.plan_product, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("r", "s", "t")),
         rankings=tuple(("best", other) for other in ("search", "hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")),
+    ),
+    "plan_star_lu": Call(
+        hs.plan_star_lu, ("platform", "master_time"), workers=("platform",), useless={"platform": 0.0},
+        honours=_blocks_are,
     ),
     "layers_star": Call(
         hs.layers_star, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs"),

@@ -39,7 +39,7 @@ def said(plan: Any) -> dict[str, Any]:
             for inner in fields(value):
                 if inner.name not in UNTIMED:
                     add(f"{name}.{inner.name}", getattr(value, inner.name))
-        elif isinstance(value, tuple) and any(isinstance(x, np.ndarray) for x in value):
+        elif isinstance(value, tuple) and any(isinstance(x, np.ndarray | tuple | Plan) for x in value):
             for at, inner in enumerate(value):
                 add(f"{name}[{at}]", inner)
         else:

@@ -108,6 +108,36 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
     return port
 
 
+@judges(hs.StarLuPlan)
+def _star_lu(plan: hs.StarLuPlan) -> None:
+    n, width, now = plan.blocks, plan.width, Fraction(0)
+    assert [panel.first for panel in plan.panels] == list(range(0, n, width)), "panels"
+    assert len(plan.products) == len(plan.panels) - 1, "a product too many or too few"
+    updates = [0] * len(plan.names)
+    for k, panel in enumerate(plan.panels):
+        assert panel.width == min(width, n - panel.first), "the width of a panel"
+        h, w = n - panel.first, panel.width
+        own = Fraction(3 * h * w * w - w**3, 6) + Fraction(w * w * (h - w), 2)
+        same("start of a panel", panel.start, float(now), CLOSE, plan.makespan)
+        now += own * Fraction(plan.master_time)
+        same("end of a panel", panel.end, float(now), CLOSE, plan.makespan)
+        if k < len(plan.products):
+            product = plan.products[k]
+            assert product.shape == (h - w, h - w, w), f"step {k} is a product of {product.shape}"
+            for name in ("cycle_times", "link_costs"):
+                assert (getattr(product, name) == getattr(plan, name)).all(), f"{name} of step {k} are others"
+            assert (product.memory <= plan.memory).all(), "more memory than there is"  # without a limit: what the step needs
+            _star(product)
+            now += Fraction(product.makespan)
+            updates = [x + y for x, y in zip(updates, product.updates.tolist(), strict=True)]
+    same("makespan", plan.makespan, float(now), CLOSE)
+    assert ints("updates", plan.updates, (len(plan.names),)) == updates, "updates are not those of the products"
+    speed = sum(1 / Fraction(x) for x in plan.cycle_times.tolist()) + 1 / Fraction(plan.master_time)
+    assert plan.bound <= float(Fraction(n) ** 3 / 3 / speed) * (1 + EXACT), "the bound is above the work"
+    replayed(plan, end=plan.makespan)
+    assert plan.planning_time >= 0, "a negative time"
+
+
 @judges(hs.LayersPlan)
 def _layers(plan: hs.LayersPlan) -> None:
     n, times, costs = plan.n, plan.cycle_times.tolist(), plan.link_costs.tolist()

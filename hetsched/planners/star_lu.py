@@ -1,0 +1,247 @@
+"""LU on a star of workers with limited memory: the master factors panels, plans of products do the rest, one after the other."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from .._engine.star import Star
+from ..plan import Plan, Step, certified
+from ..platform import Platform, Unit, whose
+from .star import EFFORT, METHODS, PAPER, RETURNS, REUSE, StarPlan, planned, star_of
+
+_MOST = 2**20  # blocks of a side: their cube fits a double exactly
+_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE)  # widths are compared by the method asked for, if it is one of these
+_FEW = 16  # widths up to this are all tried, then those of a geometric row
+_LEAST = 10**5  # messages that each search may try
+_STEPS = 2048  # that a width may have to be tried
+
+
+class LuStep(NamedTuple):
+    """A step of LU on a star: the master's part, and when the workers' begins, which is a plan of its own.
+
+    Attributes
+    ----------
+    first, width : int
+        The panel, in blocks.
+    start, end : float
+        When the master factors it and solves for the rows beside it.
+    """
+
+    first: int
+    width: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StarLuPlan(Plan):
+    """LU with partial pivoting of a matrix of n x n blocks at a master: its panels, and each step's product on the workers.
+
+    Attributes
+    ----------
+    blocks : int
+        n, of a side of the matrix.
+    width : int
+        Of a panel, in blocks; the last one may be narrower.
+    makespan : float
+        In the unit of the cycle-times: the master's parts and the products, one after the other.
+    panels : tuple of LuStep
+        The master's parts.
+    products : tuple of StarPlan
+        What follows each panel but the last: C -= A B, (n - end) x (n - end) blocks, with A the panel below its diagonal and B
+        the rows beside it.
+    master_time : float
+        Of the master, per block update.
+    updates : (p,) int64 array
+        Block updates of each worker.
+    cycle_times, link_costs : (p,) float64 arrays
+        Time per block update, and per block on the port.
+    memory : (p,) int64 array
+        Buffers of one block.
+    planning_time : float
+        Seconds that the planning took.
+    """
+
+    blocks: int
+    width: int
+    makespan: float
+    panels: tuple[LuStep, ...]
+    products: tuple[StarPlan, ...]
+    master_time: float
+    updates: NDArray[np.int64]
+    cycle_times: NDArray[np.float64]
+    link_costs: NDArray[np.float64]
+    memory: NDArray[np.int64]
+    planning_time: float = field(compare=False)
+
+    def _on(self, platform: Platform) -> Plan:
+        platform = platform.per(Unit("block update", "block"), "plan_star_lu")
+        products = tuple(product._on(platform) for product in self.products)
+        panels, makespan = _in_turn(self.blocks, self.width, self.master_time, [product.value for product in products])
+        return self._carried(
+            platform, makespan, _bound(self.blocks, platform.cycle_times, self.master_time), panels=panels, products=products,
+            link_costs=check.frozen(platform.link_costs),
+            memory=check.frozen(star_of(platform, (self.blocks,) * 3)[2]),
+        )  # fmt: skip
+
+    def _load(self) -> Any:
+        return self.updates
+
+    def steps(self) -> list[Step]:
+        steps = []
+        for k, (panel, product) in enumerate(zip(self.panels, self.products, strict=False)):
+            for step in product.steps():
+                start, end = panel.end + step.start, panel.end + step.end
+                steps.append(step._replace(start=start, end=end, what=f"step {k}: {step.what}"))
+        return [*steps, Step(0, "transfer", self.makespan, self.makespan, "the end of the master's last panel")]
+
+
+def plan_star_lu(
+    n: int,
+    platform: Platform,
+    method: str = "best",
+    *,
+    width: int | None = None,
+    master_time: float | None = None,
+    returns: str = "lazy",
+    seed: int = 0,
+    budget: float | None = None,
+) -> StarLuPlan:
+    """Plan LU with partial pivoting of a matrix that a master holds, with workers of limited memory around it.
+
+    In each step the master factors a panel of block columns and solves for the block rows beside it. The rest, C -= A B, is a
+    product on the star: `plan_product`. The next step begins when all of it has come back.
+
+    Parameters
+    ----------
+    n : int
+        Blocks of a side of the matrix, 1 to 2^20.
+    platform : Platform
+        A star, as for `plan_product`.
+    method : str
+        Of the products, as for `plan_product`, but "exact".
+    width : int, optional
+        Of a panel in blocks, at least 1; n leaves all to the master. Default: the best of all up to 16 and some beyond, by the
+        method, or where that takes long with products demand driven.
+    master_time : float, optional
+        Of the master per block update, > 0. Default: that of the fastest worker.
+    returns, seed :
+        As for `plan_product`.
+    budget : float, optional
+        Seconds for all searches together. Default: 10^7 messages, some half a second, and at least 10^5 for each.
+
+    Returns
+    -------
+    StarLuPlan
+        Its lower bound is n^3 / 3 block updates divided perfectly over the workers and the master, without messages: it holds
+        for every plan.
+
+    Raises
+    ------
+    InfeasibleError
+        If no worker's memory holds a chunk, and a width is given that leaves something to them.
+    ValueError, TypeError
+        For arguments outside their ranges.
+
+    Notes
+    -----
+    Dongarra, Pineau, Robert, Vivien (2008), section 10, leaves LU to a companion report: what is here is a right-looking LU of
+    our own with the paper's products. A panel of h x w blocks takes (h w^2 - w^3 / 3) / 2 block updates, the w rows beside it
+    w^2 (h - w) / 2. The master and the workers do not work at the same time.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> platform = hs.Platform.star([2, 3], link_costs=[0.1, 0.2], memory=[45, 60])
+    >>> plan = hs.plan_star_lu(12, platform, "oddoml")
+    >>> plan.width, len(plan.products), plan.makespan < hs.plan_star_lu(12, platform, width=12).makespan
+    (4, 2, True)
+    """
+    start = time.perf_counter()
+    n = check.integer("n", n, low=1, high=_MOST)
+    check.choice("method", method, ("best", *(name for name in METHODS if name != "exact")))
+    check.choice("returns", returns, RETURNS)
+    seed = check.integer("seed", seed, low=0, high=2**64 - 1)
+    end = None if budget is None else start + check.number("budget", budget, low=0.0)
+    if width is not None:
+        width = check.integer("width", width, low=1, high=n)
+    if not isinstance(platform, Platform):
+        raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
+    times, costs, memory = star_of(platform, (n, n, n))
+    master = float(times.min()) if master_time is None else check.number("master_time", master_time, above=0.0)
+    chosen = _best_width(n, method, master, times, costs, memory) if width is None else width
+    products = []
+    remaining = [n - first - chosen for first in range(0, n - chosen, chosen)]
+    weights = np.cumsum(np.array(remaining[::-1], float) ** 2)[::-1]
+    for k, (side, weight) in enumerate(zip(remaining, weights.tolist(), strict=True)):
+        left = None if end is None else max(0.0, end - time.perf_counter()) * (side * side / weight)
+        effort = max(_LEAST, int(EFFORT * side * side / weights[0]))
+        own = (seed + k) % 2**64
+        products.append(planned(side, side, chosen, platform, method, returns=returns, seed=own, budget=left, effort=effort))
+    panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
+    updates = sum((product.updates for product in products), np.zeros(len(platform), np.int64))
+    return StarLuPlan(
+        method=method,
+        **certified(_bound(n, times, master), makespan=makespan),
+        blocks=n,
+        width=chosen,
+        panels=panels,
+        products=tuple(products),
+        master_time=master,
+        updates=check.frozen(updates),
+        cycle_times=check.frozen(times),
+        link_costs=check.frozen(costs),
+        memory=check.frozen(memory),
+        **whose(platform, len(platform)),
+        planning_time=time.perf_counter() - start,
+    )
+
+
+def _best_width(
+    n: int, method: str, master: float, times: NDArray[np.float64], costs: NDArray[np.float64], memory: NDArray[np.int64]
+) -> int:
+    """The one whose plan with quick products ends first; n, where no worker's memory holds a chunk."""
+    names = (method,) if method in _QUICK else ("oddoml", REUSE)
+    rules = [(*PAPER, REUSE).index(name) for name in names if memory.max() >= (3 if name in ("bmm", REUSE) else 5)]
+    if not rules:
+        return n
+    widths = [*range(1, min(n, _FEW) + 1), *(int(_FEW * 1.25**k) for k in range(1, 64)), n]
+    best, chosen = math.inf, n
+    for width in sorted({width for width in widths if width <= n <= width * _STEPS}):
+        products = []
+        for first in range(0, n - width, width):
+            star = Star((n - first - width, n - first - width, width), times, costs, memory)
+            try:
+                products.append(min(star.plan(rule, -1, False, 0, n > _FEW).makespan for rule in rules))
+            except NotImplementedError:  # too many messages
+                products.append(math.inf)
+        if (makespan := _in_turn(n, width, master, products)[1]) < best:
+            best, chosen = makespan, width
+    return chosen
+
+
+def _in_turn(n: int, width: int, master: float, products: list[float]) -> tuple[tuple[LuStep, ...], float]:
+    """The panels, with products of such makespans between them, and the end."""
+    panels, now = [], 0.0
+    for first, product in zip(range(0, n, width), [*products, 0.0], strict=True):
+        own = min(width, n - first)
+        end = now + master * _by_master(n - first, own)
+        panels.append(LuStep(first, own, now, end))
+        now = end + product
+    return tuple(panels), now
+
+
+def _by_master(h: int, w: int) -> float:
+    """Block updates of a panel of w of h columns and of the rows beside it."""
+    return (h * w * w - w**3 / 3) / 2 + w * w * (h - w) / 2
+
+
+def _bound(n: int, times: NDArray[np.float64], master: float) -> float:
+    return float(n) ** 3 / 3 / (float((1.0 / times).sum()) + 1.0 / master)

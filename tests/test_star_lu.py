@@ -1,0 +1,206 @@
+"""plan_star_lu: its widths against all of them, its runs against SciPy and the model."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from interrupted import interrupted
+from validators import validate
+
+import hetsched as hs
+
+PLATFORM = hs.Platform.star([2e-4, 3e-4], link_costs=[2e-5, 4e-5], memory=[21, 45])
+DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+def matrix(n, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, n))
+    return (A + 1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else A).astype(dtype)
+
+
+def right(A, lu, piv):
+    """The factors are SciPy's, within what rounding may change."""
+    wanted, pivots = scipy.linalg.lu_factor(A)
+    assert lu.dtype == A.dtype
+    assert piv.tolist() == pivots.tolist()
+    assert abs(lu - wanted).max() <= 1000 * np.finfo(A.dtype).eps * max(1.0, abs(wanted).max()) * len(A)
+
+
+class TestPlan:
+    @pytest.mark.parametrize("memory", [12, 60])
+    @pytest.mark.parametrize("method", ["oddoml", "bmm", "maxreuse"])
+    @pytest.mark.parametrize("n", [1, 2, 5, 13])
+    def test_the_best_width_is_taken(self, n, method, memory):
+        platform = hs.Platform.star([2.0, 3.0, 7.0], link_costs=[0.3, 0.1, 0.0], memory=[memory, 12, 5])
+        plans = [hs.plan_star_lu(n, platform, method, width=width) for width in range(1, n + 1)]
+        for plan in plans:
+            validate(plan)
+        assert hs.plan_star_lu(n, platform, method).makespan == min(plan.makespan for plan in plans)
+
+    def test_all_work_is_done(self):
+        """The master's part and the workers' are n^3 / 3 block updates, whatever the width."""
+        for width in (1, 2, 3, 7):
+            plan = hs.plan_star_lu(7, PLATFORM, "oddoml", width=width, master_time=1.0)
+            own = sum(panel.end - panel.start for panel in plan.panels)
+            assert own + plan.updates.sum() == pytest.approx(7**3 / 3)
+            assert plan.updates.sum() == sum(np.prod(product.shape) for product in plan.products)
+
+    def test_nobody_has_memory(self):
+        """The master does it all, unless a width is given that leaves something."""
+        small = hs.Platform.star([2.0, 3.0], link_costs=[1.0, 1.0], memory=[2, 1])
+        plan = hs.plan_star_lu(6, small, "oddoml", master_time=0.5)
+        assert (plan.width, plan.products, plan.updates.tolist()) == (6, (), [0, 0])
+        assert plan.makespan == pytest.approx(0.5 * 6**3 / 3)
+        with pytest.raises(hs.InfeasibleError, match="no worker's memory"):
+            hs.plan_star_lu(6, small, "oddoml", width=2)
+
+    def test_a_fast_master_and_slow_links_leave_nothing_to_workers(self):
+        assert hs.plan_star_lu(8, PLATFORM, "oddoml", master_time=1e-9).width == 8
+
+    def test_best_is_not_worse_than_its_parts(self):
+        best = hs.plan_star_lu(8, PLATFORM, width=2)
+        for method in ("het", "oddoml", "bmm", "maxreuse"):
+            assert best.makespan <= hs.plan_star_lu(8, PLATFORM, method, width=2).makespan
+        assert best.makespan == hs.plan_star_lu(8, PLATFORM, width=2).makespan
+
+    def test_files_and_pictures(self, tmp_path):
+        plan = hs.plan_star_lu(7, PLATFORM, "oddoml", width=3)
+        plan.save(tmp_path / "plan.json")
+        again = hs.Plan.load(tmp_path / "plan.json")
+        assert again == plan
+        assert type(again.products[0]) is hs.StarPlan
+        words = [text.get_text() for text in plan.plot().get_yticklabels()]
+        assert words == ["master", "P0", "P1"]
+        content = plan.to_dict()
+        content["products"] = [hs.distribute(3, [1, 2]).to_dict()]
+        with pytest.raises(ValueError, match=r"content\['products'\].*it must be a StarPlan, got a Distribution"):
+            hs.Plan.from_dict(content)
+
+    @pytest.mark.parametrize(
+        ("args", "options", "error", "message"),
+        [
+            ((0, PLATFORM), {}, ValueError, "n must be in"),
+            ((2.5, PLATFORM), {}, ValueError, "n must be an integer"),
+            ((3, [1, 2]), {}, TypeError, "platform must be a Platform"),
+            ((3, hs.Platform.complete([1, 2], np.ones((2, 2)))), {}, ValueError, "platform must be a star"),
+            ((3, PLATFORM, "exact"), {}, ValueError, "method must be one of"),
+            ((3, PLATFORM), {"width": 4}, ValueError, "width must be in"),
+            ((3, PLATFORM), {"width": 0}, ValueError, "width must be in"),
+            ((3, PLATFORM), {"master_time": 0.0}, ValueError, "master_time must be greater than 0"),
+            ((3, PLATFORM), {"master_time": np.nan}, ValueError, "master_time must be finite"),
+            ((3, PLATFORM), {"returns": "never"}, ValueError, "returns must be one of"),
+            ((3, PLATFORM), {"seed": -1, "width": 1}, ValueError, "seed must be in"),
+            ((3, PLATFORM), {"budget": -1.0}, ValueError, "budget must be at least 0"),
+        ],
+    )
+    def test_refused(self, args, options, error, message):
+        with pytest.raises(error, match=message):
+            hs.plan_star_lu(*args, **options)
+
+
+class TestRun:
+    @pytest.mark.parametrize("n", [1, 2, 5, 59, 60, 61, 119, 120])
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_as_scipy(self, n, dtype):
+        """Also where the last block is not whole: 5 blocks of up to 24."""
+        blocks = min(n, 5)
+        platform = hs.Platform.star([2.0, 3.0], memory=[21, 45])
+        A = matrix(n, dtype, n)
+        for width in {1, min(2, blocks), blocks}:
+            plan = hs.plan_star_lu(blocks, platform, "oddoml", width=width)
+            with hs.Pool(2) as pool:
+                right(A, *pool.lu_factor(A, owner=plan))
+
+    @pytest.mark.parametrize("layout", ["C", "F", "backwards", "every second"])
+    def test_layouts(self, layout):
+        full = matrix(80, seed=3)
+        A = {"C": full, "F": np.asfortranarray(full), "backwards": full[::-1, ::-1], "every second": full[::2, ::2]}[layout]
+        kept = A.copy()
+        plan = hs.plan_star_lu(6, PLATFORM, "oddoml", width=2)
+        with hs.Pool(2) as pool:
+            right(kept, *pool.lu_factor(A, owner=plan))
+            assert (kept == A).all()
+            lu, piv = pool.lu_factor(A, overwrite_a=True, owner=plan)
+        right(kept, lu, piv)
+        assert np.shares_memory(lu, A) == A.flags.f_contiguous
+
+    def test_emulated(self):
+        """One step after the other, panels before products, memory as planned, and never before its time."""
+        plan = hs.plan_star_lu(6, PLATFORM, "oddoml", width=2)
+        A = matrix(95)
+        told: list[float] = []
+        with hs.Pool(PLATFORM, emulate=True) as pool, warnings.catch_warnings():
+            warnings.simplefilter("ignore", hs.EmulationWarning)  # a loaded machine
+            (lu, piv), trace = pool.lu_factor(A, owner=plan, trace=True, progress=told.append)
+        right(A, lu, piv)
+        assert trace.predicted == pytest.approx(plan.makespan)
+        assert trace.kind == "emulated"
+        assert all(own <= room for own, room in zip(trace.peak, plan.memory.tolist(), strict=True))
+        assert told == sorted(told)
+        assert told[-1] == pytest.approx(1.0)
+        ends, starts = {}, {}
+        for event in trace.events:
+            if event.kind != "wait":
+                step = event.what.partition(":")[0]
+                starts[step] = min(starts.get(step, np.inf), event.start)
+                ends[step] = max(ends.get(step, 0.0), event.end)
+        assert list(sorted(starts)) == ["step 0", "step 1"]
+        panels = [panel.end - panel.start for panel in plan.panels]
+        assert starts["step 0"] >= panels[0]
+        assert starts["step 1"] >= ends["step 0"] + panels[1] * (1 - 1e-9)
+        updates = sum(event.what.split(": ")[-1].startswith("panel") for event in trace.events if event.kind == "compute")
+        assert updates == sum((product.messages["kind"] == 1).sum() for product in plan.products)
+
+    def test_singular(self):
+        """The first zero on the diagonal is named, as by the other plans."""
+        A = matrix(30)
+        A[:, 17] = A[:, 3]
+        A = np.round(A * 4)  # small integers: the elimination of equal columns is exact
+        A[:, 17] = A[:, 3]
+        plan = hs.plan_star_lu(5, PLATFORM, "oddoml", width=2)
+        A[:] = 0
+        with hs.Pool(2) as pool, pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 1 is exactly zero"):
+            pool.lu_factor(A, owner=plan)
+        A = np.eye(30)
+        A[20, 20] = 0
+        with hs.Pool(2) as pool, pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 21 is exactly zero"):
+            pool.lu_factor(A, owner=plan)
+
+    def test_refused(self):
+        plan = hs.plan_star_lu(6, PLATFORM, "oddoml")
+        A = matrix(60)
+        with hs.Pool(2) as pool:
+            with pytest.raises(ValueError, match="A must be square"):
+                pool.lu_factor(A[:, :50], owner=plan)
+            with pytest.raises(ValueError, match="no size of blocks makes the plan's n = 6 blocks"):
+                pool.lu_factor(matrix(8), owner=plan)
+            with pytest.raises(ValueError, match="block must be left out"):
+                pool.lu_factor(A, owner=plan, block=10)
+            with pytest.raises(ValueError, match="finite|infs or NaNs"):
+                pool.lu_factor(np.full((60, 60), np.nan), owner=plan)
+            with pytest.raises((TypeError, ValueError), match="owner"):
+                pool.cholesky(A @ A.T, owner=plan)
+        with hs.Pool(3) as pool, pytest.raises(ValueError, match="owner is a plan"):
+            pool.lu_factor(A, owner=plan)
+
+    def test_ctrl_c(self):
+        """In the middle of a part of the master, and of the workers'."""
+        program = """
+            import time
+            import numpy as np, hetsched as hs
+            platform = hs.Platform.star([{}], link_costs=[0.001], memory=[45])
+            plan = hs.plan_star_lu(6, platform, "oddoml", width=2, master_time={})
+            A = np.eye(60)
+            with hs.Pool(platform, emulate=True) as pool:
+                print("ready", flush=True)
+                try:
+                    pool.lu_factor(A, owner=plan)
+                except KeyboardInterrupt:
+                    print("interrupted", time.monotonic(), (A == np.eye(60)).all())
+        """
+        assert interrupted(program.format(1.0, 10.0)) == ["True"]
+        assert interrupted(program.format(10.0, 0.001)) == ["True"]
