@@ -572,17 +572,17 @@ def _no_long_keys(text: str) -> None:
             raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
 
 
-def link_matrix(links: ArrayLike, p: int) -> NDArray[np.float64]:
+def link_matrix(links: ArrayLike, p: int, name: str = "links") -> NDArray[np.float64]:
     if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
         matrix: NDArray[np.float64] = np.empty(links.shape)
         for first, rows in check.row_blocks(matrix):  # new memory takes longest
             rows[:] = links[first : first + len(rows)]
     else:
-        matrix = check.reals("links must be a matrix of real numbers", links)
+        matrix = check.reals(f"{name} must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
-        raise ValueError(f"links must have shape ({p}, {p}), got {matrix.shape}")
+        raise ValueError(f"{name} must have shape ({p}, {p}), got {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
-    return check.not_negative("links", matrix)
+    return check.not_negative(name, matrix)
 
 
 def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tuple[str, ...]:

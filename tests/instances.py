@@ -276,7 +276,10 @@ def _slice_ring(rng: np.random.Generator) -> Given:
     )
     method = str(rng.choice(["exact", "exact", "best", "search", "multistart", "greedy", "all"]))
     options = {"method": method, "relays": bool(rng.random() < 0.3)}
-    return (), {"cycle_times": times.tolist(), "links": _links(rng, len(times)), "work": work, "volume": volume, **options}
+    links = _links(rng, len(times))
+    if rng.random() < 0.3:
+        options["latencies"] = _links(rng, len(times), 3.0)
+    return (), {"cycle_times": times.tolist(), "links": links, "work": work, "volume": volume, **options}
 
 
 def _ring_profile(rng: np.random.Generator) -> Given:

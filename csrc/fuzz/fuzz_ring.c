@@ -86,6 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const hs_status tour = hs_ring_shortest(&problem, cancel, shortest);
     HOLDS(tour == HS_OK || tour == HS_ERROR_VALUE || (tour == HS_ERROR_CANCELLED && cancel == &stop));
     if (!tour) HOLDS(all_different(p, shortest, p));
+    next_call(in);
+    int32_t *order = room(in, (size_t)p * sizeof *order);
+    memcpy(order, permutation(in, p), (size_t)p * sizeof *order);
+    const hs_status walked = hs_ring_tour(&problem, small(in, 9), cancel, order, &state);
+    HOLDS(walked == tour && all_different(p, order, p));
     const hs_status subsets = hs_ring_lengths(&problem, cancel, lengths);
     HOLDS(subsets == HS_OK || subsets == HS_ERROR_VALUE || (subsets == HS_ERROR_CANCELLED && cancel == &stop));
     for (int32_t i = 0; i < p && !subsets; i++) HOLDS(lengths[(size_t)1 << i] == 0.0);

@@ -188,6 +188,12 @@ static hs_status ring_shortest(void)
     const hs_ring x = RING;
     return hs_ring_shortest(AT(2, &x), stop, AT(3, ints));
 }
+static hs_status ring_tour(void)
+{
+    const hs_ring x = RING;
+    memcpy(ints, order3, sizeof order3);
+    return hs_ring_tour(AT(2, &x), 9, stop, AT(3, ints), AT(4, &seed));
+}
 static hs_status ring_lengths(void)
 {
     const hs_ring x = RING;
@@ -475,6 +481,7 @@ static const struct {
     {"hs_ring_search", ring_search, 7, 0, 1},
     {"hs_ring_exact", ring_exact, 6, 0, 1},
     {"hs_ring_shortest", ring_shortest, 4, 0, 1},
+    {"hs_ring_tour", ring_tour, 5, 0, 1},
     {"hs_ring_lengths", ring_lengths, 4, 0, 1},
     {"hs_ring_bound", ring_bound, 4, 0, 1},
     {"hs_ring_certificate", ring_certificate, 5, 0, 1},

@@ -98,8 +98,16 @@ static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, doub
     check_that(near(sum, 1) && fabs(last - makespan) <= 1e-10 * makespan, "all of the work in that time", __FILE__, line);
 }
 
+static int all_of(int32_t p, const int32_t *ring)
+{
+    unsigned long long seen = 0;
+    for (int32_t k = 0; k < p; k++) seen |= 1ull << ring[k];
+    return p < 64 && seen == (1ull << p) - 1;
+}
+
 static void against_all(int rounds)
 {
+    int missed = 0;
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 1 + (int32_t)check_random(round % 10 ? 5 : SMALL);
         const hs_ring r = make(round, p);
@@ -128,12 +136,25 @@ static void against_all(int rounds)
         CHECK(hs_ring_shortest(&r, NULL, ring) == HS_OK);
         makespan_of(&r, p, ring, &length);
         CHECK(near(length, w.best_length) || r.volume == 0);
+        const double shortest = length;
+        for (int32_t i = 0; i < p; i++) ring[i] = i;
+        for (int32_t i = p - 1; i > 0; i--) {
+            const int32_t j = round * 7919 % (i + 1), kept = ring[i];
+            ring[i] = ring[j], ring[j] = kept;
+        }
+        double any;
+        makespan_of(&r, p, ring, &any);
+        CHECK(hs_ring_tour(&r, 30, NULL, ring, &state) == HS_OK && all_of(p, ring));
+        makespan_of(&r, p, ring, &length);
+        CHECK((length >= shortest * (1 - 1e-12) && length <= any * (1 + 1e-12)) || r.volume == 0);
+        missed += !(length <= shortest * (1 + 1e-9)) && r.volume > 0;
         double lengths[1 << SMALL];
         CHECK(hs_ring_lengths(&r, NULL, lengths) == HS_OK && lengths[0] == 0);
         const unsigned some = 1 + check_random(all);
         CHECK(near(lengths[some], walked(&r, some).best_length * r.volume / r.work));
         CHECK(near(lengths[all], w.best_length * r.volume / r.work));
     }
+    CHECK(missed <= rounds / 100); /* tours of a few workers that are not the shortest */
 }
 
 /* The greedy heuristic word for word. */
@@ -237,6 +258,30 @@ static void larger(void)
 }
 
 /* Out of all bounds but for those that the messages alone rule out. */
+/* Workers on a circle, given in a random order: the shortest ring goes around it, if it turns whole or in parts. */
+static void toured(void)
+{
+    for (int32_t p = 4; p <= 40; p += p < 12 ? 1 : 7) {
+        hs_ring r = make(1, p);
+        int32_t at[40], ring[40];
+        for (int32_t i = 0; i < p; i++) at[i] = ring[i] = i;
+        for (int32_t i = p - 1; i > 0; i--) {
+            const int32_t j = (int32_t)check_random((unsigned)i + 1), kept = at[i];
+            at[i] = at[j], at[j] = kept;
+        }
+        r.work = 1000, r.volume = 1;
+        for (int32_t i = 0; i < p; i++) times[i] = 1.0;
+        for (int32_t i = 0; i < p; i++)
+            for (int32_t j = 0; j < p; j++) links[i * p + j] = fabs(sin(3.14159265358979 * (at[i] - at[j]) / p));
+        uint64_t state = 1;
+        double length;
+        CHECK(hs_ring_tour(&r, 200, NULL, ring, &state) == HS_OK && all_of(p, ring));
+        makespan_of(&r, p, ring, &length);
+        CHECK(near(length, 2 * p * sin(3.14159265358979 / p)));
+        CHECK(ring[0] == 0 && ring[1] < ring[p - 1] && state != 1 - (p < 8));
+    }
+}
+
 static void reduced(void)
 {
     hs_ring r = make(1, 40);
@@ -264,6 +309,7 @@ static void refused(hs_ring r, int line)
     check_that(hs_ring_greedy(&r, 0, NULL, ring, &size, &makespan) == HS_ERROR_VALUE, "greedy", __FILE__, line);
     check_that(hs_ring_search(&r, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE, "search", __FILE__, line);
     check_that(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_VALUE, "shortest", __FILE__, line);
+    check_that(hs_ring_tour(&r, 1, NULL, ring, &state) == HS_ERROR_VALUE, "tour", __FILE__, line);
     check_that(hs_ring_lengths(&r, NULL, lengths) == HS_ERROR_VALUE, "lengths", __FILE__, line);
     check_that(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan) == HS_ERROR_VALUE, "shares", __FILE__, line);
     check_that(hs_ring_bound(&r, 1, 1, NULL, &makespan) == HS_ERROR_VALUE, "bound", __FILE__, line);
@@ -359,6 +405,9 @@ static void cancelled(void)
     CHECK(hs_ring_bound(&r, 1, 10, &stop, &makespan) == HS_ERROR_CANCELLED);
     CHECK(hs_ring_shortest(&r, &stop, ring) == HS_ERROR_CANCELLED);
     CHECK(lengths && hs_ring_lengths(&r, &stop, lengths) == HS_ERROR_CANCELLED);
+    int32_t tour[16];
+    for (int32_t i = 0; i < 16; i++) tour[i] = 15 - i;
+    CHECK(hs_ring_tour(&r, 10, &stop, tour, &state) == HS_ERROR_CANCELLED && tour[0] == 15 && tour[15] == 0);
     CHECK(ring[0] == 3 && size == 1 && makespan == -7 && state == 5);
     free(lengths);
 }
@@ -380,6 +429,9 @@ static void no_memory(void)
     CHECK_SCARCE(hs_ring_bound(&r, 1, 5, NULL, &makespan), makespan == -7);
     CHECK_SCARCE(hs_ring_shortest(&r, NULL, ring), ring[0] == 2);
     CHECK_SCARCE(hs_ring_lengths(&r, NULL, lengths), lengths[0] == -7);
+    int32_t tour[5] = {4, 1, 0, 2, 3};
+    state = 5;
+    CHECK_SCARCE(hs_ring_tour(&r, 5, NULL, tour, &state), tour[0] == 4 && tour[1] == 1 && state == 5);
 }
 
 int main(int argc, char **argv)
@@ -387,6 +439,7 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 1000;
     against_all(rounds);
     greedy();
+    toured();
     hard(200);
     larger();
     reduced();

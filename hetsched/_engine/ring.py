@@ -50,6 +50,12 @@ class Ring:
         cancellable(lambda cancel: lib.hs_ring_shortest(self.handle, cancel, int32s(ring)), self.p > 14)
         return ring
 
+    def tour(self, ring: NDArray[np.int32], rounds: int, seed: int) -> tuple[NDArray[np.int32], int]:
+        """Ring and state of the random numbers of hs_ring_tour, from a ring of all workers."""
+        found, state = np.array(ring, np.int32), ffi.new("uint64_t *", seed)
+        cancellable(lambda cancel: lib.hs_ring_tour(self.handle, rounds, cancel, int32s(found), state), True)
+        return found, state[0]
+
     def lengths(self) -> NDArray[np.float64]:
         """(2^p,) lengths of hs_ring_lengths."""
         lengths = np.empty(2**self.p)

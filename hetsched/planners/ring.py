@@ -22,6 +22,7 @@ METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
 _ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
 _MOST_ROUNDS = 2**30  # of one call of the engine
+_TOUR_ROUNDS = 10_000  # of the search for a short ring of all: one to two seconds for a thousand workers
 _BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
 _FEW = 12  # workers whose best ring takes no time to find
 
@@ -46,6 +47,8 @@ class SliceRing(Plan):
         Time per unit of work.
     links : (p, p) float64 array
         Time per unit of volume from row to column.
+    latencies : (p, p) float64 array or None
+        Time of a message from row to column besides; None where there are none.
     """
 
     ring: NDArray[np.int64]
@@ -56,15 +59,17 @@ class SliceRing(Plan):
     relays: bool
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
+    latencies: NDArray[np.float64] | None = None
 
     @property
     def transfers(self) -> NDArray[np.float64]:
         """(q,) the time that each member of the ring spends on messages in a step."""
-        return self.volume * _link_sums(self.links, self.ring)
+        return _paid(self.links, self.latencies, self.volume, self.ring)
 
     @property
     def length(self) -> float:
-        """Sum over the members of (link to the next + link to the one before) / cycle-time: what the best order makes small."""
+        """Sum over the members of (link to the next + link to the one before) / cycle-time: what the best order makes small,
+        where there are no latencies."""
         return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
 
     def _on(self, platform: Platform) -> Plan:
@@ -72,9 +77,10 @@ class SliceRing(Plan):
         times, matrix = platform.cycle_times, links_between(platform)
         able = _able(times, matrix)
         ends = self.shares * self.work * times
-        ends[self.ring] += self.volume * _link_sums(matrix, self.ring)
+        ends[self.ring] += _paid(matrix, self.latencies, self.volume, self.ring)
         makespan = float(ends.max())
-        bound = _bound(times[able], matrix, able, self.work, self.volume, self.relays, makespan)
+        costs, volume = _messages(matrix, self.latencies, self.volume)
+        bound = _bound(times[able], costs, able, self.work, volume, self.relays, makespan)
         return self._carried(platform, makespan, bound, links=check.frozen(matrix))
 
     def _load(self) -> Any:
@@ -92,7 +98,7 @@ class SliceRing(Plan):
             if x == i:
                 continue
             for other, what in ((y, f"to {self.names[y]}"), (x, f"from {self.names[x]}")):
-                duration = float(self.volume * self.links[i, other])
+                duration = float(_paid_to(self.links, self.latencies, self.volume, i, other))
                 if duration > 0.0:
                     steps.append(Step(i, "transfer", now, now + duration, what))
                 now += duration
@@ -107,6 +113,7 @@ def slice_ring(
     method: str = "best",
     *,
     speeds: ArrayLike | None = None,
+    latencies: ArrayLike | None = None,
     relays: bool = False,
     seed: int = 0,
     budget: float | None = None,
@@ -131,9 +138,11 @@ def slice_ring(
         "exact": optimal, for up to 22 workers that could be in the best ring (352 MiB then, 80 MiB for 20), for any number
         where all links are equal. "search": local search from greedy rings. "best": exact where that is possible, else search.
         "multistart": the best greedy ring of those that start with each worker, "greedy": the paper's, from the fastest.
-        "all": the best ring of all workers, up to 22, without selection.
+        "all": all workers, without selection; the shortest ring of up to 22, of more one by Lin and Kernighan's moves.
     speeds : (p,) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
+    latencies : (p, p) array_like or float, optional
+        Time of every message from worker i to worker j besides, >= 0; the diagonal is not read. Default: none.
     relays : bool
         Whether a member of the ring may go without work and only pass boundaries on. By default every member has work.
     seed : int
@@ -149,14 +158,15 @@ def slice_ring(
     Raises
     ------
     InfeasibleError
-        For more workers than the method can take; with "all" if the shortest ring leaves a worker without work.
+        For more workers than the method can take; with "all" if the ring that is found leaves a worker without work.
     ValueError, TypeError
         For arguments outside their ranges: cycle-times, links, work and volume from 2**-200 to 2**200.
 
     Notes
     -----
     Renard, Robert, Vivien (2003). Worker i in the ring pays volume * (links[i][next] + links[i][before]), for receiving as for
-    sending on its own side of the link, as the paper's text has it. A ring of one pays nothing, one of two pays both ways.
+    sending on its own side of the link, as the paper's text has it; with latencies, which make its costs affine, those of both
+    as well. A ring of one pays nothing, one of two pays both ways.
 
     Examples
     --------
@@ -178,12 +188,14 @@ def slice_ring(
     able = _able(times, matrix)
     own = times[able]
     shares = np.zeros(len(times))
-    common = _common(matrix, able)
+    own_latencies = None if latencies is None else _latencies(latencies, len(times), able)
+    costs, volume = _messages(matrix, own_latencies, boundary)
+    common = _common(costs, able)
     if method in ("exact", "best") and common is not None:
-        ring, shares[able], makespan = _homogeneous(own, common, amount, boundary)
+        ring, shares[able], makespan = _homogeneous(own, common, amount, volume)
         method, bound, scope = "exact", makespan, "all rings"
     else:
-        engine = Ring(own, _inner(matrix, able), amount, boundary, bool(relays))
+        engine = Ring(own, _inner(costs, able), amount, volume, bool(relays))
         if method in ("exact", "best"):
             method, found = _exact(engine, method, own, start, seconds)
         else:
@@ -192,7 +204,8 @@ def slice_ring(
         ring = found.astype(np.int64)
         exact = method == "exact"
         bound = makespan if exact else engine.bound(makespan, _bound_rounds(len(own)))
-        scope = "all rings" if exact else "rings of all workers" if method == "all" and (shares[able] > 0).all() else ""
+        shortest = method == "all" and len(own) <= RING_EXACT and (shares[able] > 0).all()
+        scope = "all rings" if exact else "rings of all workers" if shortest else ""
     return SliceRing(
         method=method,
         asked=asked,
@@ -205,6 +218,7 @@ def slice_ring(
         relays=bool(relays),
         cycle_times=check.frozen(times),
         links=check.frozen(matrix),
+        latencies=None if own_latencies is None else check.frozen(own_latencies),
         **whose(cycle_times, len(times)),
     )
 
@@ -231,9 +245,9 @@ def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int,
         return engine.greedy(-1)
     if method == "search":
         return _searched(engine, engine.greedy(-1 if engine.p <= 64 else fastest), seed, budget)
-    if engine.p > RING_EXACT:
-        raise InfeasibleError(f'method "all" is for up to {RING_EXACT} workers, cycle_times has {engine.p}')
-    return engine.shortest()
+    if engine.p <= RING_EXACT:
+        return engine.shortest()
+    return _toured(engine, seed, budget)
 
 
 def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
@@ -252,12 +266,23 @@ def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | 
         rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
 
 
+def _toured(engine: Ring, seed: int, budget: float | None) -> NDArray[np.int32]:
+    """A short ring of all workers, by a fixed number of rounds or as long as the budget allows."""
+    ring, end = np.arange(engine.p, dtype=np.int32), None if budget is None else time.monotonic() + budget
+    rounds = min(10 * engine.p, _TOUR_ROUNDS) if end is None else 0
+    while True:
+        ring, seed = engine.tour(ring, rounds, seed)
+        if end is None or time.monotonic() >= end:
+            return ring
+        rounds = engine.p
+
+
 def _shares(engine: Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
     try:
         return engine.shares(ring)
     except InfeasibleError:
         raise InfeasibleError(
-            "the shortest ring of all workers takes less time than the messages of one of them, which would get no work: "
+            "the ring of all workers that was found takes less time than the messages of one of them, which would get no work: "
             'allow relays, or use method "exact"'
         ) from None
 
@@ -446,6 +471,48 @@ def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[n
         return np.zeros(1)
     sums: NDArray[np.float64] = links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
     return sums
+
+
+def _paid_to(
+    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float, i: Any, j: Any
+) -> NDArray[np.float64]:
+    """Time of a message from i to j."""
+    own: NDArray[np.float64] = volume * links[i, j]
+    return own if latencies is None else own + latencies[i, j]
+
+
+def _paid(
+    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float, ring: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(q,) of each member its messages with the next one and with the one before."""
+    own: NDArray[np.float64] = volume * _link_sums(links, ring)
+    return own if latencies is None else own + _link_sums(latencies, ring)
+
+
+def _messages(
+    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float
+) -> tuple[NDArray[np.float64], float]:
+    """Links and a volume that give the same times of messages without latencies."""
+    if latencies is None:
+        return links, volume
+    alike = links.strides == latencies.strides == (0, 0)
+    part = slice(0, 1) if alike else slice(None)
+    with np.errstate(over="ignore"):
+        costs = volume * links[part, part] + latencies[part, part]
+    if not alike:
+        np.fill_diagonal(costs, 0.0)
+    if (bad := (costs != 0.0) & ~((costs >= _LEAST) & (costs <= _MOST))).any():
+        raise ValueError(f"volume * links + latencies must be 0 or from 2**-200 to 2**200, got {costs[bad][0]:g}")
+    return (np.broadcast_to(costs[0, 0], links.shape) if alike else costs), 1.0
+
+
+def _latencies(given: ArrayLike, p: int, able: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """(p, p) and 0 from each to itself; a number for all of them takes no room; None if all are 0."""
+    if np.isscalar(given):
+        number = check.number("latencies", given, low=0.0)
+        return np.broadcast_to(np.float64(number), (p, p)) if number else None
+    matrix = link_matrix(given, p, "latencies")
+    return matrix if matrix[np.ix_(able, able)].any() else None
 
 
 def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:

@@ -192,8 +192,9 @@ CALLS: dict[str, Call] = {
         rankings=(("best", "fifo"), ("best", "lifo")),
     ),
     "slice_ring": Call(
-        hs.slice_ring, ("cycle_times", "links"), ("speeds",), workers=("cycle_times", "speeds", "links"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0}, honours=_asked_ring, tolerance=CLOSE,
+        hs.slice_ring, ("cycle_times", "links", "latencies"), ("speeds",),
+        workers=("cycle_times", "speeds", "links", "latencies"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0, "latencies": 1.0}, honours=_asked_ring, tolerance=CLOSE,
         rankings=(("exact", "best", "search", "multistart", "greedy"), ("exact", "all")),
     ),
     "ring_profile": Call(

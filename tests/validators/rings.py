@@ -41,6 +41,9 @@ def _slice_ring(plan: hs.SliceRing) -> None:
     assert plan.relays or all(shares[i] > 0 for i in ring), "a member without work"
     assert not any(math.isinf(times[i]) for i in ring), "a member with an infinite cycle-time"
     paid = [plan.volume * x for x in _paid(plan.links, ring)]
+    if plan.latencies is not None:
+        assert not plan.latencies.flags.writeable, "latencies can be written to"
+        paid = [x + y for x, y in zip(paid, _paid(plan.latencies, ring), strict=True)]
     same("transfers", plan.transfers, paid, EXACT)
     ends = [shares[i] * plan.work * times[i] + x for i, x in zip(ring, paid, strict=True)]
     same("makespan", plan.makespan, max(ends), CLOSE)
@@ -51,8 +54,9 @@ def _slice_ring(plan: hs.SliceRing) -> None:
             same(f"end of worker {i}", end, together, CLOSE)
     able = [i for i in range(p) if not math.isinf(times[i])]
     if len(able) <= 3:
-        links = [[float(plan.links[i, j]) for j in able] for i in able]
-        least = oracles_ring.best_time([times[i] for i in able], links, plan.work, plan.volume, plan.relays)
+        extra = np.zeros((p, p)) if plan.latencies is None else plan.latencies
+        links = [[plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able]
+        least = oracles_ring.best_time([times[i] for i in able], links, plan.work, 1.0, plan.relays)
         assert plan.lower_bound <= float(least) * (1 + CLOSE), (
             f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
         )

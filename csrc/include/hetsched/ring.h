@@ -56,6 +56,13 @@ HS_API hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_
  *   ring  [p] out */
 HS_API hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring);
 
+/* The same for any p, without a proof: Lin and Kernighan's moves and or-opt among the ten cheapest edges of each worker, `rounds` times
+ * disturbed by a double bridge and improved again.
+ *   ring   [p] in and out: all workers in some order; never longer than before, and unchanged after an error
+ *   state  in and out: of the random numbers, any value
+ * Time O(p^2), then about O(p) for the first descent and O(1) a round, but for reversals, which are of p / 2 at most; memory O(p^2). */
+HS_API hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, uint64_t *state);
+
 /* That least sum, times volume / work, for every subset; 0 for single workers.
  *   lengths  [2^p] out: bit i of the index stands for worker i */
 HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths);
