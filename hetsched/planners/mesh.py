@@ -143,6 +143,31 @@ class MeshPlan(Plan):
             iterations=program.iterations,
         )  # fmt: skip
 
+    def arrivals(self, work: Platform, data: float) -> NDArray[np.float64]:
+        """(p, 2) when the first and the last of what a node computes or sends on comes, of layers of so much data.
+
+        Parameters
+        ----------
+        work : Platform
+            Of a mesh as the plan's, or with links between every two workers; or a star without link costs: then it takes no time.
+        data : float
+            Of a layer, in the unit of the links.
+        """
+        free = work.links is None and work.shape is None and not work.link_costs.any()
+        layers = self.flows / (2.0 * self.n)
+        times = np.zeros(len(layers)) if free else layers * data * self._costs_on(work)
+        tail, head = self.links.T
+        begin = self.start.ravel()
+        waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
+        found = np.zeros((len(self.names), 2))
+        for v in _order(len(found), self.links, self._roots).tolist():
+            own = np.flatnonzero((head == v) & waits)
+            if len(own):
+                found[v, 1] = (found[tail[own], 1] + times[own]).max()
+                carrying = own[times[own] > 0.0]
+                found[v, 0] = found[tail[carrying], 1].min(initial=found[v, 1])
+        return found
+
     def _costs_on(self, platform: Platform) -> NDArray[np.float64]:
         """(m,) time per element over each link of the plan."""
         if self.shape is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -277,6 +277,25 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
         layers = LayerSum(rows, bytes_sent, np.zeros((p, 2)), added, 0.0)
     return _with_times(method, "", boxes, sent, task, layers)
+
+
+def in_routed_layers(
+    given: NDArray[np.int64], arrivals: NDArray[np.float64], sent: NDArray[np.float64], task: Task
+) -> ProductPlan:
+    """The plan of layers, (worker, row, col, depth, height, width, length) with the whole of C, that come to worker i from
+    arrivals[i, 0] to arrivals[i, 1], over whatever links, with what it sends on sent[i] bytes. The messages of their sum take no
+    time."""
+    plan = in_layers("layers", given, task)
+    receive = arrivals[plan.boxes[:, 0]]
+    ends = receive[:, 1] + plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
+    last, layers, added = float(ends.max(initial=0.0)), plan.layers, 0.0
+    if layers is not None:
+        added = plan.makespan - layers.start
+        layers = layers._replace(start=last)
+    return replace(
+        plan, receive=check.frozen(receive), sent=check.frozen(sent[plan.boxes[:, 0]]), layers=layers,
+        **certified(plan.bound, makespan=last + added),
+    )  # fmt: skip
 
 
 def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPlan:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from .._base import check
 from .._engine.layers import Layers
 from ..errors import InfeasibleError
-from ..platform import Platform, Unit
+from ..platform import UNIT, Platform, Unit
 from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
+from .mesh import MeshPlan
 from .partition import Partition, partition
-from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_zones
+from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_routed_layers, in_zones
 
 #: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`;
 #: whichever is fastest.
@@ -203,6 +204,32 @@ def plan_of_boxes(
     if not (m and n and k):
         return _by_method("columns", task, search=False)  # nothing to divide
     plan = in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
+    require_finite(plan)
+    return plan
+
+
+def plan_of_mesh(
+    given: MeshPlan, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float
+) -> ProductPlan:
+    """The product over layers of elements or blocks that come over a network's links; divided at will they are rounded."""
+    if len(given.names) != len(platform):
+        raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
+    counts, block = given.counts.ravel(), max(1, -(-k // given.n))
+    if counts.dtype.kind == "f":
+        ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
+    elif -(-k // block) != given.n:
+        raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
+    else:
+        ends = block * np.cumsum(counts)
+    boxes = np.zeros((len(counts), 7), np.int64)
+    boxes[:, 0], boxes[1:, 3], boxes[:, 6] = np.arange(len(counts)), ends[:-1], np.diff(ends, prepend=0)
+    boxes[:, 4:6] = m, n
+    task = Task((m, n, k), platform, block, "once", itemsize, flops_per_update, False)
+    if not (m and n and k):
+        return _by_method("columns", task, search=False)  # nothing to divide
+    data = itemsize * (m + n) * (k / given.n)
+    sent = (data * np.bincount(given.links[:, 1], given.flows / (2.0 * given.n), len(counts))).astype(np.float64)
+    plan = in_routed_layers(boxes, given.arrivals(platform, data / UNIT), sent, task)
     require_finite(plan)
     return plan
 

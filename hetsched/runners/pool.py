@@ -14,6 +14,7 @@ from .._engine import fast
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..planners.layers import LayersPlan
+from ..planners.mesh import MeshPlan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
 from ..planners.star_lu import StarLuPlan
@@ -301,7 +302,7 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan | BusPlan,
+        plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | BusPlan,
         A: Any,
         B: Any,
         C: Array | None = None,
@@ -314,10 +315,13 @@ class Pool:
         progress: bool | Progress | None = None,
     ) -> Any:
         """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, a `partition` of C's elements or square blocks,
-        `cuboids` of the iterations, or `layers_star`, whose n are the elements or blocks of the inner dimension.
+        `cuboids` of the iterations, or `layers_star`, `layers_mesh` or `layers_network`, whose n are the elements or blocks of
+        the inner dimension.
 
         Parameters and results are those of `matmul`, with C for out; communication is for a partition, with its blocks as steps,
-        and for cuboids. Layers have their mode.
+        and for cuboids. Layers have their mode; on a mesh or network they come over its links, as the plan routes them, at the
+        times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
+        their sum take no time.
 
         order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
         request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
@@ -361,7 +365,7 @@ class Pool:
             x = operands(A, B, C, alpha, beta, name="C")
             if x.c.ndim > 2:
                 raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-            if isinstance(plan, StarPlan | ProductPlan | LayersPlan) and communication != "once":
+            if isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan) and communication != "once":
                 raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
             record: Trace | None
             if isinstance(plan, StarPlan):

@@ -16,9 +16,17 @@ from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
 from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
+from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers, in_triangle
-from ..planners.product_methods import METHODS, plan_boxes, plan_of_boxes, plan_of_partition, require_finite
+from ..planners.product_methods import (
+    METHODS,
+    plan_boxes,
+    plan_of_boxes,
+    plan_of_mesh,
+    plan_of_partition,
+    require_finite,
+)
 from ..platform import UNIT
 from .operands import as_array, element_strides, operands
 
@@ -206,12 +214,14 @@ def plan_for(
 
 
 def checked(
-    workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan, x: Operands, communication: str
+    workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan, x: Operands, communication: str
 ) -> ProductPlan:
     """The plan, made of a partition, boxes or layers if it is one of those, if it is for these workers and this product."""
     flops = flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
         plan = plan_of_partition(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
+    elif isinstance(plan, MeshPlan):
+        plan = plan_of_mesh(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, Cuboids | LayersPlan):
         plan = plan_of_boxes(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
     elif not isinstance(plan, ProductPlan):
@@ -243,7 +253,8 @@ def run(
     if workers.emulated:
         workers.require_products(dtype)
         pace = workers.in_gigaflops.cycle_times * workers.time_scale / UNIT
-        if plan.link_costs.any():
+        times = [plan.receive] if layers is None else [plan.receive, layers.receive]
+        if any((own[:, 1] > own[:, 0]).any() for own in times):
             receive = plan.receive * workers.time_scale
             sum_receive = None if layers is None else layers.receive * workers.time_scale
     m, n, k = plan.shape
