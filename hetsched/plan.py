@@ -224,7 +224,7 @@ class Plan(Frozen, Drawn):
         if not isinstance(platform, Platform):
             raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
         if self._fixed:
-            raise TypeError(f"a {type(self).__name__} cannot be put on other workers: {self._fixed}")
+            raise TypeError(f"plan, a {type(self).__name__}, cannot be put on another platform: {self._fixed}")
         if len(platform) != len(self.names):
             raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.names)}")
         return self._on(platform if self.unit is None else platform.per(self.unit, "the plan"))

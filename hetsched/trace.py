@@ -122,7 +122,7 @@ class Trace(Frozen, Drawn):
             None if cpu is None else _per_worker("cpu", cpu, len(workers)),
             None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
             clock_error=None if clock_error is None else check.number("clock_error", clock_error, low=0.0),
-            received=None if received is None else tuple(check.as_many("received", list(received), len(workers))),
+            received=None if received is None else tuple(check.as_many("received", check.entries("received", received, "a sequence of numbers"), len(workers))),
         )
 
     @cached_property

@@ -419,7 +419,7 @@ class Draw:
         if name in _LIMITS:
             return rng.choice(_HOSTILE)
         if value.startswith("[") and form < 0.55:
-            numbers = list(re.finditer(r"(?<![\w.])-?\d[\w.+-]*", value))
+            numbers = list(re.finditer(r"(?<![\w.*])-?\d[\w.+-]*+(?!\*)", value))
             if numbers and form < 0.3:  # one entry
                 found = rng.choice(numbers)
                 entry = rng.choice(_HOSTILE_NUMBERS if form < 0.25 else ["None", "'a'", "[1]", "[]", "np.array([1, 2])"])

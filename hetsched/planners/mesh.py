@@ -126,7 +126,7 @@ class MeshPlan(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
         that of real numbers of layers; where this plan left links out, of all sets of links."""
-        times, costs = platform.cycle_times, self._costs_on(platform)
+        times, costs = platform.cycle_times, _costs_on(self, platform)
         network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes)
         tail, head = self.links.T
         begin = self.start.ravel()
@@ -142,40 +142,6 @@ class MeshPlan(Plan):
             finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), lp_solves=program.solves,
             iterations=program.iterations,
         )  # fmt: skip
-
-    def arrivals(self, work: Platform, data: float) -> NDArray[np.float64]:
-        """(p, 2) when the first and the last of what a node computes or sends on comes, of layers of so much data.
-
-        Parameters
-        ----------
-        work : Platform
-            Of a mesh as the plan's, or with links between every two workers; or a star without link costs: then it takes no time.
-        data : float
-            Of a layer, in the unit of the links.
-        """
-        free = work.links is None and work.shape is None and not work.link_costs.any()
-        layers = self.flows / (2.0 * self.n)
-        times = np.zeros(len(layers)) if free else layers * data * self._costs_on(work)
-        tail, head = self.links.T
-        begin = self.start.ravel()
-        waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
-        found = np.zeros((len(self.names), 2))
-        for v in _order(len(found), self.links, self._roots).tolist():
-            own = np.flatnonzero((head == v) & waits)
-            if len(own):
-                found[v, 1] = (found[tail[own], 1] + times[own]).max()
-                carrying = own[times[own] > 0.0]
-                found[v, 0] = found[tail[carrying], 1].min(initial=found[v, 1])
-        return found
-
-    def _costs_on(self, platform: Platform) -> NDArray[np.float64]:
-        """(m,) time per element over each link of the plan."""
-        if self.shape is None:
-            costs: NDArray[np.float64] = links_between(platform)[tuple(self.links.T)]
-            return costs
-        if platform.shape != self.shape or platform.right is None or platform.down is None:
-            raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*self.shape))
-        return mesh_edges(platform.right, platform.down, divmod(self.source, self.shape[1]))[2]
 
     def _load(self) -> Any:
         """Multiply-adds."""
@@ -208,6 +174,35 @@ class MeshPlan(Plan):
             if abs(j - i) == step and (axis == 0 or i // y == j // y):
                 signed[divmod(min(i, j), y)] = flow if i < j else -flow
         return signed
+
+
+def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.float64]:
+    """(p, 2) when the first and the last of what a node computes or sends on comes, of layers of so much data over the links of
+    a mesh as the plan's, or between every two workers; or of a star without link costs: then it takes no time."""
+    free = platform.links is None and platform.shape is None and not platform.link_costs.any()
+    layers = plan.flows / (2.0 * plan.n)
+    times = np.zeros(len(layers)) if free else layers * data * _costs_on(plan, platform)
+    tail, head = plan.links.T
+    begin = plan.start.ravel()
+    waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
+    found = np.zeros((len(plan.names), 2))
+    for v in _order(len(found), plan.links, plan._roots).tolist():
+        own = np.flatnonzero((head == v) & waits)
+        if len(own):
+            found[v, 1] = (found[tail[own], 1] + times[own]).max()
+            carrying = own[times[own] > 0.0]
+            found[v, 0] = found[tail[carrying], 1].min(initial=found[v, 1])
+    return found
+
+
+def _costs_on(plan: MeshPlan, platform: Platform) -> NDArray[np.float64]:
+    """(m,) time per element over each link of the plan."""
+    if plan.shape is None:
+        costs: NDArray[np.float64] = links_between(platform)[tuple(plan.links.T)]
+        return costs
+    if platform.shape != plan.shape or platform.right is None or platform.down is None:
+        raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*plan.shape))
+    return mesh_edges(platform.right, platform.down, divmod(plan.source, plan.shape[1]))[2]
 
 
 def layers_mesh(
@@ -561,7 +556,8 @@ def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, bu
     for name, given in (("source_computes", source_computes), ("prune", prune)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
-    seconds = _SECONDS if budget is None else math.inf if budget == math.inf else check.number("budget", budget, low=0.0)
+    endless = isinstance(budget, float) and budget == math.inf
+    seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
     return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds)
 
 

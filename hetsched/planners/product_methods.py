@@ -17,7 +17,7 @@ from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
-from .mesh import MeshPlan
+from .mesh import MeshPlan, arrivals
 from .partition import Partition, partition
 from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_routed_layers, in_zones
 
@@ -229,7 +229,7 @@ def plan_of_mesh(
         return _by_method("columns", task, search=False)  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
     sent = (data * np.bincount(given.links[:, 1], given.flows / (2.0 * given.n), len(counts))).astype(np.float64)
-    plan = in_routed_layers(boxes, given.arrivals(platform, data / UNIT), sent, task)
+    plan = in_routed_layers(boxes, arrivals(given, platform, data / UNIT), sent, task)
     require_finite(plan)
     return plan
 

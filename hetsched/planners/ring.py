@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import dataclass
@@ -363,7 +364,11 @@ class RingProfile(Frozen, Drawn):
         """Time of a step with the best ring."""
         amount, boundary = check.number("work", work, above=0.0), check.number("volume", volume, above=0.0)
         i = self.at(min(amount / boundary, sys.float_info.max))
-        return float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
+        with np.errstate(over="ignore"):
+            time = float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
+        if time == math.inf:
+            raise ValueError("work and volume are too large: the time of a step overflows")
+        return time
 
     def __repr__(self) -> str:
         jumps = " -> ".join(map(str, self.sizes.tolist()))

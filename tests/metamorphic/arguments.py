@@ -42,6 +42,8 @@ def scaled(value: Any, factor: float) -> Any:
         return _platform(value, value.cycle_times * factor, value.link_costs * factor, links, value.memory)
     if isinstance(value, Members):
         return Members(value.cycle_times * factor, value.links * factor, value.names)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return scaled(value.tolist(), factor)
     if isinstance(value, list | tuple):
         return type(value)(scaled(part, factor) for part in value)
     return np.asarray(value) * factor if np.ndim(value) else value * factor
@@ -64,7 +66,7 @@ def permuted(value: Any, order: np.ndarray) -> Any:
 
 def as_matrix(name: str, value: Any) -> Any:
     """Links given as rows are one matrix, others' rows are not."""
-    rows = name in ("links", "link_costs") and isinstance(value, list | tuple) and np.ndim(value) == 2
+    rows = name in ("links", "link_costs", "latencies") and isinstance(value, list | tuple) and np.ndim(value) == 2
     return np.asarray(value, float) if rows else value
 
 

@@ -100,7 +100,7 @@ def _scaled_profiles(profiles: Any, factor: float) -> Any:
     result = []
     for profile in profiles:
         pair = isinstance(profile, list | tuple) and len(profile) == 2 and all(np.ndim(x) == 1 for x in profile)
-        result.append((profile[0], np.asarray(profile[1]) * factor) if pair else np.asarray(profile) * factor)
+        result.append((profile[0], np.asarray(profile[1]) * factor) if pair else np.asarray(profile, float) * factor)
     return result
 
 
