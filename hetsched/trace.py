@@ -122,7 +122,7 @@ class Trace(Frozen, Drawn):
             None if cpu is None else _per_worker("cpu", cpu, len(workers)),
             None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
             clock_error=None if clock_error is None else check.number("clock_error", clock_error, low=0.0),
-            received=None if received is None else tuple(check.as_many("received", check.entries("received", received, "a sequence of numbers"), len(workers))),
+            received=None if received is None else tuple(_as_many("received", received, len(workers))),
         )
 
     @cached_property
@@ -243,8 +243,11 @@ def _event(i: int, step: Any, workers: int) -> Event:
 
 
 def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
-    found = check.as_many(name, check.entries(name, values, "a sequence of numbers"), workers)
-    return tuple(check.number(f"{name}[{i}]", x) for i, x in enumerate(found))
+    return tuple(check.number(f"{name}[{i}]", x) for i, x in enumerate(_as_many(name, values, workers)))
+
+
+def _as_many(name: str, values: Any, workers: int) -> list[Any]:
+    return check.as_many(name, check.entries(name, values, "a sequence of numbers"), workers)
 
 
 # ---- files for other tools: Perfetto, ViTE, spreadsheets ----

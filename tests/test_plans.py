@@ -742,7 +742,7 @@ class TestOtherWorkers:
             (hs.distribute(20, STAR), [1, 2, 3], TypeError, "platform must be a Platform"),
             (hs.distribute(20, STAR), hs.Platform.star([1, 2]), ValueError, "platform has 2 workers, the plan is for 3"),
             (hs.distribute([3, 4], np.ones((2, 3))), STAR, TypeError, r"take one, such as stack\[0\]"),
-            (next(p for p in PLANS if isinstance(p, hs.FilesPlan)), STAR, TypeError, "plan, a FilesPlan, .* does not depend on speeds"),
+            (next(p for p in PLANS if isinstance(p, hs.FilesPlan)), STAR, TypeError, "plan, a FilesPlan, .* on speeds"),
             (hs.slice_ring(RING, work=9.0, volume=0.5), STAR, ValueError, "links between every two workers .* it is a star"),
             (hs.layers_mesh(8, MESH), hs.Platform.star(np.ones(6)), ValueError, "must be a mesh of 2 x 3 nodes"),
             (hs.divisible_load(7.0, LINKED), RING, ValueError, "must be a star, .* it is complete"),

@@ -514,6 +514,14 @@ def moved(old: Partition, new: Partition) -> float:
     return max(0.0, 1.0 - kept / (m * n))
 
 
+def gained(before: NDArray[Any], after: NDArray[Any], p: int) -> NDArray[np.float64]:
+    """(p,) the area of each worker's pieces after that was not its own before."""
+    area = areas_of(after, p)
+    for i in range(p):
+        area[i] -= _common(before[before[:, 0] == i, 1:], after[after[:, 0] == i, 1:])
+    return np.maximum(area, 0.0)
+
+
 def _common(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
     x, y = a.astype(np.float64)[:, None], b.astype(np.float64)[None]
     sides = np.minimum(x[..., :2] + x[..., 2:], y[..., :2] + y[..., 2:]) - np.maximum(x[..., :2], y[..., :2])

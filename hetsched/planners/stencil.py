@@ -66,12 +66,12 @@ class StencilPlan(Plan):
     @property
     def work(self) -> float:
         """Gigaflops of a step: seven flops for each element but those of the first and the last row."""
-        return FLOPS * _inner(self.shape[0]) * self.shape[1] / UNIT
+        return FLOPS * inner_rows(self.shape[0]) * self.shape[1] / UNIT
 
     @property
     def volume(self) -> float:
         """Gigabytes of a column of these elements, which two neighbours send each other in a step."""
-        return _inner(self.shape[0]) * self.itemsize / UNIT
+        return inner_rows(self.shape[0]) * self.itemsize / UNIT
 
     @property
     def update_times(self) -> NDArray[np.float64]:
@@ -82,6 +82,11 @@ class StencilPlan(Plan):
     def exchange_times(self) -> NDArray[np.float64]:
         """(q, 2) seconds that each member's exchange with the next one takes, and that with the one before."""
         return self.volume * _link_pairs(self.links, self.ring)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """(n,) the worker of each column."""
+        return np.repeat(self.ring, self.counts[self.ring])
 
     def _on(self, platform: Platform) -> Plan:
         """On a star without link costs as well: then messages take no time, as for `Pool.plan_stencil`."""
@@ -165,7 +170,7 @@ def plan_stencil(
     cycle_times = members.cycle_times
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     count = check.integer("steps", steps, low=0, high=_MOST)
-    inner, best = max(_inner(rows), 1), _best_ring(rows, cols, members, itemsize)
+    inner, best = max(inner_rows(rows), 1), _best_ring(rows, cols, members, itemsize)
     if ring is None:
         given, method = [best.ring], "rounded ring"
         if (best.shares[best.ring] == 0.0).any():  # a relay would get a column
@@ -180,7 +185,7 @@ def plan_stencil(
 
 def _best_ring(rows: int, cols: int, members: Members, itemsize: int, *, relays: bool = True) -> SliceRing:
     """For shares that need not be whole columns; with relays its lower bound holds for all slices."""
-    inner = max(_inner(rows), 1)  # nothing changes in fewer rows; the ring is that of one
+    inner = max(inner_rows(rows), 1)  # nothing changes in fewer rows; the ring is that of one
     links = members.links if members.links.any() else 0.0
     work, volume = inner * cols * FLOPS / UNIT, inner * itemsize / UNIT
     return slice_ring(members.cycle_times, links, work, volume, method="best", relays=relays)
@@ -198,7 +203,7 @@ def _evaluated(
     """The plan of given slices; bound: on the time of a step."""
     cycle_times, links, names, unit = members
     ring, counts = slices
-    inner = _inner(rows)
+    inner = inner_rows(rows)
     step_time = _step_time(inner, members, itemsize, slices)
     own, first = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     own[ring], first[ring] = counts, np.cumsum(counts) - counts
@@ -257,7 +262,7 @@ def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]
     return order
 
 
-def _inner(rows: int) -> int:
+def inner_rows(rows: int) -> int:
     """Rows that change: the first and the last one do not."""
     return max(rows - 2, 0)
 

@@ -311,6 +311,8 @@ class Pool:
         *,
         communication: str = "once",
         order: str = "plan",
+        rebalance: int | None = None,
+        drift: Sequence[tuple[int, Platform]] | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
@@ -322,6 +324,12 @@ class Pool:
         and for cuboids. Layers have their mode; on a mesh or network they come over its links, as the plan routes them, at the
         times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
         their sum take no time.
+
+        rebalance and drift are for a partition, whose zones then move between two stretches of the inner dimension: a step is a
+        block of it. As of `stencil`, the pool looks up every `rebalance` steps, and goes on with the cuts of `Partition.recut`,
+        or with a fresh partition, once moving C pays by `RentOrBuy`. Elements of C that change owner come over the new one's
+        link, one worker after another unless communication is "parallel". drift are the platforms of an emulated pool from those
+        steps on.
 
         order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
         request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
@@ -354,9 +362,11 @@ class Pool:
             from . import bus as bus_run
 
             assert isinstance(plan, bus_run.BusPlan)
-            if C is not None or (alpha, beta) != (1.0, 0.0) or (communication, order) != ("once", "plan"):
+            given = (C, alpha, beta, communication, order, rebalance, drift)
+            if C is not None or given[1:] != (1.0, 0.0, "once", "plan", None, None):
                 raise TypeError(
-                    f"C, alpha, beta, communication and order are for products, got a plan of type {type(plan).__name__}"
+                    "C, alpha, beta, communication, order, rebalance and drift are for products, "
+                    f"got a plan of type {type(plan).__name__}"
                 )
             with report as tell:
                 done = bus_run.run(workers, plan, A, B, trace, tell)
@@ -368,7 +378,11 @@ class Pool:
             if isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan) and communication != "once":
                 raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
             record: Trace | None
-            if isinstance(plan, StarPlan):
+            if rebalance is not None or drift is not None:
+                from . import zones
+
+                record = zones.run(threads, workers, plan, x, communication, rebalance, drift, tell)
+            elif isinstance(plan, StarPlan):
                 record = star_run.run(threads, workers, plan, x, order, trace, tell)
             elif order != "plan":
                 raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
@@ -480,6 +494,8 @@ class Pool:
         weight: float = 0.25,
         plan: StencilPlan | SliceRing | None = None,
         out: Array | None = None,
+        rebalance: int | None = None,
+        drift: Sequence[tuple[int, Platform]] | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
@@ -502,6 +518,11 @@ class Pool:
         out : ndarray, optional
             Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
             the last step: an interrupted call leaves it as it was, or complete.
+        rebalance : int, optional
+            Look up after so many steps: divide the columns anew for the speeds that the workers had since, once the loss of not
+            doing so adds up to what moving columns costs (`RentOrBuy`). Each look waits for all and copies the matrix twice.
+        drift : sequence of (int, Platform), optional
+            The platforms that an emulated pool has from those steps on, with as many workers. The plan does not know of them.
         trace, progress :
             See `Pool`; the trace is of the steps, without the copies at both ends, during which Ctrl-C waits.
 
@@ -527,7 +548,7 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, trace, tell)
+            return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, rebalance, drift, trace, tell)
 
     def plan_factor(
         self,

@@ -245,8 +245,9 @@ def run(
     plan: ProductPlan,
     product: tuple[Array, Array, Array, complex, complex],
     progress: Progress | None,
+    stacklevel: int = 4,
 ) -> Trace:
-    """C = alpha A B + beta C, of (A, B, C, alpha, beta)."""
+    """C = alpha A B + beta C, of (A, B, C, alpha, beta); stacklevel: of warnings."""
     dtype = product[2].dtype
     pace = receive = sum_receive = None
     layers = plan.layers
@@ -268,7 +269,7 @@ def run(
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
         poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip
-    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel)
     labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
     return workers.trace(
         plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(box, worker),

@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base import check
+from .._base.progress import share_of
 from .._engine import run as engine
+from ..planners.remap import messages, transfers
 from ..planners.ring import SliceRing
-from ..planners.stencil import FLOPS, Members, StencilPlan, plan_stencil, timed_for
+from ..planners.stencil import FLOPS, Members, StencilPlan, inner_rows, plan_stencil, timed_for
 from ..platform import UNIT
 from .operands import Array, as_array, element_strides, writable
+from .watch import Choice, Record, Stretch, Watch, rates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
     from .workers import Workers
 
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _EVENTS = 2**31 - 1  # of a trace
+_LOOKED = 1024  # steps whose times are looked at
+_FEW = 12  # workers of whom the best ring is found in a moment
 _SAMPLE = 1 << 20  # updates that measure a rate
 
 
@@ -37,7 +42,7 @@ def plan_for(
 
 def run(
     threads: engine.Threads, workers: Workers, U: ArrayLike, steps: int, weight: float, plan: StencilPlan | SliceRing | None,
-    out: Array | None, trace: bool, progress: Progress | None,
+    out: Array | None, rebalance: int | None, drift: Any, trace: bool, progress: Progress | None,
 ) -> Any:  # fmt: skip
     """What `Pool.stencil` returns."""
     matrix = _checked_matrix(U)
@@ -49,31 +54,120 @@ def run(
         own = plan_stencil(rows, cols, steps, members, matrix.itemsize, plan)
     else:
         own = _checked_plan(workers, plan, matrix, steps, members)
-    if workers.emulated and own.makespan:
-        rate = update_rate(matrix.dtype, rows, -(-cols // len(own.ring)))
-        wanted = np.where(own.counts > 0, workers.in_gigaflops.speeds, 0.0)
-        workers.require_capacity(wanted, rate, f"this stencil, {matrix.dtype}")
-    events = 3 * own.iterations * len(own.ring) if trace else 0  # an update, an exchange with each neighbour
+    watch = Watch(workers, own.iterations, rebalance, drift)
+    for each in watch.workers:
+        _require_emulable(each, own, matrix.dtype)
+    events = 3 * own.iterations * len(workers if watch.every else own.ring) if trace else 0
     if events > _EVENTS:
         raise ValueError(f"trace would have up to {events} events, at most {_EVENTS} are possible")
+    if not (rebalance or drift):
+        return _run_whole(threads, workers, own, matrix, target, factor, trace, progress)
+    return _run_watched(threads, watch, own, matrix, target, factor, trace, progress)
+
+
+def _require_emulable(workers: Workers, plan: StencilPlan, dtype: np.dtype[Any]) -> None:
+    if workers.emulated and plan.makespan:
+        rate = update_rate(dtype, plan.shape[0], -(-plan.shape[1] // len(plan.ring)))
+        wanted = np.where(plan.counts > 0, workers.in_gigaflops.speeds, 0.0)
+        workers.require_capacity(wanted, rate, f"this stencil, {dtype}")
+
+
+def _run_slices(
+    threads: engine.Threads, workers: Workers, plan: StencilPlan, source: Array, target: Array, factor: float, events: int,
+    progress: Progress | None,
+) -> engine.RunResult:  # fmt: skip
     pace = exchange = None
     if workers.emulated:
-        pace = own.cycle_times * (workers.time_scale * FLOPS / UNIT)
-        if own.exchange_times.any():
-            exchange = np.ascontiguousarray(own.exchange_times * workers.time_scale)
-    result = engine.run_slices(
-        threads, matrix, target, factor, own.iterations, workers=len(workers), ring=own.ring.astype(np.int32),
-        widths=own.counts[own.ring], exchange=exchange, pace=pace, poll=engine.Poll(progress), event_capacity=events,
+        pace = plan.cycle_times * (workers.time_scale * FLOPS / UNIT)
+        if plan.exchange_times.any():
+            exchange = np.ascontiguousarray(plan.exchange_times * workers.time_scale)
+    return engine.run_slices(
+        threads, source, target, factor, plan.iterations, workers=len(workers), ring=plan.ring.astype(np.int32),
+        widths=plan.counts[plan.ring], exchange=exchange, pace=pace, poll=engine.Poll(progress), event_capacity=events,
     )  # fmt: skip
-    workers.warn_if_late(result.late, own.names, own.makespan * workers.time_scale)
+
+
+def _label(plan: StencilPlan, first: int = 0) -> Callable[[int, str, int], str]:
+    exchanges = dict(zip(plan.ring.tolist(), plan.exchange_labels, strict=True))
+    return lambda worker, kind, box: f"step {first + box // 2}" if kind == "compute" else exchanges[worker][box % 2]
+
+
+def _ideal(plan: StencilPlan) -> float:
+    return float(plan.iterations * plan.work / (1.0 / plan.cycle_times).sum())
+
+
+def _run_whole(
+    threads: engine.Threads, workers: Workers, plan: StencilPlan, source: Array, target: Array, factor: float, trace: bool,
+    progress: Progress | None,
+) -> Any:  # fmt: skip
+    events = 3 * plan.iterations * len(plan.ring) if trace else 0  # an update, an exchange with each neighbour
+    result = _run_slices(threads, workers, plan, source, target, factor, events, progress)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel=5)
     if not trace:
         return target
-    exchanges = dict(zip(own.ring.tolist(), own.exchange_labels, strict=True))
-    ideal = float(own.iterations * own.work / (1.0 / own.cycle_times).sum())
-    return target, workers.trace(
-        own, result, lambda worker, kind, box: f"step {box // 2}" if kind == "compute" else exchanges[worker][box % 2], ideal,
-        own.finish.tolist(),
-    )  # fmt: skip
+    return target, workers.trace(plan, result, _label(plan), _ideal(plan), plan.finish.tolist())
+
+
+# ---- slices that move ---------------------------------------------------------------------------------------------
+
+
+def _run_watched(
+    threads: engine.Threads, watch: Watch, plan: StencilPlan, source: Array, target: Array, factor: float, trace: bool,
+    progress: Progress | None,
+) -> Any:  # fmt: skip
+    """In stretches, between which columns may change their owners."""
+    first, steps, itemsize, (rows, cols) = watch.workers[0], plan.iterations, source.itemsize, plan.shape
+    scale, record, work = first.time_scale, Record(len(first)), np.empty(source.shape, source.dtype)
+    known, state = _members(first, rows, cols, source.dtype), source
+    for part in watch.stretches():
+        members = _members(part.workers, rows, cols, source.dtype)
+        own = timed_for(members, plan, part.end - part.first, itemsize)
+        looked = own.iterations if trace else min(own.iterations, _LOOKED)
+        events = 3 * looked * len(own.ring) if trace or part.looks else 0
+        into = target if part.end == steps else work
+        tell = share_of(progress, part.first / steps, own.iterations / steps)
+        result = _run_slices(threads, part.workers, own, state, into, factor, events, tell)
+        state, label = into, _label(own, part.first)
+        steps_of = [(i, kind, start, end, label(i, kind, box)) for i, kind, start, end, box in result.events] if trace else []
+        record.predicted_finish[own.ring] = (record.predicted + own.finish * scale)[own.ring]
+        record.add(steps_of, max(result.finish), result.busy, result.late)
+        record.predicted += own.makespan * scale
+        record.ideal += _ideal(own) * scale
+        if part.looks:
+            flops = own.counts * (own.work / own.shape[1])
+            known = members._replace(cycle_times=rates(result.events, flops * scale, known.cycle_times))
+            plan = _moved(watch, record, plan, known, members.links, part, trace)
+    first.warn_if_late(record.late.tolist(), plan.names, record.predicted, stacklevel=5)
+    if not steps:
+        target[...] = source
+    return (target, record.trace(plan.names, first)) if trace else target
+
+
+def _moved(
+    watch: Watch, record: Record, plan: StencilPlan, known: Members, links: NDArray[np.float64], part: Stretch, trace: bool
+) -> StencilPlan:
+    """The plan to go on with; links: of the emulated platform by now, over which columns are moved."""
+    rows, cols = plan.shape
+    if not inner_rows(rows):
+        return plan
+    count, column, p = part.end - part.first, rows * plan.itemsize / UNIT, len(plan.names)
+    here = timed_for(known, plan, count, plan.itemsize).makespan
+    choices = []
+    for ring in [plan.ring.tolist()] + ([None] if p <= _FEW else []):
+        other = plan_stencil(rows, cols, count, known, plan.itemsize, ring)
+        times = transfers(plan.owners, other.owners, p) * column * known.links
+        choices.append(Choice(other.makespan, max((end for *_, end in messages(times)), default=0.0), other))
+    choice = watch.better(here, (watch.steps - part.end) / count, choices)
+    if choice is None:
+        return plan
+    moves = transfers(plan.owners, choice.plan.owners, p)
+    sent = [
+        (j, "transfer", start, end, f"{moves[i, j]} columns from {plan.names[i]}")
+        for i, j, start, end in messages(moves * column * links)
+    ]
+    record.pass_messages(sent, part.workers.time_scale, trace)
+    moved: StencilPlan = choice.plan
+    return moved
 
 
 def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Members:

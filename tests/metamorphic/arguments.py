@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -84,4 +83,5 @@ def extended(value: Any, extra: float, dear: float) -> Any:
     array = np.asarray(value)
     if array.ndim == 2:
         return np.pad(array.astype(float), (0, 1), constant_values=extra)
-    return np.append(array, int(extra) if array.dtype.kind in "iu" and not math.isinf(extra) else extra)
+    whole = array.dtype.kind in "iu" and abs(extra) < 2**53
+    return np.append(array, int(extra) if whole else extra)
