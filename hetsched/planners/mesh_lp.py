@@ -265,7 +265,9 @@ class Program:
         status = self._solved()
         if status == "kSolveError" or (status == "kOptimal" and not self._priced()):
             solver.clearSolver()  # and with it the start
+            self._set(mip_feasibility_tolerance=_USUAL / 10)  # its own last check refuses what is wrong by a hair
             status = self._solved()
+            self._set(mip_feasibility_tolerance=_USUAL)
         known = status in ("kOptimal", "kTimeLimit")
         bound = float(solver.getInfo().mip_dual_bound) * self._unit if known else 0.0
         counts = np.rint(self._values()[0]).astype(np.int64) if known else start.counts
