@@ -349,7 +349,13 @@ def _plan_boxes(rng: np.random.Generator) -> Given:
         options["block"] = 1
         m, n = max(m, 8), max(n, 8)
     sizes, rates = ([4, 8], 2.0) if rng.random() < 0.5 else ([8, 16], 8.0)
-    return (m, n, k, star(rng, 6, 4)), {**options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates}
+    platform = star(rng, 6, 4)
+    if method not in ("layers", "cuboids") and rng.random() < 0.3:  # a link between every two
+        p = len(platform)
+        platform = hs.Platform.complete(platform.cycle_times, np.where(np.eye(p), 0.0, positives(rng, p * p, 4).reshape(p, p)))
+        if len(platform) in (1, 4) and rng.random() < 0.3:
+            options |= {"method": "cannon", "communication": str(rng.choice(["sequential", "parallel"]))}
+    return (m, n, k, platform), {**options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates}
 
 
 def _plan_matmul(rng: np.random.Generator) -> Given:

@@ -541,8 +541,8 @@ def some_platform(plan, rng):
     if isinstance(plan, hs.MeshPlan) and plan.shape is not None:
         x, y = plan.shape
         return hs.Platform.mesh(times.reshape(x, y), rng.random((x, y - 1)) * times.min(), rng.random((x - 1, y)) * times.min())
-    if isinstance(plan, hs.SliceRing | hs.MeshPlan):
-        links = np.array(plan.links) if isinstance(plan, hs.SliceRing) else np.zeros((p, p))
+    if isinstance(plan, hs.SliceRing | hs.MeshPlan) or (isinstance(plan, hs.ProductPlan) and plan.messages is not None):
+        links = np.zeros((p, p)) if isinstance(plan, hs.MeshPlan) else np.array(plan.links)
         if isinstance(plan, hs.MeshPlan):
             links[tuple(plan.links.T)] = plan.link_costs
         return hs.Platform.complete(times, 1.3 * links)

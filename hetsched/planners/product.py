@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
 from .distribute import distribute
 from .floorplan import zones
+from .product_messages import MESSAGE, bytes_of, earlier, from_owners, on_torus, transfers_of
 
 #: Boxes of a plan at most: a second for each method.
 MOST_BOXES = 1_000_000
@@ -74,6 +76,11 @@ class ProductPlan(Plan):
     layers : LayerSum or None
         None: the boxes of a worker add up in C. Else C has several boxes above each other: each worker's boxes, with the same
         rows and columns of C, add up in a layer of its own, and the layers are summed in the end.
+    messages : structured array or None
+        On a complete platform what is sent: box (that waits for it), sender, bytes, and after: the box whose own transfer brings
+        it to the sender, or -1. None on a star, whose workers get all over a link of their own.
+    links : (p, p) float64 array or None
+        Per gigabyte from row to column, where there are messages.
     cycle_times, link_costs : (p,) float64 array
         Per gigaflop and per gigabyte.
     """
@@ -90,6 +97,10 @@ class ProductPlan(Plan):
     layers: LayerSum | None
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
+    messages: NDArray[Any] | None = None
+    links: NDArray[np.float64] | None = None
+
+    _records: ClassVar = {"messages": MESSAGE}
 
     @property
     def received(self) -> NDArray[np.float64]:
@@ -100,8 +111,14 @@ class ProductPlan(Plan):
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
     def _on(self, platform: Platform) -> Plan:
         """The same boxes in the same order; in a sum of layers everybody keeps his rows."""
-        platform, costs = platform.per(Unit.gigaflop(), "a product"), self._star_links(platform)
-        timed = _timed(platform, self.boxes, self.sent, self._box_flops(), self.communication, self.layers)
+        platform = platform.per(Unit.gigaflop(), "a product")
+        if self.messages is None:
+            costs = self._star_links(platform)
+        elif platform.links is None:
+            raise ValueError("platform must have links between every two workers (Platform.complete), as the plan's")
+        else:
+            costs = check.frozen(platform.link_costs)
+        timed = _timed(platform, self.boxes, self.sent, self._box_flops(), self.communication, self.layers, self.messages)
         return self._carried(platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed)
 
     def _box_flops(self) -> NDArray[np.float64]:
@@ -164,7 +181,8 @@ class ProductPlan(Plan):
 
 
 class Task(NamedTuple):
-    """A product to plan: m, n, k; the side of a block; how operands are sent; sizes of an element and an update."""
+    """A product to plan: m, n, k; the side of a block; how operands are sent; sizes of an element and an update; groups of
+    workers who share what comes from others."""
 
     shape: tuple[int, int, int]
     platform: Platform
@@ -173,6 +191,13 @@ class Task(NamedTuple):
     itemsize: int
     flops_per_update: float
     shared: bool
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def linked(self) -> bool:
+        """Whether messages between workers take time."""
+        links = self.platform.links
+        return links is not None and bool(links.any())
 
     @property
     def step(self) -> int:
@@ -210,8 +235,45 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     boxes[:, :, 3], boxes[:, :, 6] = depths[:, None], lengths[:, None]
     first = np.diff(own[:, 0], prepend=-1) > 0  # a worker's first box of a step waits for the transfer
     sent = task.itemsize * lengths[:, None] * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
+    if task.linked:
+        heads = np.flatnonzero(first) + len(own) * np.arange(len(depths))[:, None]
+        ends = np.append(depths, k)
+        messages = from_owners(own, task.shape, task.itemsize, ends, heads, task.groups)
+        return _with_times(method, "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
     scope = f"slices into block {method}" if method in ("columns", "rows") and not task.platform.link_costs.any() else ""
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
+
+
+def in_cannon(task: Task) -> ProductPlan:
+    """The plan of Cannon's algorithm: C, A and B are cut evenly into s x s parts for s^2 workers; a worker multiplies in each of
+    s steps a part of A with one of B, and passes both on, to the left and upwards."""
+    m, n, k = task.shape
+    p, q = len(task.platform), task.block
+    grid = math.isqrt(p)
+    if grid * grid != p:
+        raise ValueError(f"method 'cannon' needs a square number of workers, the platform has {p}")
+    if not COMMUNICATION[task.communication][0]:
+        raise ValueError(
+            f"method 'cannon' is in steps: communication must be 'sequential' or 'parallel', got {task.communication!r}"
+        )
+    if min(-(-side // q) for side in task.shape) < grid:
+        raise InfeasibleError(
+            f"method 'cannon' cuts A, B and C into {grid} x {grid} parts, m, n, k = {m}, {n}, {k} are too small"
+        )
+    rows, cols, inner = (
+        np.minimum(q * (-(-side // q) * np.arange(grid + 1) // grid), side).astype(np.int64) for side in (m, n, k)
+    )
+    i, j = np.divmod(np.arange(p), grid)
+    boxes = np.empty((grid, p, 7), np.int64)
+    for step in range(grid):
+        part = (i + j + step) % grid
+        sides = (rows[i], cols[j], inner[part], np.diff(rows)[i], np.diff(cols)[j], np.diff(inner)[part])
+        boxes[step] = np.stack((np.arange(p), *sides), axis=1)
+    if task.linked:
+        messages = on_torus(grid, boxes, task.itemsize)
+        return _with_times("cannon", "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
+    sent = task.itemsize * ((boxes[..., 4] + boxes[..., 5]) * boxes[..., 6]).astype(np.float64)
+    return _with_times("cannon", "", boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
 
 def in_triangle(task: Task) -> ProductPlan:
@@ -317,11 +379,12 @@ def _with_times(
     task: Task,
     layers: LayerSum | None,
     triangle: bool = False,
+    messages: NDArray[Any] | None = None,
 ) -> ProductPlan:
     """The plan of boxes (b, 7) that wait for sent[b] bytes each, and of the sum of layers whose times are not known yet."""
     platform = task.platform
     flops = task.flops_per_update * _updates(boxes, triangle)
-    timed = _timed(platform, boxes, sent, flops, task.communication, layers)
+    timed = _timed(platform, boxes, sent, flops, task.communication, layers, messages)
     return ProductPlan(
         method=method,
         **certified(timed.pop("bound"), makespan=timed.pop("makespan")),
@@ -334,6 +397,7 @@ def _with_times(
         sent=check.frozen(sent),
         communication=task.communication,
         **timed,
+        messages=None if messages is None else check.frozen(messages),
         cycle_times=check.frozen(platform.cycle_times),
         link_costs=check.frozen(platform.link_costs),
         **whose(platform, len(platform)),
@@ -342,30 +406,40 @@ def _with_times(
 
 def _timed(
     platform: Platform, boxes: NDArray[np.int64], sent: NDArray[np.float64], flops: NDArray[np.float64], communication: str,
-    layers: LayerSum | None,
+    layers: LayerSum | None, messages: NDArray[Any] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What follows from the times of the workers: `receive`, `layers`, `makespan` and its bound."""
+    """What follows from the times of the workers: `receive`, `layers`, `links`, `makespan` and its bound."""
     times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
     workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
-    receive, makespan = _schedule(worker, sent * costs[worker] / UNIT, flops * times[worker] / UNIT, len(times), communication)
+    links, transfers, waits = None, sent * costs[worker] / UNIT, None
+    if messages is not None:
+        assert platform.links is not None
+        links, waits = platform.links, earlier(messages, len(boxes))
+        transfers = transfers_of(messages, boxes, links)
+    receive, makespan = _schedule(worker, transfers, flops * times[worker] / UNIT, len(times), communication, waits)
     if layers is not None:
         added = layers.flops * times / UNIT
         own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
         layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
         rows, sent, given, flops = (check.frozen(array) for array in layers[:4])
         layers = layers._replace(rows=rows, sent=sent, receive=given, flops=flops)
-    return {"receive": check.frozen(receive), "layers": layers, "makespan": makespan, "bound": bound}
+    return {"receive": check.frozen(receive), "layers": layers, "links": links, "makespan": makespan, "bound": bound}
 
 
 def _schedule(
-    workers: NDArray[np.int64], transfers: NDArray[np.float64], updates: NDArray[np.float64], p: int, communication: str
-) -> tuple[NDArray[np.float64], float]:
-    """(b, 2) start and end of the transfer of each box, and the makespan. Workers are served in order."""
+    workers: NDArray[np.int64], transfers: NDArray[np.float64], updates: NDArray[np.float64], p: int, communication: str,
+    waits: list[list[int]] | None = None,
+) -> tuple[NDArray[np.float64], float]:  # fmt: skip
+    """(b, 2) start and end of the transfer of each box, and the makespan. Workers are served in order, a box not before the
+    transfers of those it waits for."""
     _, parallel, overlap = COMMUNICATION[communication]
-    receive = []
+    receive: list[tuple[float, float]] = []
     ready, port = [0.0] * p, 0.0
-    for worker, transfer, update in zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True):
-        start = end = ready[worker]
+    for box, (worker, transfer, update) in enumerate(zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True)):
+        start = ready[worker]
+        if waits is not None:
+            start = max([start, *(receive[other][1] for other in waits[box])])
+        end = start
         if transfer > 0:
             start = start if parallel else max(port, start)
             port = end = start + transfer

@@ -19,12 +19,12 @@ from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
 from .mesh import MeshPlan, arrivals
 from .partition import Partition, partition
-from .product import COMMUNICATION, ProductPlan, Task, in_layers, in_routed_layers, in_zones
+from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_layers, in_routed_layers, in_zones
 
-#: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`;
-#: whichever is fastest.
+#: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`,
+#: Cannon's algorithm; whichever is fastest.
 _OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
-METHODS = ("auto", *_OWN, *(name for name in PARTITIONS if name not in _OWN))
+METHODS = ("auto", *_OWN, "cannon", *(name for name in PARTITIONS if name not in _OWN))
 
 #: Workers up to which "auto" also looks for the best partition and the best boxes.
 _FEW = 64
@@ -100,6 +100,8 @@ def require_finite(plan: ProductPlan) -> None:
 
 def _candidates(task: Task) -> list[str]:
     names = ["columns", "rows", "rectangles"]
+    if task.linked:  # who has what of A and B is said of zones alone
+        return names + (["best", "contiguous"] if len(task.platform) <= _FEW else [])
     if len(task.platform) <= _FEW:
         linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
         names += (["best", "contiguous"] if linked else []) + ([] if stepwise else ["layers"] + ["cuboids"] * bool(linked))
@@ -115,6 +117,10 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
         if m and n and k:
             return _layers(task) if name == "layers" else _cuboids(task, search)
         name = "columns"  # there is nothing to divide
+    if name == "cannon":
+        if m and n and k:
+            return in_cannon(task)
+        name = "columns"
     return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
 
 
@@ -162,8 +168,13 @@ def plan_of_partition(
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
         raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
-    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
-    plan = in_zones(given.method, _in_elements(given.pieces, block), task)
+    task, pieces = (
+        Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False),
+        _in_elements(given.pieces, block),
+    )
+    plan = in_zones(given.method, pieces, task)
+    if given.groups is not None and task.linked:  # a group may share what comes from others
+        plan = min(plan, in_zones(given.method, pieces, task._replace(groups=np.array(given.groups, np.int64))), key=_makespan)
     require_finite(plan)
     return plan
 

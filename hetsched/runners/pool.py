@@ -195,8 +195,9 @@ class Pool:
         method : str
             "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
-            the link costs as weights. "layers": each worker gets columns of A and rows of B, and the m x n layers that come of it
-            are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
+            the link costs as weights. "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
+            "sequential" and "parallel"). "layers": each worker gets columns of A and rows of B, and the m x n layers that come
+            of it are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
             smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric: block columns of its lower triangle,
             with half the work, and its mirror image; `matmul` takes it where it sees that, unless another method is asked for.
         block : int
@@ -207,7 +208,9 @@ class Pool:
             end before it (sequential or parallel communication, consecutive or simultaneous start, in the words of the paper on
             layers). "sequential" and "parallel" are the outer-product algorithm (section 3.1): step by step a pivot column of A
             and a pivot row of B, `block` wide, go to the workers, one after another or at the same time, and each updates its
-            zone. A worker that computes does not receive.
+            zone. A worker that computes does not receive. On a complete platform A and B lie as C does: a worker gets what it
+            does not own from the owners, over the link from each of them, one message after another; of layers and cuboids, for
+            which nobody owns anything, no message is counted.
 
         Returns
         -------

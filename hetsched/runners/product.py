@@ -260,8 +260,13 @@ def run(
             sum_receive = None if layers is None else layers.receive * workers.time_scale
     m, n, k = plan.shape
     tiles = plan.shared and layers is None
+    a, b, c, alpha, beta = product
+    if layers is None and _begins_inside(plan):  # the engine multiplies C by beta with the first part of the inner dimension
+        with np.errstate(all="ignore"):
+            c[...] = 0 if beta == 0 else c * dtype.type(beta)
+        beta = 1.0
     result = engine.run_product(
-        threads, *product,
+        threads, a, b, c, alpha, beta,
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
@@ -275,3 +280,8 @@ def run(
         plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(box, worker),
         plan.lower_bound, simulate(plan).finish,
     )  # fmt: skip
+
+
+def _begins_inside(plan: ProductPlan) -> bool:
+    """Whether a worker's first box is not at the begin of the inner dimension."""
+    return bool(plan.boxes[np.unique(plan.boxes[:, 0], return_index=True)[1], 3].any())

@@ -184,6 +184,8 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         return
     if call in ("partition", "cuboids") and any(isinstance(x, hs.Platform) for x in given.values()):
         return  # a worker of a platform has a speed, and so a zone: the smallest one has a side in common with another
+    if given.get("method") == "cannon":
+        return  # the number of workers would be no square
     if call in ("plan_lu", "plan_factor") and (not isinstance(given["owner"], str) or given["block"] is None):
         return  # the block depends on the number of workers
     numbers = [x for name in rules.workers for x in numbers_in(given[name]) if not math.isinf(x)]

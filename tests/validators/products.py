@@ -230,16 +230,19 @@ def _product(plan: hs.ProductPlan) -> None:
     port, ready = 0.0, [0.0] * p
     sent, receive = plan.sent.tolist(), plan.receive.tolist()
     assert len(sent) == len(receive) == len(boxes), "sent or receive are not for each box"
-    for box, volume, data, (start, end) in zip(boxes, volumes, sent, receive, strict=True):
+    lengths, before = [data * costs[box[0]] / 1e9 for box, data in zip(boxes, sent, strict=True)], [0.0] * len(boxes)
+    if plan.messages is not None:
+        lengths, before = _messages(plan, boxes)
+    for box, volume, length, earliest, (start, end) in zip(boxes, volumes, lengths, before, receive, strict=True):
         worker = box[0]
-        wanted = max(ready[worker], 0.0 if parallel or not data * costs[worker] else port)
+        wanted = max(ready[worker], earliest, 0.0 if parallel or not length else port)
         same("start of a transfer", start, wanted, CLOSE, plan.makespan)
-        same("a transfer's length", end - start, data * costs[worker] / 1e9, CLOSE, plan.makespan)
+        same("a transfer's length", end - start, length, CLOSE, plan.makespan)
         if end > start:
             port = end
         ready[worker] = max((start if overlap else end) + rate * volume * times[worker] / 1e9, end)
     last = max(ready)
-    if not stepwise and plan.layers is None and not plan.shared:
+    if not stepwise and plan.layers is None and not plan.shared and plan.messages is None:
         _sent(plan, boxes, sent)
     if plan.layers is not None:
         last += _layer_sum(plan, boxes, rate, last)
@@ -248,6 +251,23 @@ def _product(plan: hs.ProductPlan) -> None:
     same("makespan", plan.makespan, last, CLOSE)
     assert plan.shared or plan.received.sum() >= 0, "received"
     replayed(plan, end=None, shared=plan.shared, scale=plan.makespan)
+
+
+def _messages(plan: hs.ProductPlan, boxes: list[list[int]]) -> tuple[list[float], list[float]]:
+    """How long each box's messages take, and when all of them are with their senders; nobody sends himself something."""
+    lengths, before, data = [0.0] * len(boxes), [0.0] * len(boxes), [0.0] * len(boxes)
+    for box, sender, size, after in plan.messages.tolist():
+        worker = boxes[box][0]
+        assert size > 0, "an empty message"
+        assert 0 <= sender < len(plan.names), "a sender who does not exist"
+        assert sender != worker, "a message to oneself"
+        if after >= 0:
+            assert boxes[after][0] == sender, "what the sender waits for is another one's"
+            before[box] = max(before[box], plan.receive[after, 1])
+        lengths[box] += size * plan.links[sender, worker] / 1e9
+        data[box] += size
+    same("sent", plan.sent, data, CLOSE)
+    return lengths, before
 
 
 def _below(boxes: list[list[int]], shape: tuple[int, int, int]) -> list[int]:
