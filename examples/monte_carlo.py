@@ -3,13 +3,13 @@
 Many equal, independent simulations, each with a seed of its own: how much of the square lies in the quarter of a circle? First
 planned for slaves of known speeds, then run for real on this machine's cores.
 
-    python examples/monte_carlo.py [simulations] [samples in each]
+    python examples/monte_carlo.py [--simulations N] [--samples N]
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def simulate(job: tuple[int, int]) -> float:
     return 4.0 * float(np.count_nonzero(x * x + y * y <= 1.0)) / samples
 
 
-def main(simulations: int = 200, samples: int = SAMPLES) -> None:
+def main(simulations: int, samples: int) -> None:
     # The paper's slaves: 4, 5 and 9 ms per simulation, and 1 ms to send each of them its parameters.
     plan = hs.min_time(simulations, [4, 5, 9], send=1)
     counts, served = plan.counts.tolist(), plan.send_order.tolist()
@@ -42,4 +42,7 @@ def main(simulations: int = 200, samples: int = SAMPLES) -> None:
 
 
 if __name__ == "__main__":  # the processes of the start methods "spawn" and "forkserver" import this file
-    main(*map(int, sys.argv[1:]))
+    parser = argparse.ArgumentParser(description="Estimates of pi on the processes of this machine, by plan and on demand.")
+    parser.add_argument("--simulations", type=int, default=200, metavar="N", help="how many (default: 200)")
+    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help=f"points of each (default: {SAMPLES})")
+    main(**vars(parser.parse_args()))

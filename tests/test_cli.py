@@ -232,7 +232,7 @@ def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
         assert f"--{'output' if arguments[0] == '-o' else 'plot'}: there is no folder 'nowhere'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
+@pytest.mark.parametrize("arguments", [["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(arguments)
@@ -315,3 +315,85 @@ def test_verbose_mistakes(files, capsys):
     said = capsys.readouterr().err
     assert "Traceback (most recent call last)" in said
     assert said.splitlines()[-1].startswith("hetsched: method must be one of")
+
+
+# ---- plans ----------------------------------------------------------------------------------------------------------
+
+
+def shown(capsys, *arguments):
+    assert cli.main([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_nothing_is_help(capsys):
+    out = shown(capsys)
+    assert out.startswith("usage: hetsched")
+    for command in ("distribute", "partition", "plan", "simulate", "measure", "run"):
+        assert f"    {command} " in out
+
+
+def test_distribute_and_partition(files, capsys):
+    assert "optimal" in shown(capsys, "distribute", 78, 3, 5, 8)
+    assert shown(capsys, "distribute", 78, 3, 5, 8, "--csv").splitlines()[:2] == [
+        "worker,load,share,busy",
+        "P0,40,0.5128205128205128,120.0",
+    ]
+    by_file = json.loads(shown(capsys, "distribute", 78, "--platform", "p.toml", "--json"))
+    assert hs.Plan.from_dict(by_file) == hs.distribute(78, hs.Platform.load("p.toml"))
+    out = shown(capsys, "partition", 1, 2, 4, "--shape", "30x40", "--csv").splitlines()
+    assert out[0] == "worker,row,col,height,width,share"
+    rows = [line.split(",") for line in out[1:]]
+    assert sum(int(row[3]) * int(row[4]) for row in rows) == 1200
+    assert sum(float(row[5]) for row in rows) == pytest.approx(1.0)
+    plan = hs.partition([1, 2, 4], shape=(30, 40))
+    assert [[int(x) for x in row[1:5]] for row in rows] == plan.pieces[:, 1:].tolist()
+    assert str(plan.certificate) in shown(capsys, "partition", 1, 2, 4, "--shape", "30X40", "-o", "zones.json")
+    assert hs.Plan.load("zones.json") == plan
+
+
+def test_plan_and_simulate(files, capsys):
+    pytest.importorskip("matplotlib")
+    out = shown(
+        capsys, "plan", 60, 40, 50, "--platform", "p.toml", "--method", "columns", "-o", "plan.json", "--plot", "plan.pdf"
+    )
+    plan = hs.plan_matmul(60, 40, 50, hs.Platform.load("p.toml"), method="columns")
+    assert hs.Plan.load("plan.json") == plan
+    assert "slow" in out
+    assert b"/Type3" not in Path("plan.pdf").read_bytes()
+    found = json.loads(shown(capsys, "simulate", "plan.json", "--json", "--trace", "t.csv", "--plot", "t.svg"))
+    assert found["makespan"] == plan.makespan
+    assert [row["worker"] for row in found["workers"]] == ["fast", "middle", "slow"]
+    assert max(row["end"] for row in found["workers"]) == plan.makespan
+    hs.Platform.star([6, 10, 16]).save("half.toml")
+    assert (
+        json.loads(shown(capsys, "simulate", "plan.json", "--platform", "half.toml", "--json"))["makespan"] == 2 * plan.makespan
+    )
+    assert "middle" in shown(capsys, "simulate", "plan.json")
+    assert {"plan.pdf", "t.csv", "t.svg"} <= set(listing())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["distribute", "5"], "give numbers for the workers, or --platform"),
+        (["distribute", "5", "1", "--platform", "p.toml"], "give numbers for the workers, or --platform"),
+        (["distribute", "-3", "1"], "n must be"),
+        (["partition", "1", "2", "--shape", "3by4"], "--shape must be two whole numbers such as 100x80, got '3by4'"),
+        (["partition", "1", "-2"], "areas[1]"),
+        (["partition", "1", "2", "--plot", "z.gif"], "--plot must end in .png, .svg or .pdf"),
+        (["distribute", "5", "1", "-o", "nowhere/p.json"], "--output: there is no folder 'nowhere'"),
+        (["plan", "5", "5", "5", "--platform", "none.toml"], "none.toml: No such file"),
+        (["plan", "5", "5", "5", "--platform", "p.toml", "--method", "x"], "method must be one of"),
+        (["simulate", "p.toml"], "p.toml"),
+        (["simulate", "none.json"], "none.json: No such file"),
+    ],
+)
+def test_errors_of_plans(files, capsys, arguments, words):
+    before = listing()
+    assert cli.main(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("hetsched: ")
+    assert len(captured.err.splitlines()) == 1
+    assert words in captured.err
+    assert captured.out == ""
+    assert listing() == before

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from .._base.version import __version__
-from . import demo, exec, info, join, measure, mpi, reproduce, run
+from . import demo, exec, info, join, measure, mpi, planning, reproduce, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,8 +71,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="hetsched", description="Plan, simulate and run dense linear algebra on workers of unequal speed."
     )
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (demo, info, measure, join, run, mpi, exec, reproduce):
+    parser.set_defaults(command=lambda _: parser.print_help())
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce):
         module.add_parser(commands)
     for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
         command.add_argument(

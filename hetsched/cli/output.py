@@ -32,8 +32,10 @@ def require_picture(option: str, path: str) -> None:
 
 
 def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
-    """A figure as the file's name says, whole or not at all; options as of its savefig."""
-    with replace_file(path) as file:
+    """A figure as the file's name says, whole or not at all, with fonts that journals take; options as of its savefig."""
+    from matplotlib import rc_context
+
+    with replace_file(path) as file, rc_context({"pdf.fonttype": 42}):
         figure.savefig(file, format=Path(path).suffix[1:], **options)
 
 

@@ -1,0 +1,196 @@
+"""`hetsched distribute`, `partition`, `plan` and `simulate`: plans on the command line, as tables, CSV, JSON and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from typing import Any
+
+from .._base.need import need
+from .._base.table import Table
+from ..plan import Plan, simulate
+from ..planners.distribute import distribute
+from ..planners.floorplan import METHODS as PARTITIONS
+from ..planners.matmul import plan_matmul
+from ..planners.partition import Partition, partition
+from ..platform import Platform
+from ..trace import Trace
+from .output import require_folder, require_picture, require_trace, write_picture, write_trace
+
+_DISTRIBUTE = """examples:
+  hetsched distribute 78 3 5 8            78 chunks for workers with these cycle-times
+  hetsched distribute 1000 --platform cluster.toml --csv
+"""
+_PARTITION = """examples:
+  hetsched partition 1 2 4 --shape 100x100    zones of a matrix in proportion to these areas
+  hetsched partition --platform cluster.toml --method rectangles --plot zones.pdf
+"""
+_PLAN = """examples:
+  hetsched plan 4000 4000 4000 --platform cluster.toml -o plan.json
+  hetsched plan 4000 200 4000 --platform cluster.toml --method columns --block 32 --json
+"""
+_SIMULATE = """examples:
+  hetsched simulate plan.json                          what the plan predicts
+  hetsched simulate plan.json --platform tonight.toml  the same decisions on workers of other speeds
+  hetsched simulate plan.json --trace plan.paje        for ViTE; .json for Perfetto, .csv
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the commands."""
+    parser = _command(commands, "distribute", "equal chunks among workers of unequal speed", _DISTRIBUTE, _distribute)
+    parser.add_argument("chunks", type=int, metavar="N", help="how many chunks")
+    _add_workers(parser, "TIME", "cycle-time of each worker: time for a chunk")
+    _add_output(parser)
+
+    what = "zones of a square or a matrix, in proportion to speeds or areas"
+    parser = _command(commands, "partition", what, _PARTITION, _partition)
+    _add_workers(parser, "AREA", "relative area, or speed, of each worker")
+    parser.add_argument("--shape", metavar="MxN", help="of a matrix of cells; default: the unit square")
+    parser.add_argument("--method", default="best", metavar="M", help=f"one of {', '.join(PARTITIONS)} (default: best)")
+    _add_output(parser)
+
+    parser = _command(commands, "plan", "a matrix product C = A B, A m x k and B k x n", _PLAN, _plan)
+    for name in ("m", "k", "n"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("--platform", required=True, metavar="FILE", help="workers and their links, .toml or .json")
+    parser.add_argument("--method", default="best", metavar="M", help="as of hs.plan_matmul (default: best)")
+    parser.add_argument("--block", type=int, metavar="Q", help="cut at multiples of Q; with limited memory the side of blocks")
+    parser.add_argument("--communication", default="once", metavar="C", help="once, sequential or parallel (default: once)")
+    parser.add_argument("--dtype", default="float64", metavar="D", help="of the elements (default: float64)")
+    _add_output(parser)
+
+    parser = _command(commands, "simulate", "what a plan predicts, step by step", _SIMULATE, _simulate)
+    parser.add_argument("plan", metavar="PLAN", help="a plan's file, as -o writes them")
+    parser.add_argument("--platform", metavar="FILE", help="other workers, as many: the same decisions on them")
+    parser.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    parser.add_argument("--json", action="store_true", help="the times of each worker as JSON")
+    parser.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
+
+
+def _command(commands: Any, name: str, what: str, examples: str, run: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=what, description=what[0].upper() + what[1:] + ".", epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _add_workers(parser: argparse.ArgumentParser, name: str, what: str) -> None:
+    parser.add_argument("values", type=float, nargs="*", metavar=name, help=what)
+    parser.add_argument("--platform", metavar="FILE", help="workers, .toml or .json, in the place of numbers")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the whole plan as JSON (docs/plan-format.md)")
+    form.add_argument("--csv", action="store_true", help="a line for each worker or rectangle, with commas")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the plan as JSON, for `hetsched simulate`")
+    parser.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
+
+
+def _workers(given: argparse.Namespace) -> Platform | list[float]:
+    if bool(given.values) == bool(given.platform):
+        raise ValueError("give numbers for the workers, or --platform")
+    return Platform.load(given.platform) if given.platform else list(given.values)
+
+
+def _distribute(given: argparse.Namespace) -> None:
+    _require_files(given)
+    _show(given, distribute(given.chunks, _workers(given)))
+
+
+def _partition(given: argparse.Namespace) -> None:
+    _require_files(given)
+    _show(given, partition(_workers(given), given.method, _shape(given.shape)))
+
+
+def _shape(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        m, n = (int(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise ValueError(f"--shape must be two whole numbers such as 100x80, got {text!r}") from None
+    return m, n
+
+
+def _plan(given: argparse.Namespace) -> None:
+    _require_files(given)
+    platform = Platform.load(given.platform)
+    options = {"method": given.method, "block": given.block, "communication": given.communication, "dtype": given.dtype}
+    _show(given, plan_matmul(given.m, given.k, given.n, platform, **options))
+
+
+def _require_files(given: argparse.Namespace) -> None:
+    """Before any work: whether what is to be written can be."""
+    if given.output:
+        require_folder("--output", given.output)
+    if given.plot:
+        require_picture("--plot", given.plot)
+
+
+def _show(given: argparse.Namespace, plan: Plan) -> None:
+    if given.output:
+        plan.save(given.output)
+    if given.plot:
+        _draw(plan, given.plot)
+    if given.json:
+        print(json.dumps(plan.to_dict()))
+    elif given.csv:
+        print(_csv(plan), end="")
+    else:
+        print(_rows(plan))
+        print(plan.certificate)
+
+
+def _rows(plan: Plan) -> Table:
+    """A row for each worker; of a partition one for each of its rectangles."""
+    if not isinstance(plan, Partition):
+        return plan.table()
+    places = ("row", "col", "height", "width")
+    whole = float((plan.pieces[:, 3] * plan.pieces[:, 4]).sum())
+    return Table(
+        {"worker": plan.names[int(piece[0])], **dict(zip(places, piece[1:], strict=True)), "share": piece[3] * piece[4] / whole}
+        for piece in plan.pieces.tolist()
+    )
+
+
+def _draw(what: Plan | Trace, path: str) -> None:
+    figure = need("matplotlib.figure", "--plot").Figure(layout="constrained")
+    what.plot(figure.add_subplot())
+    write_picture(figure, path)
+
+
+def _csv(plan: Plan) -> str:
+    rows, text = _rows(plan), io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def _simulate(given: argparse.Namespace) -> None:
+    if given.trace:
+        require_trace("--trace", given.trace)
+    if given.plot:
+        require_picture("--plot", given.plot)
+    plan: Plan = Plan.load(given.plan)
+    if given.platform:
+        plan = plan.on(Platform.load(given.platform))
+    trace = simulate(plan)
+    if given.trace:
+        write_trace(trace, given.trace)
+    if given.plot:
+        _draw(trace, given.plot)
+    kinds = {kind: trace.total(kind) for kind in ("compute", "transfer")}
+    columns = {"worker": trace.workers, **kinds, "end": trace.finish}
+    rows = Table(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    if given.json:
+        print(json.dumps({"makespan": trace.makespan, "unit": trace.unit, "workers": list(rows)}))
+        return
+    print(rows)
+    print(plan.certificate)
