@@ -53,10 +53,16 @@ def run(
         trace = product.run(threads, part.workers, own, operands, tell, stacklevel=5)
         _add(record, trace, own, part)
         if part.looks:
-            spent, work = np.array(trace.total("compute")) / workers.time_scale, own.flops / UNIT
-            times = np.where((spent > 0) & (work > 0), spent / np.where(work > 0, work, 1.0), times)
+            times = rates(trace, own, times, workers.time_scale)
             plan = _moved(watch, record, plan, x, times, part, communication)
     return record.trace(plan.names, workers)
+
+
+def rates(trace: Trace, plan: ProductPlan, known: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """(p,) time per gigaflop, of what was computed; `known` of who did nothing."""
+    spent, work = np.array(trace.total("compute")) / scale, plan.flops / UNIT
+    found: NDArray[np.float64] = np.where((spent > 0) & (work > 0), spent / np.where(work > 0, work, 1.0), known)
+    return found
 
 
 def _plan(plan: Partition, x: Operands, depth: int, platform: Platform, communication: str) -> ProductPlan:
