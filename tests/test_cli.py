@@ -397,3 +397,23 @@ def test_errors_of_plans(files, capsys, arguments, words):
     assert words in captured.err
     assert captured.out == ""
     assert listing() == before
+
+
+@pytest.mark.parametrize("command", ["distribute", "partition", "plan", "simulate"])
+def test_the_examples_of_the_help_work(files, capsys, command):
+    pytest.importorskip("matplotlib")
+    hs.Platform.load("p.toml").save("cluster.toml")
+    hs.Platform.star([6, 10, 16]).save("tonight.toml")
+    hs.plan_matmul(60, 40, 50, hs.Platform.load("p.toml")).save("plan.json")
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    text = capsys.readouterr().out
+    examples = [line.split("   ")[0].split() for line in text.split("examples:\n")[1].splitlines() if "hetsched " in line]
+    assert len(examples) >= 2
+    for example in examples:
+        assert example[:2] == ["hetsched", command]
+        if "tonight.toml" in example:
+            example = example[: example.index("tonight.toml") + 1]
+        if "plan.paje" in example:
+            example = example[: example.index("plan.paje") + 1]
+        shown(capsys, *example[1:])

@@ -25,7 +25,7 @@ _DISTRIBUTE = """examples:
 """
 _PARTITION = """examples:
   hetsched partition 1 2 4 --shape 100x100    zones of a matrix in proportion to these areas
-  hetsched partition --platform cluster.toml --method rectangles --plot zones.pdf
+  hetsched partition --platform cluster.toml --method columns --plot zones.pdf
 """
 _PLAN = """examples:
   hetsched plan 4000 4000 4000 --platform cluster.toml -o plan.json
