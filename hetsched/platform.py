@@ -398,6 +398,8 @@ class Platform(Frozen):
         ValueError
             Naming both units, where this one cannot be converted.
         """
+        if not isinstance(unit, Unit):
+            raise TypeError(f"unit must be a Unit, got {unit!r}")
         own = self.unit
         if own is None or own == unit or (own.work, own.data) == (unit.work, unit.data) and None in (own.flops, unit.flops):
             return self

@@ -236,7 +236,7 @@ def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArra
     best = np.full(n, np.inf)
     with np.errstate(over="ignore"):
         for rate, root in zip(together.tolist(), (roots / np.sqrt(together)).tolist(), strict=True):
-            np.minimum(best, m**2 * (fastest / rate) + 2.0 * link_cost * (root - 1.0) * m, out=best)
+            np.minimum(best, m**2 * (fastest / rate) + link_cost * (2.0 * (root - 1.0) * m), out=best)
     return np.maximum(least, best * (1.0 - 1e-14))
 
 

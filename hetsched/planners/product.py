@@ -240,7 +240,9 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
         ends = np.append(depths, k)
         messages = from_owners(own, task.shape, task.itemsize, ends, heads, task.groups)
         return _with_times(method, "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
-    scope = f"slices into block {method}" if method in ("columns", "rows") and not task.platform.link_costs.any() else ""
+    ragged = (n if method == "columns" else m) % task.block  # then it matters who has the smaller block
+    exact = method in ("columns", "rows") and not task.platform.link_costs.any() and not ragged
+    scope = f"slices into block {method}" if exact else ""
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
 

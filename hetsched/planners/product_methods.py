@@ -80,9 +80,9 @@ def plan_boxes(
     for name in _candidates(task) if method == "auto" else (method,):
         try:
             plans.append(_by_method(name, task, search=method != "auto"))
-        except InfeasibleError:  # fewer blocks than workers: slices do, or there is nothing to divide
+        except InfeasibleError as error:  # fewer blocks than workers: slices do, or there is nothing to divide
             if method != "auto":
-                raise
+                raise InfeasibleError(f"method {method!r} has too little to divide: {error}") from None
     best = min(plans, key=_makespan)
     require_finite(best)
     return replace(best, asked=method)

@@ -43,8 +43,12 @@ def scaled(value: Any, factor: float) -> Any:
         return Members(value.cycle_times * factor, value.links * factor, value.names)
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         return scaled(value.tolist(), factor)
+    if isinstance(value, set):
+        value = list(value)
     if isinstance(value, list | tuple):
         return type(value)(scaled(part, factor) for part in value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(np.result_type(value, float)) * factor  # in half precision it might overflow
     return np.asarray(value) * factor if np.ndim(value) else value * factor
 
 

@@ -114,11 +114,16 @@ def _asked_layers(given: Arguments, plan: Any) -> None:
 
 
 def _asked_ring(given: Arguments, plan: hs.SliceRing) -> None:
-    assert (plan.work, plan.volume) == (given["work"], given["volume"]), "another work or volume"
+    assert (plan.work, plan.volume) == (float(given["work"]), float(given["volume"])), "another work or volume"
 
 
 def _asked_sides(given: Arguments, plan: Any) -> None:
     assert plan.shape == (None if given["shape"] is None else tuple(given["shape"])), f"the shape is {plan.shape}"
+
+
+def _without_limits(given: Arguments) -> bool:
+    """Of a platform's memory: plans that know it and plans that do not have other bounds."""
+    return all(memory is None for memory in given["platform"].memory)
 
 
 def _in_square(given: Arguments) -> bool:
@@ -229,6 +234,7 @@ CALLS: dict[str, Call] = {
     "plan_matmul": Call(
         hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
         rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids"),
+        comparable=_without_limits,
     ),
     "plan_stencil": Call(
         plan_stencil, ("members",), workers=("members",), useless={"members": 0.0}, honours=_size_is(("rows", "cols")),

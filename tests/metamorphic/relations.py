@@ -141,7 +141,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
     order = rng.permutation(p)
     changes = {name: permuted(as_matrix(name, given[name]), order) for name in rules.workers if given[name] is not None}
     if call in ("plan_lu", "plan_factor") and not isinstance(given["owner"], str):
-        if isinstance(given["owner"], hs.LuPattern):
+        if isinstance(given["owner"], hs.LuPattern | hs.LuGrid):
             return
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
     if call in ("lu_pattern", "lu_grid") and given["owner"] is not None:
