@@ -159,9 +159,9 @@ def cuboids(
     """
     check.choice("method", method, METHODS)
     weights = (
-        check.number("alpha", alpha, low=0.0),
-        check.number("beta", beta, low=0.0),
-        check.number("gamma", gamma, low=0.0),
+        abs(check.number("alpha", alpha, low=0.0)),  # of -0.0 too
+        abs(check.number("beta", beta, low=0.0)),
+        abs(check.number("gamma", gamma, low=0.0)),
     )
     if not any(weights):
         raise ValueError("alpha, beta and gamma are all zero: there is nothing to minimise")

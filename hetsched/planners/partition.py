@@ -198,11 +198,12 @@ def partition(
         list of cycle-times would get most.
     method : str
         "best": the best of all below, improved by a search over orders; not tried because they are slow are "interval" above
-        128 workers and "nonrectangular" above 64, which can then be some tenths of a percent better. Rectangles: "columns"
-        (full columns, the best of that kind), "interval" (the best guillotine cuts of the sorted list), "guillotine" (the best
-        of all guillotine cuts, up to 16 workers; with pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "kaddoura"
-        (the same, refined), "nagamochi-abe", "kalinov-lastovetsky". Other zones: "nonrectangular" (as "interval" or "snrpp",
-        some worker may lie around the others), "snrpp", "contiguous" (runs of cells, row by row; needs shape).
+        128 workers, "nonrectangular" above 64 and "guillotine" above 12, which can then be some tenths of a percent better.
+        Rectangles: "columns" (full columns, the best of that kind), "interval" (the best guillotine cuts of the sorted list),
+        "guillotine" (the best of all guillotine cuts, up to 16 workers; with pinwheels up to 8), "rows", "recursive"
+        (Crandall and Quinn), "kaddoura" (the same, refined), "nagamochi-abe", "kalinov-lastovetsky". Other zones:
+        "nonrectangular" (as "interval" or "snrpp", some worker may lie around the others), "snrpp", "contiguous" (runs of cells,
+        row by row; needs shape).
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
         to nothing gets nothing.

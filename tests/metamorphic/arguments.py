@@ -48,7 +48,7 @@ def scaled(value: Any, factor: float) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(scaled(part, factor) for part in value)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return value.astype(np.result_type(value, float)) * factor  # in half precision it might overflow
+        return np.asarray(value, np.result_type(value, float)) * factor  # in half precision it might overflow
     return np.asarray(value) * factor if np.ndim(value) else value * factor
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from validators import validate
 
 import hetsched as hs
+from hetsched.planners.floorplan import slow_methods
 
 from .arguments import as_matrix, extended, numbers_in, permuted, scaled
 from .calls import CALLS, Arguments, Call
@@ -238,6 +239,9 @@ def _methods(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
     asked = given.get(rules.selector)
     if not names or not isinstance(asked, str) or not rules.comparable(given):
         return
+    if call == "partition":  # "best" does not try what is slow
+        slow = slow_methods(int((plan.areas > 0).sum()), False, False, given["objective"] == "max")
+        names = {name: None for name in names if name not in slow}
     found = {asked: plan}
     began = time.perf_counter()
     for name in names:
