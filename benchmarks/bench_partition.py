@@ -127,6 +127,23 @@ def times(quick: bool) -> None:
         row("  / numpy.sort", cpu / yardstick[0], targets.get(name), ".1f")
 
 
+def stacks(quick: bool) -> None:
+    rows = 10_000 if quick else 100_000
+    speeds = np.random.default_rng(16).lognormal(0, 1, (rows, 16))
+    numbers = np.random.default_rng(17).random(10**6 if quick else 10**7)
+    print(f"\n{rows} platforms of 16 workers at once, wall clock, ms, and over that of 3 numpy.sort of {numbers.size} doubles")
+    sort = 3 * timed(lambda: np.sort(numbers), 9)[1]
+    row("3 numpy.sort", 1e3 * sort, None, ".1f")
+    for name, function, target in (
+        ("columns: rectangles, costs, bounds", lambda: hs.partition(speeds, "columns"), 1.0),
+        ("interval, a tenth of them", lambda: hs.partition(speeds[::10], "interval"), None),
+        ("columns one by one, a tenth of them", lambda: [hs.partition(own, "columns").cost for own in speeds[::10]], None),
+    ):
+        wall = timed(function, 5)[1]  # type: ignore[arg-type]
+        row(name, 1e3 * wall, None, ".1f")
+        row("  / 3 numpy.sort", wall / sort, target, ".2f")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=100)
@@ -139,6 +156,7 @@ def main() -> None:
         f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
     )
     times(given.quick)
+    stacks(given.quick)
     matrices(given.draws)
     ratios(given.draws)
 

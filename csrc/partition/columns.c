@@ -1,10 +1,12 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/cancel.h"
 #include "core/order.h"
 #include "core/sort.h"
+#include "partition/columns.h"
 #include "partition/floorplan.h"
 
 /* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <= max_rows, of
@@ -95,20 +97,25 @@ static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int3
     for (int32_t k = i + 1; k <= few_columns; k++) start[k + ahead] = few[k];
 }
 
-hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
-                               const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+size_t hs__columns_space(int32_t p)
 {
-    if (!areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
+    const size_t length = (size_t)p + 1;
+    return 2 * length * sizeof(double) + 3 * length * sizeof(int32_t);
+}
+
+hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
+                      const int *cancel, void *space, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+{
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, aspect, &size);
     if (!(total > 0.0) || min_columns < 1 || max_columns < min_columns || max_rows < 1) return HS_ERROR_VALUE;
     if ((int64_t)max_columns * max_rows < size || min_columns > size) return HS_ERROR_INFEASIBLE;
 
     size_t length = (size_t)size + 1;
-    double *numbers = malloc(2 * length * sizeof *numbers);
-    int32_t *indices = malloc(3 * length * sizeof *indices);
-    hs_status status = numbers && indices ? hs__sort_positive(p, areas, order, &size) : HS_ERROR_MEMORY;
-    if (status) return free(numbers), free(indices), status;
+    double *numbers = space;
+    int32_t *indices = (int32_t *)(numbers + 2 * length);
+    hs_status status = hs__sort_positive(p, areas, order, &size);
+    if (status) return status;
     column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
                         .queue_cut = indices + length, .queue_from = indices + 2 * length};
     numbers[0] = 0.0;
@@ -139,8 +146,19 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
         across += (s.prefix[column_start[j + 1]] - s.prefix[column_start[j]]) * (double)(column_start[j + 1] - column_start[j]);
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
-    free(numbers), free(indices);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+}
+
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
+                               const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+{
+    if (p < 1 || !areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
+    void *space = malloc(hs__columns_space(p));
+    if (!space) return HS_ERROR_MEMORY;
+    const hs_status status =
+        hs__columns(p, areas, aspect, min_columns, max_columns, max_rows, cancel, space, order, column_start, columns, cost);
+    free(space);
+    return status;
 }
 
 /* The sum of shares [count] into prefix [count], each with what rounding took from it, as floorplans add up a chain of cuts. Returns
@@ -158,21 +176,14 @@ static double add_up_chain(int32_t count, const double *shares, double *prefix, 
 
 static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a call */
 
-hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
-                          double *sides)
-{
-    int32_t size;
-    if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
-    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
-    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
-    for (int32_t j = 0; j < columns; j++)
-        if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
-    double *shares = malloc((2 * (size_t)size + 2 * (size_t)columns) * sizeof *shares);
-    const hs_status status = shares ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
-    if (status) return free(shares), status;
-    for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
-    double *prefix = shares + size, *width = prefix + size, *reach = width + columns;
+size_t hs__column_rects_space(int32_t p) { return 4 * (size_t)p * sizeof(double); }
 
+void hs__column_rects(int32_t p, const double *areas, double total, const int32_t *order, const int32_t *column_start, int32_t columns,
+                      double *space, double *rects)
+{
+    const int32_t size = column_start[columns];
+    double *shares = space, *prefix = shares + size, *width = prefix + size, *reach = width + columns;
+    for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
     double sum = 0.0, low = 0.0; /* of the columns so far */
     for (int32_t j = 0; j < columns; j++) {
         const int32_t start = column_start[j];
@@ -183,19 +194,37 @@ hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, 
         reach[j] = sum + low;
     }
     for (int32_t i = 0; i < p; i++)
-        if (!(areas[i] > 0.0)) sides[2 * (size_t)i] = sides[2 * (size_t)i + 1] = 0.0;
+        if (!(areas[i] > 0.0)) memset(rects + 4 * (size_t)i, 0, 4 * sizeof *rects);
     double whole = 1.0; /* the width of the columns up to this one */
     for (int32_t j = columns - 1; j >= 0; j--) {
         const double wide = j > 0 ? lesser(width[j], whole) : whole;
+        if (j > 0) whole = lesser(reach[j - 1], whole);
         double tall = 1.0; /* the height of the zones up to this one */
         for (int32_t k = column_start[j + 1] - 1; k >= column_start[j]; k--) {
-            double *own = sides + 2 * (size_t)order[k];
-            own[0] = k > column_start[j] ? lesser(shares[k] / wide, tall) : tall;
-            own[1] = wide;
+            double *own = rects + 4 * (size_t)order[k];
+            own[1] = j > 0 ? whole : 0.0;
+            own[2] = k > column_start[j] ? lesser(shares[k] / wide, tall) : tall;
+            own[3] = wide;
             if (k > column_start[j]) tall = lesser(prefix[k - 1] / wide, tall);
+            own[0] = k > column_start[j] ? tall : 0.0;
         }
-        if (j > 0) whole = lesser(reach[j - 1], whole);
     }
-    free(shares);
+}
+
+hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
+                          double *sides)
+{
+    int32_t size;
+    if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
+    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
+    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
+    for (int32_t j = 0; j < columns; j++)
+        if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
+    double *rects = malloc(4 * (size_t)p * sizeof *rects + hs__column_rects_space(p));
+    const hs_status status = rects ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
+    if (status) return free(rects), status;
+    hs__column_rects(p, areas, total, order, column_start, columns, rects + 4 * (size_t)p, rects);
+    for (int32_t i = 0; i < p; i++) memcpy(sides + 2 * (size_t)i, rects + 4 * (size_t)i + 2, 2 * sizeof *sides);
+    free(rects);
     return HS_OK;
 }

@@ -123,6 +123,7 @@ static hs_status partition_columns(void)
 {
     return hs_partition_columns(P, AT(0, times), 1, 1, P, P, stop, AT(1, ints), AT(2, more), AT(3, &one_int), AT(4, &one));
 }
+static hs_status partition_batch(void) { return hs_partition_batch(HS_BATCH_INTERVAL, 1, P, AT(0, times), stop, AT(1, reals), AT(2, &one)); }
 static hs_status partition_rule(void) { return hs_partition_rule(HS_RULE_SNRPP, P, AT(0, times), 1, stop, AT(1, ints), AT(2, &one_int), AT(3, &one)); }
 static hs_status partition_contiguous(void) { return hs_partition_contiguous(8, 8, P, AT(0, times), stop, AT(1, ints), AT(2, longs), AT(3, &one_int)); }
 static hs_status partition_interval(void)
@@ -240,6 +241,11 @@ static hs_status layers_best(void)
 {
     const hs_layers x = LAYERS;
     return hs_layers_best(AT(2, &x), 9, stop, AT(3, ints), AT(4, longs), AT(5, &flag));
+}
+static hs_status layers_batch(void)
+{
+    const hs_layers x = LAYERS;
+    return hs_layers_batch(HS_LAYERS_BEST, 1, AT(2, &x), 9, stop, AT(3, ints), AT(4, longs), AT(5, &one), AT(6, &another), AT(7, &one_int));
 }
 static hs_status layers_certificate(void)
 {
@@ -461,6 +467,7 @@ static const struct {
     {"hs_floorplan_certificate", floorplan_certificate, 3, 1, 0},
     {"hs_zones_certificate", zones_certificate, 3, 1, 0},
     {"hs_zones_bound", zones_bound, 2, 1, 0},
+    {"hs_partition_batch", partition_batch, 3, 0, 1},
     {"hs_partition_columns", partition_columns, 5, 0, 1},
     {"hs_column_sides", column_sides, 4, 0, 0},
     {"hs_partition_rule", partition_rule, 4, 0, 1},
@@ -491,6 +498,7 @@ static const struct {
     {"hs_layers_paper", layers_paper, 4, 2, 0},
     {"hs_layers_exact", layers_exact, 5, 1, 1},
     {"hs_layers_best", layers_best, 6, 0, 1},
+    {"hs_layers_batch", layers_batch, 8, 0, 1},
     {"hs_layers_certificate", layers_certificate, 5, 1, 1},
     {"hs_star_simulate", star_simulate, 7, 2, 1},
     {"hs_star_simulate of a list", star_simulate_listed, 1, 0, 0},

@@ -139,6 +139,13 @@ def first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
     return index, f"[{', '.join(map(str, index))}]" if index else ""
 
 
+def is_stack(given: Any) -> bool:
+    """Whether something is an array, or a list, with more than one axis: a vector for each of several platforms."""
+    if isinstance(given, list | tuple):
+        return len(given) > 0 and isinstance(given[0], list | tuple | np.ndarray)
+    return isinstance(given, np.ndarray) and given.ndim > 1
+
+
 def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
     if not array.min(initial=1.0) > 0:
         i, where = first(~(array > 0))
@@ -189,6 +196,15 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
     return not_negative(name, values)
 
 
+def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Finite numbers >= 0 that broadcast to a shape, of which the last axis is the workers."""
+    values = not_negative(name, reals(lambda: f"{name} must be a number or an array of numbers, got {given!r}", given))
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        raise ValueError(f"{name} of shape {values.shape} does not broadcast to {shape}, a number for each worker") from None
+
+
 def as_many(name: str, values: Counted, count: int, of: str = "worker") -> Counted:
     """The values themselves: one for each worker (or what they are called)."""
     if len(values) != count:
@@ -231,26 +247,28 @@ def shares(
     given: HasSpeeds | ArrayLike | None,
     cycle_times: HasSpeeds | ArrayLike | None = None,
     speeds: ArrayLike | None = None,
+    *,
+    stacked: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Relative sizes, or speeds, scaled to sum 1; and the cycle-times, None if sizes were given."""
+    """Relative sizes, or speeds, scaled to sum 1, with `stacked` in each row; and the cycle-times, None if sizes were given."""
     if (given is not None) + (cycle_times is not None) + (speeds is not None) != 1:
         raise TypeError(f"give one of {name}, cycle_times and speeds")
     times: NDArray[np.float64] | None = None
     if given is not None and not hasattr(given, "cycle_times"):
-        sizes = vector(name, given, copy=False)
+        sizes = vector(name, given, stacked=stacked, copy=False)
     else:
-        times = times_of(cycle_times if given is None else given, speeds)
+        times = times_of(cycle_times if given is None else given, speeds, stacked=stacked)
         with np.errstate(divide="ignore", over="ignore"):
-            sizes = 1.0 / times if speeds is None else vector("speeds", speeds)
-        if not np.isfinite(sizes).all():
-            sizes = times.min() / times
-    high = not_negative(name, sizes).max()
-    if not high > 0:
-        raise ValueError(f"{name} are all zero")
+            sizes = 1.0 / times if speeds is None else vector("speeds", speeds, stacked=stacked)
+        if not (finite := np.isfinite(sizes).all(-1, keepdims=True)).all():
+            sizes = np.where(finite, sizes, times.min(-1, keepdims=True) / times)
+    high = not_negative(name, sizes).max(-1, keepdims=True)
+    if not (some := high[..., 0] > 0).all():
+        raise ValueError(f"{name}{first(~some)[1]} are all zero")
     with np.errstate(over="ignore"):
         scaled: NDArray[np.float64] = sizes / high
-    scaled /= scaled.sum()
-    if scaled.min() < np.finfo(np.float64).tiny:  # nothing, beside the others
+    scaled /= scaled.sum(-1, keepdims=True)
+    if scaled.min(initial=1.0) < np.finfo(np.float64).tiny:  # nothing, beside the others
         scaled[scaled < np.finfo(np.float64).tiny] = 0.0
     return scaled, times
 

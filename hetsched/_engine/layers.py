@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .rows import over_rows
+
+_METHODS = ("exact", "best", "paper")  # the numbers of hs_layers_method
 
 
 class Layers:
@@ -53,3 +59,29 @@ class Layers:
         outputs = int32s(order), int64s(counts), optimal
         cancellable(lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6)
         return order, counts, bool(optimal[0])
+
+
+def layers_batch(
+    method: str, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], work: int,
+    progress: Callable[[float], object] | None,
+) -> tuple[NDArray[Any], ...]:  # fmt: skip
+    """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of hs_layers_batch."""
+    rows, p = compute.shape
+    order, counts, proven = np.empty((rows, p), np.int32), np.empty((rows, p), np.int64), np.empty(rows, np.int32)
+    makespans, bounds = np.empty(rows), np.empty(rows)
+    times, messages = doubles(compute.reshape(-1)), doubles(send.reshape(-1))
+    outputs = (
+        (int32s(order.reshape(-1)), p),
+        (int64s(counts.reshape(-1)), p),
+        (doubles(makespans), 1),
+        (doubles(bounds), 1),
+        (int32s(proven), 1),
+    )
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        own = ffi.new("hs_layers *", (mode, p, n, times + first * p, messages + first * p))
+        found = (view + first * width for view, width in outputs)
+        return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
+
+    over_rows(call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, progress)
+    return order, counts, makespans, bounds, proven.astype(bool)

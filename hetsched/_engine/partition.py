@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .rows import over_rows
 
 
 def partition_columns(
@@ -21,6 +23,26 @@ def partition_columns(
     cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
+
+
+#: The numbers of hs_batch_method, by the names that `partition` gives them.
+BATCHED = ("columns", "interval")
+
+
+def partition_batch(
+    method: str, areas: NDArray[np.float64], progress: Callable[[float], object] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of BATCHED."""
+    rows, p = areas.shape
+    rects, bounds = np.empty((rows, p, 4)), np.empty(rows)
+    inputs, zones, least = doubles(areas.reshape(-1)), doubles(rects.reshape(-1)), doubles(bounds)
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        own = inputs + first * p, cancel, zones + 4 * first * p, least + first
+        return lib.hs_partition_batch(BATCHED.index(method), last - first, p, *own)  # type: ignore[no-any-return]
+
+    over_rows(call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, progress)
+    return rects, bounds
 
 
 def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -21,6 +21,8 @@ FULL_COLUMNS = "partitions into full columns"
 
 #: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
 _WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
+#: Workers that "interval" takes at all.
+MOST_CUT = 1024
 #: Of all orders of the workers, "best" tries zones around others for so few.
 _ALL_ORDERS = 5
 #: Floorplans per worker that "best" tries without a budget, and at most so many workers times floorplans.
@@ -237,7 +239,7 @@ def _contiguous(request: Request) -> Floorplan:
 
 def _most(method: str, largest: bool) -> int:
     """Workers that a method takes at all."""
-    return {"interval": 256 if largest else 1024, "guillotine": 7 if largest else 16, "nonrectangular": 256}[method]
+    return {"interval": 256 if largest else MOST_CUT, "guillotine": 7 if largest else 16, "nonrectangular": 256}[method]
 
 
 def _at_most(method: str, request: Request) -> None:

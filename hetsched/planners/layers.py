@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
-from .._engine.layers import Layers
+from .._base.progress import Progress, reporting
+from .._engine.layers import Layers, layers_batch
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
+from .stacked import PlanStack, certified_rows, stack_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
 METHODS = ("exact", "best", "paper")
@@ -106,6 +108,7 @@ def layers_star(
     method: str = "exact",
     *,
     speeds: ArrayLike | None = None,
+    progress: bool | Progress | None = None,
 ) -> LayersPlan:
     """Divide the inner dimension of an n x n matrix product among workers around a source that holds A and B.
 
@@ -116,10 +119,12 @@ def layers_star(
     ----------
     n : int
         Side of the matrices, 0 <= n <= 2**30.
-    cycle_times : Platform or (p,) array_like
-        Time per multiply-add of each worker, > 0: w_i Tcp. A worker with an infinite cycle-time gets nothing.
+    cycle_times : Platform or (p,) or (..., p) array_like
+        Time per multiply-add of each worker, > 0: w_i Tcp. A worker with an infinite cycle-time gets nothing. More than one axis
+        is a stack: a plan for each set of workers, on all cores.
     link_costs : float or (p,) array_like, optional
-        Time to send a worker an element, >= 0: z_i Tcm; by default those of the Platform, or 0.
+        Time to send a worker an element, >= 0: z_i Tcm; by default those of the Platform, or 0. Of a stack any shape that
+        broadcasts against its cycle-times.
     mode : {"scss", "sccs", "pccs", "pcss"}
         Sequential or parallel communication: one message after the other, or all at once. Consecutive or simultaneous start: a
         worker computes when all its data has come, or while it comes, and then ends no earlier than the message.
@@ -127,14 +132,17 @@ def layers_star(
         "exact": the best counts, for messages in the order of the workers. "best": the best order too; the same where all
         messages go out at once. "paper": the closed form in the order of the workers, in which all end together, rounded as in
         section 4.5.
-    speeds : (p,) array_like, optional
+    speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them.
+    progress : bool or callable, optional
+        Of a stack: True shows a bar, a function is called with the fraction done.
 
     Returns
     -------
     LayersPlan
         lower_bound holds for every order with one message for each worker. Where messages go out at once "exact" is optimal. Else
-        "best" is usually proven optimal for up to 16 workers, and for up to 20 whose links differ.
+        "best" is usually proven optimal for up to 16 workers, and for up to 20 whose links differ. For a stack a PlanStack with
+        makespan, bound and optimal (...), and counts (..., p).
 
     Raises
     ------
@@ -161,14 +169,18 @@ def layers_star(
     (20000, 50000)
     """
     side = check.integer("n", n, low=0, high=2**30)
+    for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
+        check.choice(name, value, choices)
+    if any(map(check.is_stack, (cycle_times, speeds))):
+        return _layers_stack(side, cycle_times, link_costs, mode, method, speeds, progress)  # type: ignore[return-value]
+    if progress is not None and progress is not False:
+        raise ValueError("progress is for stacks of cycle_times")
     if isinstance(cycle_times, Platform):
         cycle_times = cycle_times.per(Unit.multiply_add(), "cycle_times: layers_star")
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
-    for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
-        check.choice(name, value, choices)
     engine = _engine_of(mode, side, times, costs)
     order = np.arange(p, dtype=np.int32)
     exact = False
@@ -211,6 +223,26 @@ def layers_star(
     )
 
 
+def _layers_stack(
+    n: int, cycle_times: Any, link_costs: Any, mode: str, method: str, speeds: Any, progress: bool | Progress | None
+) -> PlanStack:
+    """A plan for each row."""
+    times = check.cycle_times(cycle_times, speeds, stacked=True)
+    costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
+    shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
+    rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
+    work, message = _scaled("cycle_times", rows[0], factor**2, "n^2"), _scaled("link_costs", rows[1], 2 * factor, "2 n")
+    with reporting(progress) as tell:
+        _, counts, makespan, bound, exact = layers_batch(method, MODES.index(mode), n, work, message, _WORK, tell)
+    bound, optimal = certified_rows(bound, makespan)
+    optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
+    bound = np.where(optimal, makespan, bound)
+    name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
+    stacked = {name: np.array(given, np.float64).reshape(-1, p), "link_costs": rows[1]}
+    results = {"makespan": makespan, "bound": bound, "optimal": optimal, "counts": counts}
+    return stack_of(shape, method, "makespan", results, layers_star, stacked, {"n": n, "mode": mode, "method": method})
+
+
 def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64]) -> Layers:
     factor = max(n, 1)  # nothing to do takes no time anyway
     work, message = _scaled("cycle_times", times, factor**2, "n^2"), _scaled("link_costs", costs, 2 * factor, "2 n")
@@ -231,6 +263,6 @@ def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> N
         scaled: NDArray[np.float64] = values * float(factor)
     bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
     if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"{what} {name}[{i}] must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in another unit")
+        i, where = check.first(bad)
+        raise ValueError(f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in another unit")
     return scaled

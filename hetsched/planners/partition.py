@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.frozen import Frozen
 from .._base.later import Lazy, later
+from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, plain
@@ -20,6 +21,7 @@ from ..platform import Platform, names_of, whose
 from .floorplan import (
     FULL_COLUMNS,
     METHODS,
+    MOST_CUT,
     Floorplan,
     Pieces,
     Request,
@@ -30,8 +32,10 @@ from .floorplan import (
     plan_floorplan,
     zones,
 )
+from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 OBJECTIVES = ("sum", "max")
+_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")  # arguments for which a stack is planned one by one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -185,6 +189,7 @@ def partition(
     columns: int | None = None,
     seed: int = 0,
     budget: float | None = None,
+    progress: bool | Progress | None = None,
 ) -> Partition:
     """Tile a square or a matrix with one zone per worker, of given areas and small half perimeters.
 
@@ -193,9 +198,9 @@ def partition(
 
     Parameters
     ----------
-    areas : (p,) array_like or Platform
+    areas : (p,) or (..., p) array_like or Platform
         Relative areas, >= 0, at least one positive; of a Platform the speeds. A bare list is areas: the slowest worker of a
-        list of cycle-times would get most.
+        list of cycle-times would get most. More than one axis is a stack: a partition for each set of workers, on all cores.
     method : str
         "best": the best of all below, improved by a search over orders; not tried because they are slow are "interval" above
         128 workers, "nonrectangular" above 64 and "guillotine" above 12, which can then be some tenths of a percent better.
@@ -207,9 +212,9 @@ def partition(
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
         to nothing gets nothing.
-    cycle_times : Platform or (p,) array_like, optional
+    cycle_times : Platform or (p,) or (..., p) array_like, optional
         Instead of areas, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
-    speeds : (p,) array_like, optional
+    speeds : (p,) or (..., p) array_like, optional
         Instead of areas, with cycle_times 1 / speeds in the plan.
     rects : (p, 4) or (p, k, 4) array_like, optional
         row, col, height, width of each worker's rectangle (or rectangles), to be certified as they are: the plan of method
@@ -229,12 +234,16 @@ def partition(
         Of the search of "best".
     budget : float, optional
         Seconds for that search; default: a fixed number of steps, a fraction of a second, the same on every machine.
+    progress : bool or callable, optional
+        Of a stack: True shows a bar, a function is called with the fraction done.
 
     Returns
     -------
     Partition
         lower_bound is the sum of 2 sqrt(area): every zone spans at best a square; and for up to three workers what follows
-        from the corners of the matrix. For a matrix the areas are those of the integer zones.
+        from the corners of the matrix. For a matrix the areas are those of the integer zones. For a stack a PlanStack with
+        cost, bound and optimal (...); by "columns" and "interval" in the unit square, without costs of links and groups, also
+        rects (..., p, 4): these are planned without a Python object for each.
 
     Raises
     ------
@@ -258,6 +267,16 @@ def partition(
     """
     check.choice("method", method, METHODS)
     check.choice("objective", objective, OBJECTIVES)
+    if any(map(check.is_stack, (areas, cycle_times, speeds))):
+        common = {
+            "method": method, "shape": shape, "objective": objective, "link_costs": link_costs, "groups": groups,
+            "group_cost": group_cost, "columns": columns, "seed": seed, "budget": budget,
+        }  # fmt: skip
+        if rects is not None:
+            raise ValueError("rects are for areas of one dimension")
+        return _partition_stack(areas, cycle_times, speeds, common, progress)  # type: ignore[return-value]
+    if progress is not None and progress is not False:
+        raise ValueError("progress is for stacks of areas")
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
     p = len(scaled)
     sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
@@ -284,6 +303,28 @@ def partition(
         return finish("given", _given(rects, request), request, times, who)
     winner, found = plan_floorplan(method, request)
     return finish(winner, found, request, times, {"asked": method, **who})
+
+
+def _partition_stack(
+    areas: Any, cycle_times: Any, speeds: Any, common: dict[str, Any], progress: bool | Progress | None
+) -> PlanStack:
+    """A partition for each row; where the engine takes all at once, with their rectangles."""
+    scaled, _ = check.shares("areas", areas, cycle_times, speeds, stacked=True)
+    ((name, given),) = ((n, g) for n, g in (("areas", areas), ("cycle_times", cycle_times), ("speeds", speeds)) if g is not None)
+    shape, p = scaled.shape[:-1], scaled.shape[-1]
+    stacked = {name: np.array(given, np.float64).reshape(-1, p)}
+    method = common["method"]
+    with reporting(progress) as tell:
+        batched = method in engine.BATCHED and (method == "columns" or p <= MOST_CUT)
+        if batched and common["objective"] == "sum" and all(common[name] is None for name in _NOT_BATCHED):
+            rects, bound = engine.partition_batch(method, scaled.reshape(-1, p), tell)
+            cost = (rects[..., 2] + rects[..., 3]).sum(-1)
+            bound, optimal = certified_rows(bound, cost)
+            results = {"cost": cost, "bound": bound, "optimal": optimal, "rects": rects}
+        else:
+            names: dict[str, tuple[Any, ...]] = {"cost": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,)}
+            results = one_by_one(partition, names, stacked, common, tell)
+    return stack_of(shape, method, "cost", results, partition, stacked, common)
 
 
 def _given(rects: ArrayLike, request: Request) -> Floorplan:

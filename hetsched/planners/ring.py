@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
+from .._base.progress import Progress, reporting
 from .._engine.ring import RING_EXACT, RING_MOST, Ring
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, link_matrix, names_of, whose
+from .stacked import PlanStack, one_by_one, stack_of
 
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
@@ -118,6 +120,7 @@ def slice_ring(
     relays: bool = False,
     seed: int = 0,
     budget: float | None = None,
+    progress: bool | Progress | None = None,
 ) -> SliceRing:
     """Choose workers, arrange them on a ring, and cut a matrix into a slice for each, so that a step ends early.
 
@@ -126,11 +129,12 @@ def slice_ring(
 
     Parameters
     ----------
-    cycle_times : Platform or (p,) array_like
-        Time per unit of work, > 0. Of a Platform its links too. A worker with an infinite cycle-time is left out.
+    cycle_times : Platform or (p,) or (..., p) array_like
+        Time per unit of work, > 0. Of a Platform its links too. A worker with an infinite cycle-time is left out. More than one
+        axis is a stack: a plan for each set of workers, on all cores.
     links : (p, p) array_like or float
         links[i][j] is the time per unit of volume from worker i to worker j, >= 0, not necessarily symmetric; the diagonal is
-        not read. A number: all links are equal.
+        not read. A number: all links are equal. Of a stack (p, p), or any shape that broadcasts to (..., p, p).
     work : float
         Work of a step, > 0, in the unit of the cycle-times.
     volume : float
@@ -140,7 +144,7 @@ def slice_ring(
         where all links are equal. "search": local search from greedy rings. "best": exact where that is possible, else search.
         "multistart": the best greedy ring of those that start with each worker, "greedy": the paper's, from the fastest.
         "all": all workers, without selection; the shortest ring of up to 22, of more one by Lin and Kernighan's moves.
-    speeds : (p,) array_like, optional
+    speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
     latencies : (p, p) array_like or float, optional
         Time of every message from worker i to worker j besides, >= 0; the diagonal is not read. Default: none.
@@ -150,11 +154,14 @@ def slice_ring(
         Of the search.
     budget : float, optional
         Seconds for the search; default: a fixed number of rounds, a fraction of a second for up to 64 workers.
+    progress : bool or callable, optional
+        Of a stack: True shows a bar, a function is called with the fraction done.
 
     Returns
     -------
     SliceRing
-        All members that have work end together. lower_bound holds for all rings of the workers.
+        All members that have work end together. lower_bound holds for all rings of the workers. For a stack a PlanStack with
+        makespan, bound and optimal (...), and shares (..., p).
 
     Raises
     ------
@@ -176,6 +183,14 @@ def slice_ring(
     >>> plan.ring.tolist(), round(plan.makespan, 6), plan.optimal
     ([0, 3, 10, 9, 1, 2, 4, 11], 0.151548, True)
     """
+    if any(map(check.is_stack, (cycle_times, speeds))):
+        alike: dict[str, Any] = {
+            "work": work, "volume": volume, "method": check.choice("method", method, METHODS), "relays": relays, "seed": seed,
+            "budget": budget, "latencies": latencies,
+        }  # fmt: skip
+        return _ring_stack(cycle_times, speeds, links, alike, progress)  # type: ignore[return-value]
+    if progress is not None and progress is not False:
+        raise ValueError("progress is for stacks of cycle_times")
     times = check.cycle_times(cycle_times, speeds)
     matrix = _links(cycle_times, links, len(times))
     amount = _amount("work", work, above=0.0)
@@ -222,6 +237,27 @@ def slice_ring(
         latencies=None if own_latencies is None else check.frozen(own_latencies),
         **whose(cycle_times, len(times)),
     )
+
+
+def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
+    """A ring for each row."""
+    times = check.cycle_times(cycle_times, speeds, stacked=True)
+    p = times.shape[-1]
+    if links is None:
+        raise TypeError("links are needed beside a stack of cycle_times")
+    matrices = check.reals(lambda: f"links must be a number or an array of numbers, got {links!r}", links)
+    try:
+        matrices = np.broadcast_to(matrices, (*times.shape, p))
+    except ValueError:
+        raise ValueError(f"links of shape {matrices.shape} do not broadcast to {(*times.shape, p)}") from None
+    name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
+    stacked = {name: np.array(given, np.float64).reshape(-1, p), "links": matrices.reshape(-1, p, p)}
+    names: dict[str, tuple[Any, ...]] = {
+        "makespan": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,), "shares": (np.float64, p),
+    }  # fmt: skip
+    with reporting(progress) as tell:
+        results = one_by_one(slice_ring, names, stacked, common, tell)
+    return stack_of(times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common)
 
 
 def _exact(
@@ -356,12 +392,24 @@ class RingProfile(Frozen, Drawn):
         return np.array([len(ring) for ring in self.rings], np.int64)
 
     def at(self, ratio: float) -> int:
-        """The index of the ring that is best at a ratio; of two at a breakpoint the smaller one."""
+        """The index of the ring that is best at a ratio; of two at a breakpoint the smaller one.
+
+        Parameters
+        ----------
+        ratio : float
+            work / volume, >= 0.
+        """
         value = check.number("ratio", ratio, low=0.0)
         return max(0, int(np.searchsorted(self.ratios, value)) - 1)
 
     def makespan(self, work: float, volume: float) -> float:
-        """Time of a step with the best ring."""
+        """Time of a step with the best ring.
+
+        Parameters
+        ----------
+        work, volume : float
+            As of `slice_ring`.
+        """
         amount, boundary = check.number("work", work, above=0.0), check.number("volume", volume, above=0.0)
         i = self.at(min(amount / boundary, sys.float_info.max))
         with np.errstate(over="ignore"):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._base.progress import Progress, reporting
 from .._engine import star as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
+from .stacked import PlanStack, one_by_one, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
 REUSE = "maxreuse"  # section 3's
@@ -156,13 +158,14 @@ def plan_product(
     r: int,
     s: int,
     t: int,
-    platform: Platform,
+    platform: Platform | Sequence[Platform],
     method: str = "best",
     *,
     returns: str = "lazy",
     variant: str | None = None,
     seed: int = 0,
     budget: float | None = None,
+    progress: bool | Progress | None = None,
 ) -> StarPlan:
     """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
 
@@ -175,7 +178,7 @@ def plan_product(
         Size in blocks of q x q elements, each at least 1.
     platform : Platform
         A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
-        one that holds any chunk.
+        one that holds any chunk. Several, as many workers each, are a stack: a plan for each, on all cores.
     method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse"}
         The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
         memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "maxreuse" is its maximum
@@ -196,11 +199,14 @@ def plan_product(
     budget : float, optional
         Seconds for the search, or for the proof of "exact". Default: a fixed number of messages, 10^7: half a second of the
         search, some five of "exact".
+    progress : bool or callable, optional
+        Of a stack: True shows a bar, a function is called with the fraction done.
 
     Returns
     -------
     StarPlan
-        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns" with "exact".
+        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns" with "exact". For
+        a stack a PlanStack with makespan, bound and optimal (n,), and columns (n, p).
 
     Raises
     ------
@@ -227,7 +233,28 @@ def plan_product(
     >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
     makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)
     """
-    return planned(r, s, t, platform, method, returns=returns, variant=variant, seed=seed, budget=budget)
+    if isinstance(platform, list | tuple) and platform and all(isinstance(one, Platform) for one in platform):
+        common = {
+            "r": r, "s": s, "t": t, "method": method, "returns": returns, "variant": variant, "seed": seed, "budget": budget,
+        }  # fmt: skip
+        return _star_stack(platform, common, progress)  # type: ignore[return-value]
+    if progress is not None and progress is not False:
+        raise ValueError("progress is for several platforms")
+    return planned(r, s, t, cast(Platform, platform), method, returns=returns, variant=variant, seed=seed, budget=budget)
+
+
+def _star_stack(platforms: Sequence[Platform], common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
+    """A plan for each platform."""
+    p = len(platforms[0])
+    for i, one in enumerate(platforms):
+        check.as_many(f"platform[{i}]", one.names, p)
+    stacked = {"platform": np.fromiter(platforms, object, len(platforms))}
+    names: dict[str, tuple[Any, ...]] = {
+        "makespan": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,), "columns": (np.int64, p),
+    }  # fmt: skip
+    with reporting(progress) as tell:
+        results = one_by_one(plan_product, names, stacked, common, tell)
+    return stack_of((len(platforms),), common["method"], "makespan", results, plan_product, stacked, common)
 
 
 def planned(

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
+from .._base.progress import Progress, reporting
 from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
 from .distribute import distribute
+from .stacked import PlanStack, one_by_one, stack_of
 from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
 
 _METHODS = ("best", "paper", "fastest")
@@ -134,6 +136,7 @@ def max_tasks(
     method: str = "best",
     *,
     speeds: ArrayLike | None = None,
+    progress: bool | Progress | None = None,
 ) -> MaxTasks:
     """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a time.
 
@@ -141,21 +144,26 @@ def max_tasks(
     ----------
     T : float
         Time, > 0.
-    cycle_times : Platform or (p,) array_like
-        Time per task of each slave, > 0, at least T / 2**53; an infinite one does nothing.
+    cycle_times : Platform or (p,) or (..., p) array_like
+        Time per task of each slave, > 0, at least T / 2**53; an infinite one does nothing. More than one axis is a stack: a plan
+        for each set of slaves, on all cores.
     send, receive : float or (p,) array_like
         Time of the message that a slave needs before its first task, and of the one it sends back after the last; >= 0. One
-        for all, or one for each. The bus carries one message at a time. A slave without tasks needs none.
+        for all, or one for each. The bus carries one message at a time. A slave without tasks needs none. Of a stack any shape
+        that broadcasts against its cycle-times.
     method : {"best", "paper", "fastest"}
         "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to the fastest slaves first.
-    speeds : (p,) array_like, optional
+    speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them; 0 is allowed.
+    progress : bool or callable, optional
+        Of a stack: True shows a bar, a function is called with the fraction done.
 
     Returns
     -------
     MaxTasks
         "best" is optimal for equal messages one way, and both ways for up to 12 slaves; for links of their own up to 18 slaves
-        one way and 8 both ways. Otherwise the certificate says how far `upper_bound` is.
+        one way and 8 both ways. Otherwise the certificate says how far `upper_bound` is. For a stack a PlanStack with tasks,
+        bound and optimal (...), and counts (..., p).
 
     Notes
     -----
@@ -176,6 +184,10 @@ def max_tasks(
     >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
+    if any(map(check.is_stack, (cycle_times, speeds))):
+        return _max_stack(T, cycle_times, send, receive, method, speeds, progress)  # type: ignore[return-value]
+    if progress is not None and progress is not False:
+        raise ValueError("progress is for stacks of cycle_times")
     cycle_times = _per_task(cycle_times, "cycle_times: max_tasks")
     times = check.cycle_times(cycle_times, speeds)
     bound = check.number("T", T, above=0.0)
@@ -199,6 +211,31 @@ def max_tasks(
         **_parts(found, times, out, back, None, bound),
         **whose(cycle_times, len(times)),
     )
+
+
+def _max_stack(
+    T: float, cycle_times: Any, send: Any, receive: Any, method: str, speeds: Any, progress: bool | Progress | None
+) -> PlanStack:
+    """A plan for each row."""
+    times = check.cycle_times(cycle_times, speeds, stacked=True)
+    p = times.shape[-1]
+    name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
+    stacked = {name: np.array(given, np.float64).reshape(-1, p)}
+    common: dict[str, Any] = {"T": check.number("T", T, above=0.0), "method": check.choice("method", method, _METHODS)}
+    for message, value in (("send", send), ("receive", receive)):
+        if np.ndim(value):
+            stacked[message] = check.each_of(message, value, times.shape).reshape(-1, p)
+        else:
+            common[message] = check.number(message, value, low=0.0)
+    names: dict[str, tuple[Any, ...]] = {
+        "tasks": (np.int64,),
+        "bound": (np.int64,),
+        "optimal": (np.bool_,),
+        "counts": (np.int64, p),
+    }
+    with reporting(progress) as tell:
+        results = one_by_one(max_tasks, names, stacked, common, tell)
+    return stack_of(times.shape[:-1], method, "tasks", results, max_tasks, stacked, common)
 
 
 def min_time(

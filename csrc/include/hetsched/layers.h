@@ -73,6 +73,17 @@ HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order,
  * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave, 2^p at most. */
 HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal);
 
+/* The same for many stars, each as alone: hs_layers_exact or hs_layers_paper by index, or hs_layers_best.
+ *   rows       >= 0 stars
+ *   problem    compute and send are [rows * p], the rest holds for all
+ *   work       of hs_layers_best
+ *   order      [rows * p] out;  counts  [rows * p] out;  makespans, bounds  [rows] out: of hs_layers_schedule and hs_layers_bound
+ *   optimal    [rows] out: as of the function; 0 for HS_LAYERS_PAPER
+ * What is returned for one of them is returned for all; the outputs are then undefined. */
+typedef enum hs_layers_method { HS_LAYERS_EXACT = 0, HS_LAYERS_BEST = 1, HS_LAYERS_PAPER = 2 } hs_layers_method;
+HS_API hs_status hs_layers_batch(hs_layers_method method, int64_t rows, const hs_layers *problem, int64_t work, const int *cancel, int32_t *order,
+                                 int64_t *counts, double *makespans, double *bounds, int32_t *optimal);
+
 /* What any counts and order are worth: the makespan of hs_layers_schedule, and hs_layers_bound. Time O(p log p), memory O(p). */
 HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
                                        hs_certificate *certificate);

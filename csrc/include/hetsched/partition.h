@@ -166,6 +166,17 @@ HS_API hs_status hs_partition_nonrectangular(int32_t p, const double *areas, con
 HS_API hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                                      const int *cancel, int32_t *plan, int32_t *length, double *cost);
 
+/* Partitions of the unit square for many sets of workers, each the same as alone: full columns, or the cuts of the list sorted by area
+ * (hs_partition_interval, no weights), in the rectangles of hs_floorplan_rects.
+ *   rows    >= 0 sets
+ *   areas   [rows * p] as above
+ *   rects   [rows * 4 p] out: row, col, height, width of each worker, all 0 for one without area
+ *   bounds  [rows] out: hs_zones_bound of the zones' areas
+ * What is returned for one of them is returned for all; the outputs are then undefined. Memory that of one. */
+typedef enum hs_batch_method { HS_BATCH_COLUMNS = 0, HS_BATCH_INTERVAL = 1 } hs_batch_method;
+HS_API hs_status hs_partition_batch(hs_batch_method method, int64_t rows, int32_t p, const double *areas, const int *cancel, double *rects,
+                                    double *bounds);
+
 /* Local search (annealing) over guillotine floorplans: sub-boxes change places, cuts turn, sub-boxes move elsewhere. The best
  * found is never worse than what it starts from. Call again to go on.
  *   evaluations  floorplans tried, >= 0

@@ -1,0 +1,107 @@
+/* hs_partition_batch and hs_layers_batch: each row is what the functions for one give, to the last bit. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "scarce.h"
+
+enum { ROWS = 7, MAX = 12 };
+
+static double areas[ROWS * MAX], rects[ROWS * 4 * MAX], bounds[ROWS];
+
+/* Zones of the floorplan, by worker. */
+static int zones_of(int32_t p, const double *own, const int32_t *plan, int32_t length, double *zones)
+{
+    int32_t workers[2 * MAX], pieces;
+    double found[8 * MAX];
+    memset(zones, 0, 4 * (size_t)p * sizeof *zones);
+    if (hs_floorplan_rects(p, own, NULL, 1.0, plan, length, workers, found, &pieces, NULL) != HS_OK) return 0;
+    for (int32_t k = 0; k < pieces; k++) memcpy(zones + 4 * workers[k], found + 4 * k, 4 * sizeof *zones);
+    return 1;
+}
+
+static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t *plan, int32_t *length)
+{
+    int32_t order[MAX], start[MAX + 1], columns;
+    double cost;
+    if (method == HS_BATCH_INTERVAL) return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, NULL, plan, length, &cost) == HS_OK;
+    if (hs_partition_columns(p, own, 1.0, 1, p, p, NULL, order, start, &columns, &cost) != HS_OK) return 0;
+    *length = 0;
+    for (int32_t j = 0; j < columns; j++) {
+        for (int32_t k = start[j]; k < start[j + 1]; k++) {
+            plan[(*length)++] = order[k];
+            if (k > start[j]) plan[(*length)++] = HS_ABOVE;
+        }
+        if (j > 0) plan[(*length)++] = HS_BESIDE;
+    }
+    return 1;
+}
+
+static void partitions(hs_batch_method method)
+{
+    for (int32_t p = 1; p <= MAX; p++) {
+        for (int32_t k = 0; k < ROWS * p; k++) areas[k] = k % p && check_random(5) == 0 ? 0.0 : pow(10, (double)check_random(1000) / 300);
+        if (!CHECK(hs_partition_batch(method, ROWS, p, areas, NULL, rects, bounds) == HS_OK)) return;
+        for (int32_t row = 0; row < ROWS; row++) {
+            const double *own = areas + row * p;
+            double zones[4 * MAX], sizes[MAX], bound;
+            int32_t plan[2 * MAX], length;
+            if (!CHECK(plan_of(method, p, own, plan, &length) && zones_of(p, own, plan, length, zones))) return;
+            CHECK(memcmp(zones, rects + 4 * row * p, 4 * (size_t)p * sizeof *zones) == 0);
+            for (int32_t i = 0; i < p; i++) sizes[i] = zones[4 * i + 2] * zones[4 * i + 3];
+            CHECK(hs_zones_bound(p, sizes, NULL, 1, 1, 0, &bound) == HS_OK && bound == bounds[row]);
+        }
+    }
+}
+
+static void refusals(void)
+{
+    const double bad[] = {1, 2, 1, NAN};
+    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 0, 2, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, -1, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
+    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 1, 0, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
+    CHECK(hs_partition_batch((hs_batch_method)2, 1, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
+    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 1, 2, bad, NULL, rects, bounds) == HS_OK);
+    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 2, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
+    CHECK_SCARCE(hs_partition_batch(HS_BATCH_INTERVAL, 1, 2, bad, NULL, rects, bounds), 1);
+}
+
+static void layers(hs_layers_method method)
+{
+    enum { P = 5 };
+    double compute[ROWS * P], send[ROWS * P], makespans[ROWS];
+    int32_t order[ROWS * P], optimal[ROWS];
+    int64_t counts[ROWS * P];
+    for (int32_t mode = 0; mode < 4; mode++) {
+        for (int32_t k = 0; k < ROWS * P; k++) compute[k] = 1 + (double)check_random(9), send[k] = 1 + (double)check_random(5);
+        compute[3] = INFINITY; /* somebody who gets nothing */
+        const hs_layers all = {.mode = mode, .p = P, .layers = 40, .compute = compute, .send = send};
+        if (!CHECK(hs_layers_batch(method, ROWS, &all, 10000, NULL, order, counts, makespans, bounds, optimal) == HS_OK)) return;
+        for (int32_t row = 0; row < ROWS; row++) {
+            const hs_layers one = {.mode = mode, .p = P, .layers = 40, .compute = compute + row * P, .send = send + row * P};
+            int32_t own_order[P] = {0, 1, 2, 3, 4};
+            int64_t own[P];
+            int proven = 0;
+            double times[3 * P], makespan, bound;
+            const hs_status status = method == HS_LAYERS_BEST ? hs_layers_best(&one, 10000, NULL, own_order, own, &proven)
+                                     : method == HS_LAYERS_EXACT ? hs_layers_exact(&one, NULL, NULL, own, &proven)
+                                                                 : hs_layers_paper(&one, NULL, NULL, own);
+            CHECK(status == HS_OK && proven == optimal[row]);
+            CHECK(memcmp(own, counts + row * P, sizeof own) == 0 && memcmp(own_order, order + row * P, sizeof own_order) == 0);
+            CHECK(hs_layers_schedule(&one, own_order, own, times, times + P, times + 2 * P, &makespan) == HS_OK && makespan == makespans[row]);
+            CHECK(hs_layers_bound(&one, NULL, &bound) == HS_OK && bound == bounds[row]);
+        }
+    }
+}
+
+int main(void)
+{
+    partitions(HS_BATCH_COLUMNS);
+    partitions(HS_BATCH_INTERVAL);
+    refusals();
+    layers(HS_LAYERS_EXACT);
+    layers(HS_LAYERS_BEST);
+    layers(HS_LAYERS_PAPER);
+    return check_result();
+}

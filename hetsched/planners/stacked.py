@@ -1,0 +1,157 @@
+"""Plans for many platforms in one call: arrays of what they are worth, and each plan when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from .._base.frozen import Frozen
+from .._base.progress import Progress
+from .._engine.rows import over_rows
+from ..plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanStack(Frozen):
+    """The plans of one planner for a stack of platforms: the numbers that each has alone.
+
+    `stack[i]`, or `stack[i, j]`, is the plan of one platform, made when it is asked for; any other index gives a part of the
+    stack. What the planner says of its plans are attributes as well, such as `stack.cost` and `stack.rects`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the stack: that of the arguments without the axes of one platform.
+    method : str
+        As asked for.
+    objective : str
+        Name of a plan's value, such as "cost" or "makespan".
+    names : tuple of str
+    arrays : tuple of arrays
+        Under these names the value, the bound, and what else the planner returns; each begins with the shape.
+    planner, stacked, common :
+        The function that makes one plan, its arguments with an entry for each platform, and its other arguments.
+    """
+
+    shape: tuple[int, ...]
+    method: str
+    objective: str
+    names: tuple[str, ...]
+    arrays: tuple[NDArray[Any], ...]
+    planner: Callable[..., Plan] = field(compare=False)
+    stacked: Mapping[str, NDArray[Any]] = field(compare=False)  #: arguments with an entry for each platform, flat
+    common: Mapping[str, Any] = field(compare=False)
+
+    @property
+    def results(self) -> dict[str, NDArray[Any]]:
+        """The arrays by their names."""
+        return dict(zip(self.names, self.arrays, strict=True))
+
+    @property
+    def value(self) -> NDArray[Any]:
+        """(...) what each plan is worth."""
+        return self.results[self.objective]
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """(...) how far each is at most from the best, relative to its bound; infinite where that is 0."""
+        value, bound = self.value.astype(np.float64), self.results["bound"].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return check.frozen(np.where(value == bound, 0.0, np.abs(value - bound) / np.minimum(value, bound)))
+
+    if not TYPE_CHECKING:  # else every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            names = self.__dict__.get("names", ())
+            if name not in names:
+                raise AttributeError(f"the plans of this stack have {', '.join(names)}, not {name!r}", name=name, obj=self)
+            return self.arrays[names.index(name)]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.names})
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Plan | PlanStack]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Plan | PlanStack:
+        places = np.arange(self.value.size).reshape(self.shape)[index]
+        flat = [array.reshape(-1, *array.shape[len(self.shape) :]) for array in self.arrays]
+        if places.ndim == 0:
+            return self.planner(**{name: values[places] for name, values in self.stacked.items()}, **self.common)
+        return replace(
+            self,
+            shape=places.shape,
+            arrays=tuple(check.frozen(array[places]) for array in flat),
+            stacked={name: values[places.reshape(-1)] for name, values in self.stacked.items()},
+        )
+
+    def __repr__(self) -> str:
+        if not self.value.size:
+            return f"<PlanStack: no plans ({self.method})>"
+        low, high = float(self.value.min()), float(self.value.max())
+        gap = float(self.gap.max())
+        worth = f"{self.objective} {low:.6g} to {high:.6g}, gap at most {gap:.2%}"
+        return f"<PlanStack: {self.value.size} plans, {worth} ({self.method})>"
+
+
+def stack_of(
+    shape: tuple[int, ...],
+    method: str,
+    objective: str,
+    results: Mapping[str, NDArray[Any]],
+    planner: Callable[..., Plan],
+    stacked: Mapping[str, NDArray[Any]],
+    common: Mapping[str, Any],
+) -> PlanStack:
+    """A stack of plans from flat results and arguments, a row for each."""
+    return PlanStack(
+        shape=shape,
+        method=method,
+        objective=objective,
+        names=tuple(results),
+        arrays=tuple(check.frozen(array.reshape(*shape, *array.shape[1:])) for array in results.values()),
+        planner=planner,
+        stacked=stacked,
+        common=common,
+    )
+
+
+def certified_rows(bound: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """`certified` for many plans: their bounds, none above the value, and whether they are proven optimal."""
+    return np.minimum(bound, value), value <= bound * (1 + 1e-12)
+
+
+def one_by_one(
+    planner: Callable[..., Plan],
+    names: Mapping[str, tuple[Any, ...]],
+    stacked: Mapping[str, NDArray[Any]],
+    common: Mapping[str, Any],
+    progress: Progress | None,
+) -> dict[str, NDArray[Any]]:
+    """What plans say under these names, each a dtype and the shape of one: a plan for each row, on all cores, for the engine lets
+    other threads go on."""
+    rows = len(next(iter(stacked.values())))
+    results = {name: np.empty((rows, *shape), dtype) for name, (dtype, *shape) in names.items()}
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        for row in range(first, last):
+            if cancel[0]:
+                break
+            try:
+                plan = planner(**{name: values[row] for name, values in stacked.items()}, **common)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"platform {row} of the stack: {error}") from error
+            for name, array in results.items():
+                array[row] = getattr(plan, name)
+        return 0
+
+    over_rows(call, rows, False, progress)
+    return results

@@ -1,0 +1,208 @@
+"""Planners given a stack of platforms: each plan has the numbers that it has alone."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hetsched as hs
+from hetsched._engine.rows import over_rows
+
+MODES = ("scss", "sccs", "pccs", "pcss")
+positive = st.floats(1e-3, 1e3) | st.sampled_from([1.0, 2.0, 3.0])
+
+
+@st.composite
+def stacks(draw, entries=positive, most=6):
+    p, lead = draw(st.integers(1, most)), tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=2)))
+    size = int(np.prod(lead)) * p
+    return np.array(draw(st.lists(entries, min_size=size, max_size=size))).reshape(*lead, p)
+
+
+def agrees(stack, names, alone):
+    """Every plan alone says what the stack says of it."""
+    for index in np.ndindex(stack.shape):
+        one, own = alone(index), stack[index]
+        assert own.to_dict() == one.to_dict()
+        for name in names:
+            assert np.array_equal(getattr(stack, name)[index], getattr(one, name)), name
+        assert stack.optimal[index] == one.optimal
+        assert stack.bound[index] == one.bound
+
+
+@settings(deadline=None)
+@given(stacks(positive | st.just(0.0) | st.sampled_from([1e-300, 1e300])), st.sampled_from(["columns", "interval"]), st.data())
+def test_partitions_in_the_engine(areas, method, data):
+    areas[..., 0] = np.where((areas > 0).any(-1), areas[..., 0], 1.0)
+    given_as = data.draw(st.sampled_from(["areas", "speeds", "cycle_times"]))
+    if given_as == "cycle_times":
+        with np.errstate(divide="ignore", over="ignore"):
+            areas = 1.0 / areas
+    stack = hs.partition(**{given_as: areas}, method=method)
+    assert isinstance(stack, hs.PlanStack)
+    assert stack.rects.shape == (*areas.shape, 4)
+    agrees(stack, ("cost", "rects"), lambda index: hs.partition(**{given_as: areas[index]}, method=method))
+
+
+@settings(deadline=None, max_examples=30)
+@given(stacks(most=4), st.sampled_from(["recursive", "snrpp", "best", "columns"]), st.sampled_from([None, (9, 12)]))
+def test_partitions_one_by_one(areas, method, shape):
+    weights = np.arange(1.0, areas.shape[-1] + 1)
+    stack = hs.partition(areas, method, shape, link_costs=weights)
+    agrees(stack, ("cost",), lambda index: hs.partition(areas[index], method, shape, link_costs=weights))
+
+
+@settings(deadline=None)
+@given(
+    stacks(positive | st.just(np.inf)),
+    st.sampled_from(["scss", "sccs", "pccs", "pcss"]),
+    st.sampled_from(["exact", "best", "paper"]),
+    st.data(),
+)
+def test_layers(times, mode, method, data):
+    times[..., 0] = np.where(np.isinf(times).all(-1), 1.0, times[..., 0])
+    n, costs = data.draw(st.integers(0, 60)), data.draw(st.sampled_from([0.0, 0.5]) | st.just(times[(0,) * (times.ndim - 1)]))
+    costs = np.where(np.isinf(costs), 2.0, costs)
+    every = np.broadcast_to(costs, times.shape)
+    stack = hs.layers_star(n, times, costs, mode, method)
+    agrees(stack, ("makespan", "counts"), lambda index: hs.layers_star(n, times[index], every[index], mode, method))
+
+
+@settings(deadline=None, max_examples=30)
+@given(stacks(), st.sampled_from(["best", "exact", "search", "multistart", "greedy"]), st.data())
+def test_rings(times, method, data):
+    p = times.shape[-1]
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    shape = data.draw(st.sampled_from([(), (p, p), (*times.shape, p)]))
+    links = rng.random(shape) if shape else 0.5
+    every = np.broadcast_to(links, (*times.shape, p))
+    stack = hs.slice_ring(times, links, 10.0, 1.0, method)
+    agrees(stack, ("makespan", "shares"), lambda index: hs.slice_ring(times[index], every[index], 10.0, 1.0, method))
+
+
+@settings(deadline=None, max_examples=30)
+@given(stacks(most=4), st.booleans(), st.booleans())
+def test_tasks(times, own, back):
+    send = times / 8 if own else 0.25
+    every = np.broadcast_to(send, times.shape)
+    stack = hs.max_tasks(20, times, send, 0.5 if back else 0.0)
+    agrees(
+        stack,
+        ("tasks", "counts"),
+        lambda index: hs.max_tasks(20, times[index], every[index] if own else send, 0.5 if back else 0.0),
+    )
+
+
+def test_products():
+    platforms = [hs.Platform.star([2, 3], link_costs=[1, c], memory=[12, 21]) for c in (1, 2, 5)]
+    stack = hs.plan_product(4, 8, 3, platforms, "het")
+    assert stack.shape == (3,)
+    for i, platform in enumerate(platforms):
+        alone = hs.plan_product(4, 8, 3, platform, "het")
+        assert (stack.makespan[i], stack.bound[i], stack.columns[i].tolist()) == (
+            alone.makespan,
+            alone.bound,
+            alone.columns.tolist(),
+        )
+        assert stack[i].makespan == alone.makespan
+
+
+def test_a_part_of_a_stack():
+    areas = np.random.default_rng(1).random((3, 4, 5))
+    stack = hs.partition(areas, "columns")
+    part = stack[1:, ::2]
+    assert part.shape == (2, 2)
+    assert part.cost.tolist() == stack.cost[1:, ::2].tolist()
+    assert part[1, 1].to_dict() == stack[2, 2].to_dict() == hs.partition(areas[2, 2], "columns").to_dict()
+    assert [row.shape for row in stack] == [(4,)] * 3
+    assert len(stack) == 3
+    assert part == stack[1:][:, ::2]
+    assert part != stack[:2, ::2]
+    assert pickle.loads(pickle.dumps(stack)) == stack
+    assert not pickle.loads(pickle.dumps(stack)).cost.flags.writeable
+    assert not stack.rects.flags.writeable
+    assert {"cost", "rects", "bound"} <= set(dir(stack))
+    assert (stack.gap == (stack.cost - stack.bound) / stack.bound).all()
+    assert stack.value is stack.cost
+    with pytest.raises(AttributeError, match="makespan"):
+        _ = stack.makespan
+    with pytest.raises(IndexError):
+        _ = stack[3]
+    assert repr(stack[0, :0]) == "<PlanStack: no plans (columns)>"
+    assert "12" not in repr(stack[:, :0])
+    assert repr(hs.partition(np.ones((2, 4)), "columns")) == "<PlanStack: 2 plans, cost 4 to 4, gap at most 0.00% (columns)>"
+
+
+def test_what_was_given_is_not_looked_at_again():
+    areas = np.array([[1.0, 2.0], [3.0, 1.0]])
+    stack = hs.partition(areas, "columns")
+    before = stack[1].to_dict()
+    areas[:] = 1.0
+    assert stack[1].to_dict() == before
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 63, 64, 65, 1000])
+def test_all_rows_are_planned(rows):
+    areas = np.random.default_rng(2).random((rows, 3)) + 0.1
+    told = []
+    stack = hs.partition(areas, "columns", progress=told.append)
+    assert stack.cost.shape == (rows,)
+    assert stack.cost.tolist() == [hs.partition(own, "columns").cost for own in areas]
+    assert told == sorted(told)
+    assert told[-1:] == [1.0] or rows == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: hs.partition([[1, 2], [0, 0]], "columns"), ValueError, r"areas\[1\] are all zero"),
+        (lambda: hs.partition([[1, 2], [1, np.nan]], "columns"), ValueError, r"areas\[1, 1\] is NaN"),
+        (lambda: hs.partition([[1, 2], [1]], "columns"), TypeError, "areas must be a sequence of real numbers"),
+        (lambda: hs.partition(np.ones((3, 0)), "columns"), ValueError, "areas is empty"),
+        (lambda: hs.partition(np.ones((3, 2)), rects=np.ones((2, 4))), ValueError, "rects are for areas of one dimension"),
+        (lambda: hs.partition(np.ones((3, 17)), "guillotine"), hs.InfeasibleError, "platform 0 of the stack"),
+        (lambda: hs.partition([1, 2], progress=True), ValueError, "progress is for stacks"),
+        (lambda: hs.partition(np.ones((3, 2)), progress=7), TypeError, "progress must be"),
+        (lambda: hs.layers_star(5, np.ones((3, 2)), np.ones((2, 2))), ValueError, "link_costs of shape"),
+        (lambda: hs.layers_star(5, np.full((3, 2), 1e300)), ValueError, r"n\^2 cycle_times\[0, 0\]"),
+        (lambda: hs.slice_ring(np.ones((3, 2)), None, 1, 1), TypeError, "links are needed"),
+        (lambda: hs.slice_ring(np.ones((3, 2)), np.ones((2, 2, 2)), 1, 1), ValueError, "links of shape"),
+        (lambda: hs.slice_ring(np.ones((3, 2)), 1.0, -1, 1), ValueError, "platform 0 of the stack: work"),
+        (lambda: hs.max_tasks(-1, np.ones((3, 2))), ValueError, "T must be"),
+        (lambda: hs.max_tasks(1, np.ones((3, 2)), send=[1, -1]), ValueError, r"send\[1\]"),
+        (lambda: hs.plan_product(1, 1, 1, []), TypeError, "platform must be a Platform"),
+        (lambda: hs.plan_product(1, 1, 1, [hs.Platform.star([1]), hs.Platform.star([1, 2])]), ValueError, r"platform\[1\]"),
+    ],
+)
+def test_refusals(call, error, match):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_an_error_ends_the_other_chunks():
+    seen, gate = [], threading.Event()
+
+    def call(first, last, cancel):
+        if first == 0:
+            raise ValueError("row 0")
+        gate.wait(5)
+        seen.append((first, bool(cancel[0])))
+        return 0
+
+    with pytest.raises(ValueError, match="row 0"):
+        over_rows(call, 10_000, False)
+    gate.set()
+    assert len(seen) < 64
+
+
+def test_an_interrupt_from_progress_goes_up():
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hs.partition(np.random.default_rng(3).random((5000, 8)), "columns", progress=stop)
