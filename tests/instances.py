@@ -319,7 +319,9 @@ def _layers_star(rng: np.random.Generator) -> Given:
 
 def _mesh_options(rng: np.random.Generator) -> dict[str, Any]:
     methods = ["pmft", "relaxed", "heuristic", "neighbours", "milp"]
-    return {"method": str(rng.choice(methods)), "source_computes": True, "prune": bool(rng.random() < 0.2)}
+    mode = str(rng.choice(["pccs", "pccs", "scss", "sccs", "pcss"]))
+    prune = mode == "pccs" and bool(rng.random() < 0.3)
+    return {"method": str(rng.choice(methods)), "source_computes": True, "mode": mode, "prune": prune}
 
 
 def _layers_mesh(rng: np.random.Generator) -> Given:

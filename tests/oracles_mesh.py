@@ -32,14 +32,21 @@ def replay(plan):
             assert starts[v] == 0
         else:
             assert abs(comes - goes - kept) <= scale / 10**12
-        arrivals = [
-            Fraction(starts[tail]) + f * c for f, c, (tail, head) in zip(flows, costs, links, strict=True) if head == v and f > 0
-        ]
+        into = [e for e, (_, head) in enumerate(links) if head == v and flows[e] > 0]
+        leaves = []  # messages from one node one after the other, in the order of the links
+        for e in into:
+            ahead = (i for i in range(e) if links[i][0] == links[e][0]) if plan.mode in ("scss", "sccs") else ()
+            leaves.append(Fraction(starts[links[e][0]]) + sum((flows[i] * costs[i] for i in ahead), Fraction(0)))
+        arrivals = [leave + flows[e] * costs[e] for e, leave in zip(into, leaves, strict=True)]
         start = Fraction(starts[v])
         assert all(start >= arrival * (1 - Fraction(1, 10**12)) for arrival in arrivals)
         assert finishes[v] >= starts[v]
         if counts[v] > 0:
-            end = start + Fraction(counts[v]) * n * n * Fraction(float(plan.cycle_times[v]))
+            begin = start
+            if plan.mode in ("scss", "pcss"):  # as soon as all links bring something
+                begin = Fraction(plan.begin.ravel().tolist()[v])
+                assert all(begin >= leave * (1 - Fraction(1, 10**12)) for leave in leaves)
+            end = max(start, begin + Fraction(counts[v]) * n * n * Fraction(float(plan.cycle_times[v])))
             assert abs(end - Fraction(finishes[v])) <= end / 10**12
             latest = max(latest, end)
         else:
@@ -99,6 +106,55 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
         found = linprog(
             goal, np.array(upper), np.zeros(len(upper)), np.array(equal), right, np.stack([low, high], 1), method="highs"
         )
+    assert found.status == 0, found.message
+    return found.fun * scale
+
+
+def program_in_mode(n, times, links, source, mode, *, source_computes=False, counts=None):
+    """The least makespan in a mode, with a variable for when each message leaves and for when each node begins to compute."""
+    p, m = len(times), len(links)
+    scale = n * n * max(t for t in times if np.isfinite(t))
+    firsts = {"k": (0, p), "start": (p, p), "begin": (2 * p, p), "leave": (3 * p, m), "flow": (3 * p + m, m)}
+    k, start, begin, leave, flow = (first + np.arange(size) for first, size in firsts.values())
+    last = 3 * p + 2 * m
+    sequential, overlapping = mode in ("scss", "sccs"), mode in ("scss", "pcss")
+    rows, equal, right = [], [], []
+
+    def later(first, second, after=None, amount=0.0):
+        """Variable second >= variable first + amount * variable after."""
+        line = np.zeros(last + 1)
+        line[first] += 1
+        line[second] -= 1
+        if after is not None:
+            line[after] += amount
+        rows.append(line)
+
+    takes = [2 * n * cost / scale for _, _, cost in links]
+    for e, (tail, head, _) in enumerate(links):
+        later(start[tail], leave[e])
+        later(leave[e], start[head], flow[e], takes[e])
+        later(leave[e] if overlapping else start[head], begin[head])
+        for i in range(e):
+            if sequential and links[i][0] == tail:
+                later(leave[i], leave[e], flow[i], takes[i])
+    able = [np.isfinite(t) and (v != source or source_computes) for v, t in enumerate(times)]
+    for v in range(p):
+        later(start[v], last)
+        if able[v]:
+            later(begin[v], last, k[v], n * n * times[v] / scale)
+        line = np.zeros(last + 1)
+        for e, (tail, head, _) in enumerate(links):
+            line[flow[e]] += (head == v) - (tail == v)
+        line[k[v]] = -1.0
+        equal.append(line)
+        right.append(-float(n) if v == source else 0.0)
+    high = np.full(last + 1, np.inf)
+    high[:p] = np.where(able, n, 0.0) if counts is None else counts
+    low = np.zeros(last + 1)
+    if counts is not None:
+        low[:p] = counts
+    goal = (np.arange(last + 1) == last).astype(float)
+    found = linprog(goal, np.array(rows), np.zeros(len(rows)), np.array(equal), right, np.stack([low, high], 1), method="highs")
     assert found.status == 0, found.message
     return found.fun * scale
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles_mesh import best_counts, best_links, program, replay
+from oracles_mesh import best_counts, best_links, program, program_in_mode, replay
 
 import hetsched as hs
 from hetsched.planners import mesh as mesh_module
@@ -168,6 +168,69 @@ def test_methods_on_networks(network, n, source_computes):
     assert all(a <= b * (1 + 1e-9) for a, b in zip(order, order[1:], strict=False))
     assert plans["milp"].optimal
     assert plans["heuristic"].makespan >= order[1] * (1 - 1e-9)
+
+
+MODES = ("scss", "sccs", "pccs", "pcss")
+
+
+@settings(max_examples=40, deadline=None)
+@given(networks(), st.integers(1, 60), st.booleans(), st.sampled_from(MODES))
+def test_modes_on_networks(network, n, source_computes, mode):
+    """The least that a program of its own finds; plans that hold; more freedom is never later."""
+    times, links, source = network
+    options = {"source_computes": source_computes, "mode": mode}
+    wanted = program_in_mode(n, times, links, source, mode, source_computes=source_computes)
+    if mode == "pccs":
+        assert wanted == pytest.approx(program(n, times, links, source, source_computes=source_computes), rel=CLOSE)
+    for method in ("relaxed", "pmft", "milp"):
+        plan = hs.layers_network(n, *network, method=method, **options)
+        check(plan)
+        assert plan.mode == mode
+        assert plan.lower_bound >= wanted * (1 - CLOSE)
+        if method == "relaxed":
+            assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
+        else:
+            fixed = program_in_mode(n, times, links, source, mode, source_computes=source_computes, counts=plan.counts.tolist())
+            assert plan.makespan == pytest.approx(fixed, rel=CLOSE)
+        again = hs.Plan.from_dict(plan.to_dict())
+        assert again == plan
+        assert again.begin.tolist() == plan.begin.tolist()
+    for freer in {"scss": ("pcss",), "sccs": ("scss", "pccs"), "pccs": ("pcss",), "pcss": ()}[mode]:
+        other = hs.layers_network(n, *network, method="relaxed", source_computes=source_computes, mode=freer)
+        assert other.makespan <= wanted * (1 + CLOSE)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(time, cost), min_size=1, max_size=5), st.integers(1, 80), st.sampled_from(MODES))
+def test_a_star_is_a_star(workers, n, mode):
+    """As of `layers_star`, whose plans come from closed forms and dynamic programming."""
+    times, costs = zip(*sorted(workers, key=lambda worker: worker[1]), strict=True)
+    links = [(0, i + 1, c) for i, c in enumerate(costs)]
+    star = hs.layers_star(n, times, costs, mode)
+    plan = hs.layers_network(n, [INF, *times], links, method="milp", mode=mode)
+    assert plan.makespan == pytest.approx(star.makespan, rel=1e-6)
+    relaxed = hs.layers_network(n, [INF, *times], links, method="relaxed", mode=mode)
+    assert relaxed.makespan == pytest.approx(star.relaxed, rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_of_a_mesh_on_other_platforms(mode):
+    rng = np.random.default_rng(4)
+    mesh = hs.Platform.mesh(*(rng.uniform(1, 3, shape) * 1e-4 for shape in ((3, 3), (3, 2), (2, 3))))
+    plan = hs.layers_mesh(40, mesh, mode=mode)
+    check(plan)
+    same = plan.on(mesh)
+    assert same.makespan == pytest.approx(plan.makespan)
+    slow = hs.Platform.mesh(2 * mesh.cycle_times.reshape(3, 3), 2 * mesh.right, 2 * mesh.down)
+    assert plan.on(slow).makespan == pytest.approx(2 * plan.makespan)
+    check(plan.on(slow))
+
+
+def test_bad_modes():
+    with pytest.raises(ValueError, match="mode must be one of scss"):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], mode="xcss")
+    with pytest.raises(ValueError, match='prune is for the mode "pccs"'):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], mode="scss", prune=True)
 
 
 @settings(max_examples=25, deadline=None)

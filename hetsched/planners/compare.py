@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base import check
-from .._base.drawn import draw
+from .._base.drawn import DrawnFigure
 from .._base.table import table
 from ..errors import InfeasibleError
 from .floorplan import METHODS, slow_methods
 from .partition import Partition, partition
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..platform import Platform
 
 
-class Comparison(check.FrozenDict[Partition]):
+class Comparison(check.FrozenDict[Partition], DrawnFigure):
     """Partitions by the name of their method, in the order asked for.
 
     Attributes
@@ -41,11 +39,6 @@ class Comparison(check.FrozenDict[Partition]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Comparison, (tuple(self.items()), self.skipped)
-
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Draw them side by side with matplotlib; returns the figure."""
-        drawn: Figure = draw(self, figure)
-        return drawn
 
     def __repr__(self) -> str:
         found = [(method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}") for method, plan in self.items()]
@@ -67,10 +60,12 @@ def compare_partitions(
 
     Parameters
     ----------
-    areas, shape, cycle_times, speeds, **options
+    areas : Platform or (p,) array_like
         As of `partition`.
     methods : sequence of str, optional
         Default: all that take so many workers, and these options, in about a second.
+    shape, cycle_times, speeds, **options
+        As of `partition`.
 
     Returns
     -------

@@ -143,7 +143,17 @@ class FactorPlan(Plan):
         return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(np.float64)
 
     def label(self, panel: int, block: int) -> str:
-        """A task in words."""
+        """A task in words.
+
+        Parameters
+        ----------
+        panel, block : int
+            As `tasks` has them.
+
+        Returns
+        -------
+        str
+        """
         blocks = self.blocks - 1
         return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
 
@@ -315,6 +325,16 @@ def plan_lu(
     look_ahead: bool = True,
 ) -> FactorPlan:
     """`plan_factor` of kind "lu".
+
+    Parameters
+    ----------
+    m, n, cycle_times, speeds, owner, block, dtype, panel_times, link_costs, look_ahead :
+        As of `plan_factor`.
+
+    Returns
+    -------
+    FactorPlan
+        Of kind "lu".
 
     Examples
     --------

@@ -15,10 +15,11 @@ from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
-from .mesh_lp import Network, Program, Solution
+from .mesh_lp import Mode, Network, Program, Solution
 from .ring import links_between
 
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
+_MODES = {"scss": Mode(True, True), "sccs": Mode(True, False), "pccs": Mode(), "pcss": Mode(False, True)}
 _SECONDS = 60.0  # of branch and bound
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
 _SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
@@ -48,6 +49,7 @@ class MeshPlan(Plan):
         The node that has A and B; of several the first.
     sources : tuple of int
         All that have them.
+    mode : {"scss", "sccs", "pccs", "pcss"}
     source_computes : bool
         Whether they may keep layers.
     shape : (X, Y) or None
@@ -78,10 +80,21 @@ class MeshPlan(Plan):
     iterations: int
     planning_time: float = field(compare=False)
     sources: tuple[int, ...] = ()
+    mode: str = "pccs"
 
     @property
     def _roots(self) -> list[int]:
         return list(self.sources or (self.source,))
+
+    @property
+    def begin(self) -> NDArray[np.float64]:
+        """(X, Y) or (p,) when each node can compute: `start`, or with simultaneous start when all its links bring something."""
+        mode, (tail, head), start = _MODES[self.mode], self.links.T, self.start.ravel()
+        if not mode.overlapping:
+            return self.start
+        begin = np.zeros(len(start))
+        np.maximum.at(begin, head, start[tail] + mode.waits(tail, self.flows * self.link_costs))
+        return check.frozen(begin.reshape(self.start.shape))
 
     @property
     def flows_right(self) -> NDArray[np.float64]:
@@ -127,14 +140,14 @@ class MeshPlan(Plan):
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
         that of real numbers of layers; where this plan left links out, of all sets of links."""
         times, costs = platform.cycle_times, _costs_on(self, platform)
-        network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes)
+        network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes, self.mode)
         tail, head = self.links.T
         begin = self.start.ravel()
         kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # nobody waits for a link that was left out
         own = network.of_links(kept)
         flows = self.flows[kept] / (2.0 * self.n)
         start = own.starts(flows)
-        finish = start + own.busy(self.counts.ravel())
+        finish = own.finishes(self.counts.ravel(), flows)
         makespan = float(finish.max())
         program = Program(network, below=None if kept.all() else makespan)
         return self._carried(
@@ -150,9 +163,10 @@ class MeshPlan(Plan):
     def steps(self) -> list[Step]:
         """What each node receives, and then computes; links into a node that work at the same time are one transfer."""
         steps = []
-        counts, start, finish = self.counts.ravel(), self.start.ravel(), self.finish.ravel()
-        begin = start[self.links[:, 0]]
-        end = begin + self.flows * self.link_costs
+        counts, start, finish = self.counts.ravel(), self.begin.ravel(), self.finish.ravel()
+        tail, times = self.links[:, 0], self.flows * self.link_costs
+        begin = self.start.ravel()[tail] + _MODES[self.mode].waits(tail, times)
+        end = begin + times
         for v in range(len(self.cycle_times)):
             used = np.flatnonzero((self.links[:, 1] == v) & (end > begin))
             for group in _overlapping(used[np.argsort(begin[used], kind="stable")], begin, end):
@@ -177,21 +191,22 @@ class MeshPlan(Plan):
 
 
 def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.float64]:
-    """(p, 2) when the first and the last of what a node computes or sends on comes, of layers of so much data over the links of
+    """(p, 2) when the first (with simultaneous start the first over each link) and the last of what a node computes or sends on
+    comes, of layers of so much data over the links of
     a mesh as the plan's, or between every two workers; or of a star without link costs: then it takes no time."""
     free = platform.links is None and platform.shape is None and not platform.link_costs.any()
     layers = plan.flows / (2.0 * plan.n)
     times = np.zeros(len(layers)) if free else layers * data * _costs_on(plan, platform)
     tail, head = plan.links.T
-    begin = plan.start.ravel()
+    begin, mode = plan.start.ravel(), _MODES[plan.mode]
     waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
-    found = np.zeros((len(plan.names), 2))
+    found, ahead = np.zeros((len(plan.names), 2)), mode.waits(tail, times)
     for v in _order(len(found), plan.links, plan._roots).tolist():
         own = np.flatnonzero((head == v) & waits)
         if len(own):
-            found[v, 1] = (found[tail[own], 1] + times[own]).max()
-            carrying = own[times[own] > 0.0]
-            found[v, 0] = found[tail[carrying], 1].min(initial=found[v, 1])
+            leave = found[tail[own], 1] + ahead[own]
+            found[v, 1] = (leave + times[own]).max()
+            found[v, 0] = leave.max() if mode.overlapping else leave[times[own] > 0.0].min(initial=found[v, 1])
     return found
 
 
@@ -215,6 +230,7 @@ def layers_mesh(
     speeds: ArrayLike | None = None,
     source: Sequence[int] = (0, 0),
     source_computes: bool = False,
+    mode: str = "pccs",
     prune: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
@@ -246,8 +262,12 @@ def layers_mesh(
         The node that has A and B.
     source_computes : bool
         Whether it may keep layers, which need no transfer. In the paper it does not.
+    mode : {"scss", "sccs", "pccs", "pcss"}
+        As of `layers_star`: a node sends over its links one after the other, to the right first, or over all at once; it computes
+        after it has received everything, or from when all its links bring something, and then ends no earlier than they do. What
+        it sends on, it has received as a whole.
     prune : bool
-        Whether links may be left out, so that nodes do not wait for others that send them nothing.
+        Whether links may be left out, so that nodes do not wait for others that send them nothing. In the mode "pccs".
     gap : float
         "milp" ends at this relative distance from its bound.
     budget : float, optional
@@ -294,7 +314,7 @@ def layers_mesh(
     across, along = mesh_links(right, down, times.shape)
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
-    options = _options(n, method, source_computes, prune, gap, budget)
+    options = _options(n, method, source_computes, prune, gap, budget, mode)
     return _plan(options, times, links, costs, [first], whose(given, times.size))
 
 
@@ -307,6 +327,7 @@ def layers_network(
     *,
     speeds: ArrayLike | None = None,
     source_computes: bool = False,
+    mode: str = "pccs",
     prune: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
@@ -315,6 +336,8 @@ def layers_network(
 
     Parameters
     ----------
+    n : int
+        As of `layers_mesh`.
     cycle_times : (p,) array_like
         Time per multiply-add of each node, the source among them.
     links : (m, 3) array_like
@@ -322,7 +345,12 @@ def layers_network(
         there is no cycle and the source reaches every node. Two links may join the same nodes.
     source : int or sequence of int
         The nodes that have A and B. Links that lead to one of several are left out.
-    n, method, speeds, source_computes, prune, gap, budget
+    method, speeds, source_computes
+        As of `layers_mesh`.
+    mode : {"scss", "sccs", "pccs", "pcss"}
+        As of `layers_mesh`; one after the other is in the order in which the links are given. On a star, and for shares that are
+        real numbers, ascending costs are best.
+    prune, gap, budget
         As of `layers_mesh`.
 
     Returns
@@ -339,7 +367,8 @@ def layers_network(
 
     Notes
     -----
-    The multi-neighbour networks of section 5 of the paper; of a tree the plan is the optimum in the mode PCCS.
+    The multi-neighbour networks of section 5 of the paper; of a tree the plan is the optimum of its mode (in the
+    sequential ones for this order of the links).
 
     Examples
     --------
@@ -359,7 +388,7 @@ def layers_network(
     pairs, costs = _triples(links, len(times))
     roots = _sources(source, len(times))
     away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # who has everything needs nothing of the others
-    options = _options(n, method, source_computes, prune, gap, budget)
+    options = _options(n, method, source_computes, prune, gap, budget, mode)
     return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)))
 
 
@@ -391,6 +420,7 @@ class Options:
     prune: bool = False
     gap: float = 0.0
     budget: float = math.inf
+    mode: str = "pccs"
 
 
 def _plan(
@@ -403,7 +433,7 @@ def _plan(
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
-    network = network_of(n, own, links, costs, sources, options.source_computes)
+    network = network_of(n, own, links, costs, sources, options.source_computes, options.mode)
     programs = [Program(network)]
     found, bound = solved(programs[0], options)
     if options.prune:
@@ -430,6 +460,7 @@ def _plan(
         source=sources[0],
         sources=tuple(sources),
         source_computes=options.source_computes,
+        mode=options.mode,
         shape=shape,
         cycle_times=check.frozen(own),
         link_costs=check.frozen(costs),
@@ -550,15 +581,18 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any) -> Options:
+def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
+    check.choice("mode", mode, _MODES)
     for name, given in (("source_computes", source_computes), ("prune", prune)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
+    if prune and mode != "pccs":
+        raise ValueError(f'prune is for the mode "pccs", got mode {mode!r}')
     endless = isinstance(budget, float) and budget == math.inf
     seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
-    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds)
+    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds, mode)
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
@@ -619,7 +653,7 @@ def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]
 
 def network_of(
     n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], sources: list[int],
-    source_computes: bool,
+    source_computes: bool, mode: str = "pccs",
 ) -> Network:  # fmt: skip
     bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
     if bad.any():
@@ -641,7 +675,8 @@ def network_of(
             f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
         )
     order = _order(len(times), links, sources)
-    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, np.ones(len(links), bool), len(sources))
+    kept = np.ones(len(links), bool)
+    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, kept, len(sources), _MODES[mode])
 
 
 def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.int64]:

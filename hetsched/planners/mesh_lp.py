@@ -17,6 +17,23 @@ _WAIT = 0.05  # seconds between looks for Ctrl-C
 _TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
 
 
+class Mode(NamedTuple):
+    """How data moves: from a node over one link after the other, in the order in which the links are given, or over all at once;
+    and whether a node computes while it receives."""
+
+    sequential: bool = False
+    overlapping: bool = False
+
+    def waits(self, tail: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m,) how long the message over each link, which takes so long, waits for those before it from the same node."""
+        waits = np.zeros(len(times))
+        if self.sequential:
+            for v in np.unique(tail).tolist():
+                links = np.flatnonzero(tail == v)
+                waits[links] = np.concatenate(([0.0], np.cumsum(times[links])[:-1]))
+        return waits
+
+
 @dataclass(frozen=True)
 class Network:
     """Sources and the links that lead away from them; nodes and links in any order.
@@ -38,6 +55,7 @@ class Network:
         Which links of a larger network these are.
     sources : int
         How many of the nodes in order these are: no link leads to them.
+    mode : Mode
     """
 
     n: int
@@ -49,6 +67,7 @@ class Network:
     works: NDArray[np.bool_]
     kept: NDArray[np.bool_]
     sources: int = 1
+    mode: Mode = Mode()
 
     def of_links(self, kept: NDArray[np.bool_]) -> Network:
         """The network without the links that are not kept."""
@@ -58,10 +77,24 @@ class Network:
         """(p,) when each node can start at the earliest: when all that comes in over all its links has arrived."""
         starts = np.zeros(len(self.compute))
         times = flows * self.transfer
+        arrive = self.mode.waits(self.tail, times) + times
         for links in self.incoming():
             if len(links):
-                starts[self.head[links[0]]] = (starts[self.tail[links]] + times[links]).max()
+                starts[self.head[links[0]]] = (starts[self.tail[links]] + arrive[links]).max()
         return starts
+
+    def begins(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(p,) when each node can compute: when it starts, or as soon as all its links bring something."""
+        starts = self.starts(flows)
+        if not self.mode.overlapping:
+            return starts
+        begins = np.zeros(len(starts))
+        np.maximum.at(begins, self.head, starts[self.tail] + self.mode.waits(self.tail, flows * self.transfer))
+        return begins
+
+    def finishes(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(p,) when each node has computed, which is no earlier than when it starts."""
+        return np.maximum(self.starts(flows), self.begins(flows) + self.busy(counts))
 
     def incoming(self) -> list[NDArray[np.int64]]:
         """The links into each node, the nodes in order."""
@@ -104,7 +137,9 @@ class Program:
 
     Columns: layers k of each node, its start, the layers f over each link, the makespan T. Rows: a node starts no earlier than
     anything reaches it (50), T is no earlier than its finish (59), it keeps what comes in and does not go on (53), the sum of
-    k (58). Time is in units in which the makespan is about n.
+    k (58). Time is in units in which the makespan is about n. A message of the sequential modes leaves after those before it from
+    the same node: their times are added to (50). With simultaneous start T is also no earlier than the work of each node after
+    each of its links begins to bring something, in rows of their own.
 
     Parameters
     ----------
@@ -142,6 +177,7 @@ class Program:
 
         link, node, keep = np.arange(m), m + np.arange(p), m + p + np.arange(p)
         takes, extra = net.transfer / self._unit, 0
+        before = self._served()
         put(link, s[net.head], 1.0)
         put(link, s[net.tail], -1.0)
         if below is None:
@@ -151,9 +187,19 @@ class Program:
             put(link, f, -takes - most / np.minimum(net.n, most / np.maximum(takes, most / net.n)))
             put(m + 2 * p + 1 + link, s[net.head], 1.0)
             put(m + 2 * p + 1 + link, f, -takes)
+        put(before[1], f[before[0]], -takes[before[0]])
         put(node, np.full(p, last), 1.0)
         put(node, s, -1.0)
-        put(node[able], k[able], -net.compute[able] / self._unit)
+        at_once = net.order[: net.sources] if net.mode.overlapping else able  # a source has nothing to wait for
+        at_once = at_once[net.works[at_once]]
+        put(node[at_once], k[at_once], -net.compute[at_once] / self._unit)
+        if net.mode.overlapping:
+            extra, busy = m, net.works[net.head]
+            flowing = m + 2 * p + 1 + link
+            put(flowing, np.full(m, last), 1.0)
+            put(flowing, s[net.tail], -1.0)
+            put(flowing[busy], k[net.head[busy]], -net.compute[net.head[busy]] / self._unit)
+            put(flowing[before[1]], f[before[0]], -takes[before[0]])
         put(keep[net.head], f, 1.0)
         put(keep[net.tail], f, -1.0)
         put(keep, k, -1.0)
@@ -191,6 +237,13 @@ class Program:
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
         self._upper = upper[:p].copy()
+
+    def _served(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of links from one node, the first of each before the second, if they are served one after the other."""
+        tail, m = self.network.tail, self._m
+        pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if tail[i] == tail[j]] if self.network.mode.sequential else []
+        first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+        return first, second
 
     # ---- solving -------------------------------------------------------------------------------------------------
 
@@ -280,7 +333,7 @@ class Program:
     def evaluated(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> Solution:
         """These counts and flows, their times as early as they can be."""
         exact = self.network.conserved(counts, flows)
-        finish = self.network.starts(exact) + self.network.busy(counts)
+        finish = self.network.finishes(counts, exact)
         return Solution(counts, exact, finish, float(finish.max()))
 
     def _fix(self, lower: NDArray[Any], upper: NDArray[Any], total: int) -> None:

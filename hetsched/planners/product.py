@@ -166,7 +166,15 @@ class ProductPlan(Plan):
         return steps
 
     def transfer_label(self, box: int, worker: int) -> str:
-        """What a box, or the sum as box len(boxes), waits for, in words."""
+        """What a box, or the sum as box len(boxes), waits for, in words.
+
+        Parameters
+        ----------
+        box : int
+            A row of `boxes`, or their number for the sum of layers.
+        worker : int
+            Whose part of the sum it is.
+        """
         box = check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
         worker = check.integer("worker", worker, low=0, high=len(self.names) - 1)
         sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
@@ -347,11 +355,13 @@ def in_routed_layers(
     given: NDArray[np.int64], arrivals: NDArray[np.float64], sent: NDArray[np.float64], task: Task
 ) -> ProductPlan:
     """The plan of layers, (worker, row, col, depth, height, width, length) with the whole of C, that come to worker i from
-    arrivals[i, 0] to arrivals[i, 1], over whatever links, with what it sends on sent[i] bytes. The messages of their sum take no
-    time."""
+    arrivals[i, 0] to arrivals[i, 1], over whatever links, with what it sends on sent[i] bytes; it computes from then on, in modes
+    with simultaneous start meanwhile. The messages of their sum take no time."""
     plan = in_layers("layers", given, task)
     receive = arrivals[plan.boxes[:, 0]]
-    ends = receive[:, 1] + plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
+    overlap = COMMUNICATION[task.communication][2]
+    work = plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
+    ends = np.maximum(receive[:, 1], receive[:, 0 if overlap else 1] + work)
     last, layers, added = float(ends.max(initial=0.0)), plan.layers, 0.0
     if layers is not None:
         added = plan.makespan - layers.start

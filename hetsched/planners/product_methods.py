@@ -235,7 +235,8 @@ def plan_of_mesh(
     boxes = np.zeros((len(counts), 7), np.int64)
     boxes[:, 0], boxes[1:, 3], boxes[:, 6] = np.arange(len(counts)), ends[:-1], np.diff(ends, prepend=0)
     boxes[:, 4:6] = m, n
-    task = Task((m, n, k), platform, block, "once", itemsize, flops_per_update, False)
+    communication = given.mode if given.mode in ("scss", "pcss") else "once"
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _by_method("columns", task, search=False)  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
