@@ -13,6 +13,7 @@ static struct {
     PyTypeObject *array;  /* hetsched's Array; NULL until it is made */
     PyObject *ufunc;      /* what Array.__array_ufunc__ does in general: a function in Python */
     PyObject *limits;     /* whose attribute SMALL says how many multiply-adds are a small product */
+    int watched;          /* somebody counts products: they are all left to `ufunc` */
     int retypes;          /* a plain array can become an Array where it lies */
     PyObject *matmul;     /* numpy.matmul */
     PyObject *small, *automatic; /* "SMALL" and "auto", interned */
@@ -86,7 +87,7 @@ static double multiply_adds(PyObject *v, PyObject *w)
 static int is_small(PyObject *v, PyObject *w)
 {
     const double work = multiply_adds(v, w);
-    if (work < 0.0) return 0;
+    if (work < 0.0 || known.watched) return 0;
     PyObject *most = PyObject_GetAttr(known.limits, known.small);
     const double limit = most ? PyFloat_AsDouble(most) : -1.0;
     Py_XDECREF(most);
@@ -377,9 +378,20 @@ static PyObject *product(PyObject *module, PyObject *const *args, Py_ssize_t cou
     return PyObject_CallFunctionObjArgs(known.matmul, args[0], args[1], NULL);
 }
 
+/* watch(flag): whether products of Arrays are counted from now on. */
+static PyObject *watch(PyObject *module, PyObject *flag)
+{
+    (void)module;
+    const int watched = PyObject_IsTrue(flag);
+    if (watched < 0) return NULL;
+    known.watched = watched;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"array", (PyCFunction)(void *)array, METH_FASTCALL, NULL},
     {"array_type", (PyCFunction)(void *)array_type, METH_FASTCALL, NULL},
+    {"watch", (PyCFunction)watch, METH_O, NULL},
     {"product", (PyCFunction)(void *)product, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -26,6 +26,8 @@ def _none(*_: Any) -> None:
 #: product(A, B, out, alpha, beta, method, trace, progress, limit): A @ B by NumPy, if nothing but A and B is given and both are
 #: plain matrices with at most so many multiply-adds; None: not so.
 product: Callable[..., Any] = _none if _fast is None else _fast.product
+#: watch(flag): whether products of Arrays are all left to the general way, to be counted.
+watch: Callable[[bool], None] = _none if _fast is None else _fast.watch
 #: array(A, dtype): a view of a plain array as one of the class of `array_class`, if dtype is None; None: not so.
 array: Callable[[Any, Any], Any] = _none if _fast is None else _fast.array
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._engine import fast
 from .._engine.dtypes import DTYPES
-from . import array_linalg, shared
+from . import array_linalg, coverage, shared
 from . import product as product_run
 from .operands import as_array, element_strides
 
@@ -35,40 +35,20 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
 
     # super() by its name: `array_class` puts another class in the place of this one.
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
-        if not kwargs and method == "__call__":
-            result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
-            if result is None:
-                result = super(Array, self).__array_ufunc__(ufunc, method, *plain)  # noqa: UP008
-            if result is NotImplemented:
-                return _asked(ufunc, method, plain, kwargs)
-            return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
-        out: tuple[Any, ...] | None = kwargs.get("out")
-        in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
-        taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
-        if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
-            return out[0]
-        if out is not None:
-            kwargs["out"] = tuple(map(_plain, out))
-        if "where" in kwargs:
-            kwargs["where"] = _plain(kwargs["where"])
-        result = super(Array, self).__array_ufunc__(ufunc, method, *plain, **kwargs)  # noqa: UP008
-        if result is NotImplemented:
-            return _asked(ufunc, method, plain, kwargs)
-        kind = type(self) if kwargs.get("subok", True) else np.ndarray
-        if not isinstance(result, tuple):
-            return _back(result, kind) if out is None else out[0]
-        return tuple(_back(x, kind) if y is None else y for x, y in zip(result, out or [None] * len(result), strict=True))
+        name = coverage.name_of(ufunc) if method == "__call__" else None
+        if name is None:
+            return _ufunc(self, ufunc, method, inputs, kwargs)
+        with coverage.counted(name):
+            return _ufunc(self, ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        taken = _FUNCTIONS.get(func)
-        if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
-            result = taken(*args, **kwargs)
-            if result is not None:
-                return result
-        return _back(super(Array, self).__array_function__(func, types, args, kwargs), Array)  # noqa: UP008
+        name = coverage.name_of(func)
+        if name is None:
+            return _function(self, func, types, args, kwargs)
+        with coverage.counted(name):
+            return _function(self, func, types, args, kwargs)
 
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
         """As numpy.dot."""
@@ -172,6 +152,47 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc of Arrays: large products by hetsched, all else by NumPy."""
+    plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
+    if not kwargs and method == "__call__":
+        result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
+        if result is None:
+            result = super(Array, self).__array_ufunc__(ufunc, method, *plain)  # noqa: UP008
+        if result is NotImplemented:
+            return _asked(ufunc, method, plain, kwargs)
+        return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
+    out: tuple[Any, ...] | None = kwargs.get("out")
+    in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
+    taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
+    if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
+        return out[0]
+    if out is not None:
+        kwargs["out"] = tuple(map(_plain, out))
+    if "where" in kwargs:
+        kwargs["where"] = _plain(kwargs["where"])
+    result = super(Array, self).__array_ufunc__(ufunc, method, *plain, **kwargs)  # noqa: UP008
+    if result is NotImplemented:
+        return _asked(ufunc, method, plain, kwargs)
+    kind = type(self) if kwargs.get("subok", True) else np.ndarray
+    if not isinstance(result, tuple):
+        return _back(result, kind) if out is None else out[0]
+    return tuple(_back(x, kind) if y is None else y for x, y in zip(result, out or [None] * len(result), strict=True))
+
+
+def _function(
+    self: Array, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """A function of NumPy called with Arrays: one of _FUNCTIONS where that pays, else NumPy's."""
+    taken = _FUNCTIONS.get(func)
+    if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
+        result = taken(*args, **kwargs)
+        if result is not None:
+            coverage.took()
+            return result
+    return _back(super(Array, self).__array_function__(func, types, args, kwargs), Array)  # noqa: UP008
+
+
 def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any]) -> Any:
     """For another one of the arguments, inputs or outputs, to answer: other subclasses of ndarray as beside a plain array, since
     they ask their base, which knows of no Array; all else as NumPy goes on."""
@@ -203,17 +224,21 @@ def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
     if math.prod(stack) * m * n * k <= product_run.SMALL or (not stack and product_run.is_slow(x, y)):
         return None
     if out is None:
+        coverage.took()
         return shared.matmul(a, b)  # type: ignore[no-any-return]
     shape = stack + (m,) * (a.ndim > 1) + (n,) * (b.ndim > 1)
     if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         return None
     if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
         out[...] = shared.matmul(a, b)
+        coverage.took()
         return out
     try:
-        return shared.matmul(a, b, out)  # type: ignore[no-any-return]
+        found: NDArray[Any] = shared.matmul(a, b, out)
     except ValueError:  # an output that overlaps itself: NumPy lets that pass
         return None
+    coverage.took()
+    return found
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

@@ -25,6 +25,17 @@ def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
     A may be a stack of square matrices, [..., n, n].
 
+    Parameters
+    ----------
+    A : (m, n) or (..., n, n) array_like
+    overwrite_a, check_finite : bool
+        As of `Pool.lu_factor`.
+
+    Returns
+    -------
+    (ndarray, ndarray)
+        lu and piv.
+
     Examples
     --------
     >>> import hetsched as hs
@@ -133,6 +144,11 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
         Put the inverse into a, if it is a matrix by columns (Fortran order).
     check_finite : bool
 
+    Returns
+    -------
+    ndarray
+        Of the shape of a.
+
     Raises
     ------
     numpy.linalg.LinAlgError
@@ -152,6 +168,18 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
     Products of its factors may leave their range. Where the value itself does, numpy.errstate says what happens, as with
     numpy.linalg.det.
+
+    Parameters
+    ----------
+    A : (..., n, n) array_like
+    overwrite_a : bool
+        Put the factors into A, if that is possible.
+    check_finite : bool
+        Whether infinities and NaN are refused.
+
+    Returns
+    -------
+    float64 or complex128, or an array of them
 
     Examples
     --------
@@ -233,6 +261,11 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
     lower, overwrite_a, check_finite : bool
         As of `cholesky`.
 
+    Returns
+    -------
+    (ndarray, bool)
+        c, of the shape of a, and lower.
+
     Raises
     ------
     numpy.linalg.LinAlgError
@@ -259,6 +292,11 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bo
     overwrite_b : bool
         Put the solution into b where that is possible.
     check_finite : bool
+
+    Returns
+    -------
+    ndarray
+        Of the shape of b.
 
     Examples
     --------
@@ -293,6 +331,11 @@ def solve_triangular(
         Put the solution into b where that is possible.
     check_finite : bool
         Whether infinities and NaN, in either triangle, are refused.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of b.
 
     Raises
     ------

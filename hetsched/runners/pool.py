@@ -323,8 +323,7 @@ class Pool:
         `cuboids` of the iterations, or `layers_star`, `layers_mesh` or `layers_network`, whose n are the elements or blocks of
         the inner dimension.
 
-        Parameters and results are those of `matmul`, with C for out; communication is for a partition, with its blocks as steps,
-        and for cuboids. Layers have their mode; on a mesh or network they come over its links, as the plan routes them, at the
+        Layers have their mode of communication; on a mesh or network they come over its links, as the plan routes them, at the
         times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
         their sum take no time.
 
@@ -347,6 +346,31 @@ class Pool:
         thread is the master: messages take the plan's times on the one bus, there and back, the work those of the pool's
         cycle-times. Shares are rounded to whole rows, which the trace's prediction knows. At real speed nothing is paced. What
         the function raises for a task comes out of a TaskError.
+
+        Parameters
+        ----------
+        plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan, StarPlan, MaxTasks, MinTime or DivisibleLoad
+        A, B : array_like
+            The operands; of tasks and of loads a function and what it is for.
+        C : ndarray, optional
+            Where the result goes, as `out` of `matmul`.
+        alpha, beta : number
+            As of `matmul`.
+        communication : str
+            Of a partition, with its blocks as steps, and of cuboids: as of `plan`.
+        order : {"plan", "demand"}
+            Of a StarPlan: who is served next.
+        rebalance : int, optional
+            Of a partition: after how many steps each the zones may move.
+        drift : sequence of (int, Platform), optional
+            Of an emulated partition: the workers from those steps on.
+        trace, progress :
+            See `Pool`.
+
+        Returns
+        -------
+        ndarray, or (ndarray, Trace)
+            Of tasks a list in the place of the array.
 
         Examples
         --------
@@ -570,6 +594,15 @@ class Pool:
         any platform.
 
         The links of the pool's platform count where it is emulated: real workers share their memory.
+
+        Parameters
+        ----------
+        m, n, kind, owner, block, dtype, panel_times, link_costs, look_ahead :
+            As of the function `plan_factor`.
+
+        Returns
+        -------
+        FactorPlan
         """
         return factor_run.plan_for(
             self._workers, m, n, kind=kind, owner=owner, block=block, dtype=check.dtype(dtype, DTYPES),
@@ -589,7 +622,17 @@ class Pool:
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
     ) -> FactorPlan:
-        """`plan_factor` of kind "lu"."""
+        """`plan_factor` of kind "lu".
+
+        Parameters
+        ----------
+        m, n, owner, block, dtype, panel_times, link_costs, look_ahead :
+            As of the function `plan_factor`.
+
+        Returns
+        -------
+        FactorPlan
+        """
         return self.plan_factor(
             m, n, owner=owner, block=block, dtype=dtype, panel_times=panel_times, link_costs=link_costs, look_ahead=look_ahead
         )
@@ -752,6 +795,16 @@ class Pool:
         """`hs.map_tasks` with a process for each worker of this pool, its platform's names and relative speeds.
 
         The threads of the pool have no part in it: a Python function needs processes to use several cores.
+
+        Parameters
+        ----------
+        function, tasks, order, cycle_times, send, start_method, progress, trace :
+            As of the function `map_tasks`.
+
+        Returns
+        -------
+        list, or (list, Trace)
+            The results in the order of the tasks.
         """
         from .tasks import map_tasks
 

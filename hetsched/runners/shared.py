@@ -103,8 +103,22 @@ def matmul(
 
     Integers, booleans, half and extended precision and objects give what numpy.matmul gives, by NumPy.
 
-    method is one of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto" shares tiles of C,
-    or, where C is small and the inner dimension long, layers that are summed in the end.
+    Parameters
+    ----------
+    A, B, out, alpha, beta :
+        As of `Pool.matmul`.
+    method : str
+        One of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto" shares tiles of C,
+        or, where C is small and the inner dimension long, layers that are summed in the end.
+    trace : bool
+        Return a Trace as well; for operands of at most two dimensions.
+    progress :
+        As of `Pool.matmul`.
+
+    Returns
+    -------
+    ndarray, or (ndarray, Trace)
+        A scalar for two 1-D operands.
 
     Examples
     --------
