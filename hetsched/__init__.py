@@ -4,6 +4,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from . import _engine as _engine  # here: an engine that is not built is an error of the import
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .planners.profile import ProfileDistribution, distribute_profile
     from .planners.remap import RentOrBuy
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
+    from .planners.stacked import PlanStack
     from .planners.star import StarPlan, plan_product
     from .planners.star_lu import StarLuPlan, plan_star_lu
     from .planners.stencil import StencilPlan
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from .planners.worth import WorkersWorth, workers_worth
     from .platform import Platform, Unit, Worker
     from .runners.array import Array, asarray
+    from .runners.coverage import Coverage, coverage
     from .runners.limits import thread_limit
     from .runners.linalg import (
         cho_factor,
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from .runners.recurrence import Stencil
     from .runners.shared import gram, matmul
     from .runners.tasks import map_tasks
+    from .studies.study import study
     from .trace import Trace
 
 #: Where public names come from: the module is loaded when the first of them is asked for.
@@ -89,6 +93,7 @@ _PUBLIC = {
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
     "planners.remap": ("RentOrBuy",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
+    "planners.stacked": ("PlanStack",),
     "planners.star": ("StarPlan", "plan_product"),
     "planners.star_lu": ("StarLuPlan", "plan_star_lu"),
     "planners.stencil": ("StencilPlan",),
@@ -98,6 +103,7 @@ _PUBLIC = {
     "platform": ("Platform", "Unit", "Worker"),
     "runners.array": ("Array", "asarray"),
     "runners.limits": ("thread_limit",),
+    "runners.coverage": ("Coverage", "coverage"),
     "runners.linalg": (
         "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",
         "solve_triangular",
@@ -107,6 +113,7 @@ _PUBLIC = {
     "runners.recurrence": ("Stencil",),
     "runners.shared": ("gram", "matmul"),
     "runners.tasks": ("map_tasks",),
+    "studies.study": ("study",),
     "trace": ("Trace",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
@@ -118,6 +125,7 @@ __all__ = [
     "Cache",
     "Certificate",
     "Cpu",
+    "Coverage",
     "Cuboids",
     "Distribution",
     "DistributionStack",
@@ -137,6 +145,7 @@ __all__ = [
     "MinTime",
     "Partition",
     "Plan",
+    "PlanStack",
     "Platform",
     "Pool",
     "ProductPlan",
@@ -163,6 +172,7 @@ __all__ = [
     "cho_solve",
     "cholesky",
     "compare_partitions",
+    "coverage",
     "cuboids",
     "datasets",
     "det",
@@ -199,6 +209,7 @@ __all__ = [
     "slogdet",
     "solve",
     "solve_triangular",
+    "study",
     "thread_limit",
     "topology",
     "wavefront",
@@ -207,10 +218,13 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # to which any name would be a name of the package
+    _loading = Lock()
 
     def __getattr__(name: str) -> Any:
         """Load what the name stands for: something public, or a module of the package (PEP 562)."""
         if name in _MODULE_OF:
+            with _loading:  # NumPy imports itself in circles: of threads that begin together some would see half of it
+                import_module("numpy.typing")
             value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
             globals()[name] = value
             return value

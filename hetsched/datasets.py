@@ -1,20 +1,27 @@
-"""Platforms and instances of the papers' experiments."""
+"""Platforms and instances of the papers' experiments, and random platforms."""
 
 from __future__ import annotations
 
 import itertools
-import random
+import math
 from functools import cache
+from random import Random
+from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ._base import check
 from .platform import Platform, Unit
+
+__all__ = ["lyon", "ppopp2008", "ppopp2008_instances", "random", "strasbourg"]
 
 # 2008 paper, q = 80: the unit of data is a block, the unit of work a block update, the unit of time the second
 _UPDATE = 0.76e-3  # 1.35 GFLOP/s
 _BLOCK = 5.12e-3  # 10 MB/s: the "10 Mbps" in print does not go with the run times in print
 _BUFFERS = {256: 5242, 512: 10485, 1024: 20971}  # blocks in so many MB
 _SEED = 2008
+_DEVIATIONS = 2.0  # of "lognormal", on either side
 _SIZES = (800, 1000, 1200, 1400, 1600)
 
 
@@ -58,13 +65,15 @@ def ppopp2008(name: str) -> Platform:
     >>> round(hs.plan_product(100, 800, 100, platform, "het").makespan)
     2086
     """
-    if name not in _platforms(_SEED):
-        raise ValueError(f"name must be one of {', '.join(_platforms(_SEED))}, got {name!r}")
-    return _platforms(_SEED)[name]
+    return _platforms(_SEED)[check.choice("name", name, _platforms(_SEED))]
 
 
 def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
     """The 29 instances of the 2008 paper's experiments: name for `ppopp2008`, and (r, s, t) in blocks.
+
+    Returns
+    -------
+    tuple of (str, (int, int, int))
 
     Examples
     --------
@@ -88,7 +97,7 @@ def _platforms(seed: int) -> dict[str, Platform]:
     for ratio, least in ((2.0, middle), (4.0, small)):
         pairs = itertools.product((1.0, ratio), (1.0, ratio), (large, least))
         rows[f"ratio{ratio:g}"] = [(w, c, m) for c, w, m in pairs]
-    draw = random.Random(seed).random  # the one generator that Python promises to keep as it is
+    draw = Random(seed).random  # the one generator that Python promises to keep as it is
     for k in range(10):
         drawn = [tuple(0.25 + 0.75 * draw() for _ in range(3)) for _ in range(8)]
         rows[f"random{k}"] = [(1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn]
@@ -185,3 +194,141 @@ def _complete(times: str, links: str) -> Platform:
     table = [line.replace("-", "0").split() for line in links.strip().splitlines()]
     unit = Unit("megaflop", "megabit", 1e6, 1e6 / 8)
     return Platform.complete([float(time) for time in times.split()], np.array(table, np.float64) / 1000.0, unit=unit)
+
+
+#: How speeds are drawn by `random`.
+KINDS = ("equal", "uniform", "loguniform", "lognormal", "two-kinds", "zipf")
+TOPOLOGIES = ("star", "complete", "mesh")
+
+
+def random(
+    kind: str,
+    p: int,
+    *,
+    seed: int,
+    ratio: float = 10.0,
+    fast: float = 0.5,
+    cycle_time: float = 1.0,
+    topology: str = "star",
+    link_costs: ArrayLike = 0.0,
+    memory: ArrayLike | None = None,
+) -> Platform:
+    """A random platform: for the same arguments the same one up to rounding, with every version of NumPy.
+
+    Parameters
+    ----------
+    kind : {"equal", "uniform", "loguniform", "lognormal", "two-kinds", "zipf"}
+        How the speeds are distributed between 1 / ratio and 1, where 1 is the speed of a worker with the `cycle_time`.
+        "equal": all are 1. "uniform": between the two. "loguniform": their logarithms are, so that slow ones are frequent.
+        "lognormal": around 1 / sqrt(ratio), a quarter of log(ratio) being the standard deviation, cut off at two of them.
+        "two-kinds": 1 and 1 / ratio. "zipf": the speed of the k-th fastest is a power of 1 / k, from 1 down to 1 / ratio.
+    p : int
+        How many workers, at least 1.
+    seed : int
+        >= 0.
+    ratio : float
+        >= 1: how much faster the fastest worker can be than the slowest.
+    fast : float
+        Of "two-kinds": how many are fast, relative to p, from 0 to 1; which of them is drawn.
+    cycle_time : float
+        Of a worker of speed 1.
+    topology : {"star", "complete", "mesh"}
+        A master with a link to each worker, a link between every two, or rows and columns as equal as p allows.
+    link_costs : float or (2,) array_like
+        Of every link, or the least and the largest, between which they are drawn uniformly.
+    memory : int or (2,) array_like of int, optional
+        Of every worker, or the least and the largest, in buffers; drawn as well. Only a star has it.
+
+    Returns
+    -------
+    Platform
+        Speeds, links and memory are drawn independently: with other links the speeds are the same.
+
+    Raises
+    ------
+    ValueError
+        For another kind or topology, and for numbers outside of these ranges.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.datasets.random("zipf", 4, seed=1, ratio=4).speeds.round(6).tolist()
+    [1.0, 0.333333, 0.25, 0.5]
+    >>> hs.datasets.random("two-kinds", 6, seed=1, topology="mesh", link_costs=(0.1, 0.2))
+    <Platform: 2 x 3 mesh, 6 workers, cycle-times 1, 10, 10, 1, 1, 10>
+    """
+    check.choice("kind", kind, KINDS)
+    check.choice("topology", topology, TOPOLOGIES)
+    p, seed = check.integer("p", p, low=1), check.integer("seed", seed, low=0)
+    ratio, fast = check.number("ratio", ratio, low=1.0), check.number("fast", fast, low=0.0)
+    if fast > 1.0:
+        raise ValueError(f"fast must be at most 1, got {fast!r}")
+    unit = check.number("cycle_time", cycle_time, above=0.0)
+    if not math.isfinite(1.001 * unit * ratio):
+        raise ValueError(f"cycle_time times ratio overflows, got {unit!r} and {ratio!r}")
+    link, buffers = _between("link_costs", link_costs), None if memory is None else _between("memory", memory)
+    if buffers is not None:
+        if topology != "star":
+            raise ValueError(f"memory is for a star, not for the topology {topology!r}")
+        check.integers("memory", memory, low=0)
+    times = unit / _speeds(kind, _uniform(seed, 0, p), _uniform(seed, 1, p).argsort(kind="stable"), ratio, round(fast * p))
+
+    def links(*shape: int) -> NDArray[np.float64]:
+        return link[0] + (link[1] - link[0]) * _uniform(seed, 2, math.prod(shape)).reshape(shape)
+
+    if topology == "complete":
+        costs = np.triu(links(p, p), 1)
+        return Platform.complete(times, costs + costs.T)
+    if topology == "mesh":
+        rows = next(rows for rows in range(math.isqrt(p), 0, -1) if p % rows == 0)
+        columns = p // rows
+        along = links(rows * (columns - 1) + (rows - 1) * columns)
+        cut = rows * (columns - 1)
+        return Platform.mesh(
+            times.reshape(rows, columns), along[:cut].reshape(rows, columns - 1), along[cut:].reshape(rows - 1, columns)
+        )
+    if buffers is None:
+        return Platform.star(times, links(p))
+    least, most = buffers
+    held = np.minimum(least + np.floor((most - least + 1) * _uniform(seed, 3, p)), most)
+    return Platform.star(times, links(p), [int(blocks) for blocks in held])
+
+
+def _speeds(kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: float, fast: int) -> NDArray[np.float64]:
+    """From uniform numbers, or from a random order of the workers; in [1 / ratio, 1]."""
+    p, low = len(u), 1.0 / ratio
+    if kind == "equal":
+        return np.ones(p)
+    if kind == "uniform":
+        return low + (1.0 - low) * u
+    if kind == "loguniform":
+        return np.maximum(ratio ** (u - 1.0), low)
+    if kind == "lognormal":
+        normal = NormalDist()
+        tail = normal.cdf(-_DEVIATIONS)
+        found = np.array([normal.inv_cdf(tail + (1.0 - 2.0 * tail) * x) for x in u.tolist()]).clip(-_DEVIATIONS, _DEVIATIONS)
+        return np.maximum(ratio ** (found / (2.0 * _DEVIATIONS) - 0.5), low)
+    speeds = np.empty(p)
+    if kind == "two-kinds":
+        speeds[order[:fast]], speeds[order[fast:]] = 1.0, low
+    else:
+        power = math.log(ratio) / math.log(p) if p > 1 else 0.0
+        speeds[order] = np.maximum(np.arange(1.0, p + 1.0) ** -power, low)
+    return speeds
+
+
+def _uniform(seed: int, what: int, count: int) -> NDArray[np.float64]:
+    """In [0, 1), by bits that NumPy promises to keep as they are; it does not promise that of its distributions."""
+    bits = np.random.PCG64(np.random.SeedSequence([_SEED, what, seed])).random_raw(count)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _between(name: str, given: ArrayLike) -> tuple[float, float]:
+    """The least and the largest."""
+    values = np.atleast_1d(check.reals(f"{name} must be a number, or the least and the largest, got {given!r}", given))
+    if values.ndim != 1 or not 1 <= len(values) <= 2:
+        raise ValueError(f"{name} must be a number, or the least and the largest, got shape {values.shape}")
+    check.not_negative(name, values)
+    if values[0] > values[-1]:
+        raise ValueError(f"{name} must be the least and the largest, got {given!r}")
+    return float(values[0]), float(values[-1])

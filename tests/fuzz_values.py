@@ -87,6 +87,18 @@ _HINTS = _LIMITS | {
     "map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "Pool.map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "ax": ["None"],
+    "study.function": ["lambda x=1, seed=0: x", "lambda **cell: cell", "lambda x, y=1: 1 / 0", "hs.distribute"],
+    "grid": [
+        "{'x': [1, 2.5]}",
+        "{'x': ['a', None], 'y': (True, 1)}",
+        "[{'x': 1}, {'x': [1, 2]}]",
+        "{}",
+        "{'n': [5], 'speeds': [[1, 2]]}",
+    ],
+    "samples": ["None", "2", "10"],
+    "repeats": ["1", "3"],
+    "n_jobs": ["1"],
+    "study.path": ["None", "'table.csv'", "'table.parquet'", "'file.json'"],
 }
 #: Shapes of operands that are declared as array_like only, in the letters of the sizes of one call.
 _SHAPES = {

@@ -15,6 +15,20 @@ _ALMOST = 0.9999
 _DELAY = 1.0  # seconds: shorter calls show nothing
 
 
+_bars = True
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """A block in which nobody sees a bar."""
+    global _bars
+    before, _bars = _bars, False
+    try:
+        yield
+    finally:
+        _bars = before
+
+
 class ProgressBar:
     """A bar on standard error for work that takes longer than a second: tqdm's, or a plain one without it; nothing where that is
     no terminal."""
@@ -23,6 +37,9 @@ class ProgressBar:
         self._bar: Any = None
         self._start = time.monotonic()
         self._shown = False
+        self._seen = _bars
+        if not _bars:
+            return
         try:
             from tqdm import tqdm
         except ImportError:
@@ -41,7 +58,7 @@ class ProgressBar:
             if self._bar.n == 0:
                 self._bar.initial = fraction
             self._bar.update(fraction - self._bar.n)
-        elif sys.stderr.isatty() and time.monotonic() - self._start >= _DELAY:
+        elif self._seen and sys.stderr.isatty() and time.monotonic() - self._start >= _DELAY:
             self._shown = True
             print(f"\r[{'#' * round(40 * fraction):40}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 

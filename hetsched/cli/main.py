@@ -7,10 +7,12 @@ import dis
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 
+from .._base.progress import no_bars
 from .._base.version import __version__
-from . import demo, exec, info, join, measure, mpi, planning, reproduce, run
+from . import bench, completion, demo, exec, info, join, measure, mpi, planning, reproduce, run, study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
-        given.command(given)
+        with _hushed(given) if given.quiet else nullcontext():
+            given.command(given)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -32,6 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hetsched: {_sentence(error) if _is_the_users(error) else _fault(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+@contextmanager
+def _hushed(given: argparse.Namespace) -> Iterator[None]:
+    """No bars; nothing on standard output either, unless it is for programs."""
+    with no_bars(), ExitStack() as stack:
+        if not (getattr(given, "json", False) or getattr(given, "csv", False)):
+            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
+        yield
 
 
 def _is_the_users(error: Exception) -> bool:
@@ -73,10 +85,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
     parser.set_defaults(command=lambda _: parser.print_help())
     commands = parser.add_subparsers(metavar="COMMAND")
-    for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce):
+    for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce, study, bench):
         module.add_parser(commands)
+    completion.add_parser(commands, parser)
     for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
         command.add_argument(
             "-v", "--verbose", action="store_true", default=default, help="show where in the program an error comes from"
+        )
+        command.add_argument(
+            "-q",
+            "--quiet",
+            action="store_true",
+            default=default,
+            help="print nothing but errors, and what --json or --csv ask for",
         )
     return parser

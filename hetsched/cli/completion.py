@@ -1,0 +1,33 @@
+"""`hetsched completion`: commands, options and names of methods at the Tab key."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import Any
+
+from .._base.need import need
+
+_SHELLS = ("bash", "zsh", "tcsh")
+_EXAMPLES = """examples:
+  eval "$(hetsched completion bash)"             in ~/.bashrc
+  hetsched completion zsh > FOLDER/_NAME         with NAME hetsched, in a folder of zsh's fpath
+"""
+
+
+def add_parser(commands: Any, whole: argparse.ArgumentParser) -> None:
+    """The options of the command; whole is the parser that is completed."""
+    parser = commands.add_parser(
+        "completion",
+        help="a script that completes commands and options",
+        description="Print a script for a shell that completes the commands of hetsched, their options and the names that these "
+        "take. It needs shtab: pip install 'hetsched[completion]'.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("shell", choices=_SHELLS)
+    parser.set_defaults(command=partial(_completion, whole))
+
+
+def _completion(whole: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    print(need("shtab", "hetsched completion").complete(whole, shell=given.shell))

@@ -1,0 +1,151 @@
+"""`hetsched study`: a function over a grid of parameters, or a study of a paper, as a table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .._base import check
+from .._base.need import need
+from .._base.table import Table, table
+from ..studies.ready import READY
+from ..studies.results import SUFFIXES
+from ..studies.study import study
+from .output import require_folder
+
+_EXAMPLES = """examples:
+  hetsched study --list                          the studies that are there by name
+  hetsched study ring2003 -o rings.csv --repeats 2
+  hetsched study study.toml -o results.parquet --jobs 2    goes on where it was interrupted
+
+study.toml, of a study by name or of a function in a module beside the file:
+  function = "package.module:function"           or: study = "ring2003"
+  repeats = 10
+  seed = 1
+  [grid]                                         all combinations; [[grid]] for cells one by one
+  p = [4, 8, 16]
+With samples = 100 so many cells are drawn, each parameter from its values or from a distribution of scipy.stats:
+  ratio = {distribution = "loguniform", a = 1, b = 10}
+"""
+_KEYS = ("study", "function", "grid", "samples", "repeats", "seed")
+
+
+def add_parser(commands: Any) -> None:
+    """The options of the command."""
+    parser = commands.add_parser(
+        "study",
+        help="a function over a grid of parameters",
+        description="Call a function for every cell of a grid of parameters, or of a random design, and print or write a table "
+        "of what it returns, with a seed, a time and an error for each call.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="a .toml file, or the name of a study that is there")
+    parser.add_argument("--list", action="store_true", help="the names of those studies, with what each compares")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the table: .parquet or .csv; run again, it goes on")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one on each core (default: 1)")
+    parser.add_argument("--repeats", type=int, metavar="N", help="calls of each cell, in the place of the study's own")
+    parser.add_argument("--seed", type=int, metavar="S", help="in the place of the study's own (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.set_defaults(command=_study)
+
+
+def _study(given: argparse.Namespace) -> None:
+    if given.list:
+        print(table([(name, ready.what) for name, ready in READY.items()]))
+        return
+    if given.study is None:
+        raise ValueError("give a .toml file or the name of a study; --list shows the names")
+    if given.output:
+        require_folder("--output", given.output)
+        if Path(given.output).suffix not in SUFFIXES:
+            raise ValueError(f"--output must end in {' or '.join(SUFFIXES)}, got {given.output!r}")
+    if given.jobs == 0:
+        raise ValueError("--jobs must be the number of processes, or -1 for one on each core, got 0")
+    content = _read(given.study) if Path(given.study).suffix == ".toml" else {"study": given.study}
+    content |= {name: value for name in ("repeats", "seed") if (value := getattr(given, name)) is not None}
+    function, grid, options = _arguments(given.study, content)
+    start = time.monotonic()
+    try:
+        frame = study(function, grid, **options, n_jobs=given.jobs, path=given.output, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("; the same command goes on where this one stopped" if given.output else "") from None
+    failed = frame["error"].dropna()
+    if given.json:
+        print(frame.to_json(orient="records"))
+    else:
+        if not given.output:
+            print(Table(frame.astype(object).where(frame.notna(), "").to_dict("records")))
+        place = f"{given.output}: " if given.output else ""
+        print(f"{place}{len(frame)} rows, {len(failed)} with an error, {time.monotonic() - start:.3g} s")
+    if len(failed):
+        print(f"hetsched: {len(failed)} of {len(frame)} rows have an error, the first: {failed.iloc[0]}", file=sys.stderr)
+
+
+def _read(path: str) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        try:
+            content = tomllib.load(file)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    check.keys(content, _KEYS, f" in {path}")
+    if ("study" in content) == ("function" in content):
+        raise ValueError(f"{path}: give either study, a name, or function, as 'package.module:function'")
+    return content
+
+
+def _arguments(where: str, content: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
+    """The function, its grid and the options of `study`."""
+    options: dict[str, Any] = {name: content[name] for name in ("samples", "repeats", "seed") if name in content}
+    grid = content.get("grid", {})
+    if not isinstance(grid, dict | list):
+        raise ValueError(f"{where}: grid must be a table of values by name, or an array of such tables, got {grid!r}")
+    if isinstance(grid, dict):
+        grid = {name: _values(where, name, value) for name, value in grid.items()}
+    if "function" in content:
+        return _function(where, content["function"]), grid, options
+    name = content["study"]
+    if name not in READY:
+        raise ValueError(f"{name!r} is no study; there are {', '.join(READY)}, and files that end in .toml")
+    ready = READY[name]
+    return ready.function, {**ready.grid, **grid} if isinstance(grid, dict) else grid, {"repeats": ready.repeats} | options
+
+
+def _values(where: str, name: str, value: Any) -> Any:
+    """Those of a parameter; of a table with the entry `distribution` that of scipy.stats."""
+    if not isinstance(value, dict) or "distribution" not in value:
+        return value
+    parameters = dict(value)
+    kind = parameters.pop("distribution")
+    found: Any = getattr(need("scipy.stats", "distribution"), kind, None) if isinstance(kind, str) else None
+    if not hasattr(found, "rvs"):
+        raise ValueError(f"{where}: grid.{name}: scipy.stats has no distribution {kind!r}")
+    try:
+        return found(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: grid.{name}: {error}") from None
+
+
+def _function(where: str, name: Any) -> Callable[..., Any]:
+    """A function of a module on Python's path, or beside the file, as Python finds modules beside a script."""
+    if not isinstance(name, str) or name.count(":") != 1:
+        raise ValueError(f"{where}: function must be 'package.module:function', got {name!r}")
+    module, _, attributes = name.partition(":")
+    if (folder := str(Path(where).resolve().parent)) not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found: Any = import_module(module)
+        for attribute in attributes.split("."):
+            found = getattr(found, attribute)
+    except Exception as error:
+        raise ValueError(f"{where}: function {name!r} cannot be imported: {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise ValueError(f"{where}: function {name!r} is a {type(found).__name__}")
+    checked: Callable[..., Any] = found
+    return checked

@@ -1,0 +1,126 @@
+"""Parameter studies that are there by name, one for each paper: `hetsched study --list`.
+
+Each compares the methods on the same random platform, a new one for every call, so it returns a row for each method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .. import datasets
+from ..planners.layers import layers_star
+from ..planners.partition import partition
+from ..planners.ring import slice_ring
+from ..planners.star import PAPER, plan_product
+from .layers_star import random_star
+
+Rows = list[dict[str, Any]]
+_PARTITIONS = ("columns", "rows", "recursive", "kalinov-lastovetsky", "interval", "nonrectangular")
+_MODES = ("scss", "sccs", "pccs", "pcss")
+_LAYERS = 1000
+
+
+class Ready(NamedTuple):
+    """The arguments of `study`, and what is compared in a line."""
+
+    what: str
+    function: Callable[..., Rows]
+    grid: Mapping[str, Sequence[Any]]
+    repeats: int
+
+
+def star2008(ratio: float, columns: int, seed: int) -> Rows:
+    """The seven methods of the 2008 paper on eight workers whose speeds, links and memory are between the usual ones of its
+    experiments and `ratio` times worse, C having 100 rows and so many columns of blocks."""
+    usual = datasets.ppopp2008("real2007").workers[0]
+    assert usual.memory is not None
+    platform = datasets.random(
+        "uniform", 8, seed=seed, ratio=ratio, cycle_time=usual.cycle_time, link_costs=(usual.link_cost, ratio * usual.link_cost),
+        memory=(int(usual.memory / ratio), usual.memory),
+    )  # fmt: skip
+    plans = {method: plan_product(100, columns, 100, platform, method) for method in PAPER}
+    least = min(plan.makespan for plan in plans.values())
+    return [
+        {
+            "method": method,
+            "makespan": plan.makespan,
+            "relative": plan.makespan / least,
+            "bound": plan.lower_bound,
+            "enrolled": len(plan.enrolled),
+        }
+        for method, plan in plans.items()
+    ]
+
+
+def partition2001(kind: str, p: int, seed: int) -> Rows:
+    """What partitions of the square among random workers cost over the lower bound, two times the sum of the sides of squares of
+    these areas."""
+    areas = datasets.random(kind, p, seed=seed).speeds
+    rows = []
+    for method in _PARTITIONS:
+        plan = partition(areas, method)
+        rows.append({"method": method, "cost": plan.cost, "bound": plan.lower_bound, "ratio": plan.cost / plan.lower_bound})
+    return rows
+
+
+def ring2003(work: float, p: int, seed: int) -> Rows:
+    """How many of p random workers with random links take part in an iteration of so much work per volume, and how far the
+    heuristic of the 2003 paper is from the best ring."""
+    platform = datasets.random("uniform", p, seed=seed, topology="complete", link_costs=(0.1, 1.0))
+    plans = {method: slice_ring(platform, work=work, volume=1.0, method=method) for method in ("greedy", "exact")}
+    best = plans["exact"].makespan
+    return [
+        {"method": method, "makespan": plan.makespan, "relative": plan.makespan / best, "enrolled": len(plan.ring)}
+        for method, plan in plans.items()
+    ]
+
+
+def layers(p: int, seed: int) -> Rows:
+    """The four modes of communication of layers on a star as in section 6.1 of the paper on layer based partition, N = 1000, by
+    the paper's rule and by the exact method."""
+    cycle_times, link_costs = random_star(p, seed)
+    rows = []
+    for mode in _MODES:
+        for method in ("paper", "exact"):
+            plan = layers_star(_LAYERS, cycle_times, link_costs, mode, method)
+            rows.append(
+                {
+                    "mode": mode,
+                    "method": method,
+                    "makespan": plan.makespan,
+                    "bound": plan.lower_bound,
+                    "relative": plan.makespan / plan.lower_bound,
+                    "volume": plan.volume,
+                }
+            )
+    return rows
+
+
+#: By name.
+READY = {
+    "partition2001": Ready(
+        "cost of partitions over the lower bound, by method, number of workers and distribution of their speeds",
+        partition2001,
+        {"kind": ("equal", "uniform", "lognormal", "two-kinds", "zipf"), "p": (4, 8, 16, 32)},
+        10,
+    ),
+    "ring2003": Ready(
+        "workers that take part in a ring, and the heuristic over the best ring, by work per volume",
+        ring2003,
+        {"work": (1.0, 3.0, 10.0, 30.0, 100.0), "p": (4, 8, 12)},
+        10,
+    ),
+    "star2008": Ready(
+        "makespans of the seven methods on stars of equal workers (ratio 1) and of more and more unequal ones",
+        star2008,
+        {"ratio": (1.0, 2.0, 4.0, 8.0), "columns": (400, 800)},
+        10,
+    ),
+    "layers": Ready(
+        "layers on a star, the paper's rule beside the exact method, by mode and number of workers",
+        layers,
+        {"p": (2, 4, 8, 16, 32, 64)},
+        10,
+    ),
+}
