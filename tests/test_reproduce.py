@@ -186,7 +186,7 @@ def test_command(tmp_path, capsys, monkeypatch, study):
     assert "9: Het gains on BMM" in capsys.readouterr().out
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     assert cli.main(["reproduce", "ppopp2008", "-o", "f.txt"]) == 1
-    assert "--output must end in .png, .svg or .pdf, got 'f.txt'" in capsys.readouterr().err
+    assert "--output must end in .html, .json, .csv, .png, .svg or .pdf, got 'f.txt'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "nothing"])
 

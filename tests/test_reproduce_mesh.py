@@ -200,7 +200,7 @@ def test_plot_mesh(pyplot):
     used = plan.flows > 0
     assert len(texts) == 25 + used.sum()
     assert len(ax.patches) == 25 + 40
-    assert "5 x 5 mesh" in ax.get_title()
+    assert "5 x 5 mesh" in ax.get_title(loc="left")
 
 
 def test_plot_network(pyplot):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..planners.product import ProductPlan
     from ..trace import Trace
 
-_TRACES = {".json": "to_chrome", ".paje": "to_paje", ".csv": "to_csv"}
+_TRACES = {".json": "to_chrome", ".html": "to_html", ".paje": "to_paje", ".csv": "to_csv"}
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -24,17 +24,20 @@ def require_folder(option: str, path: str) -> None:
         raise ValueError(f"{option}: there is no folder {str(folder)!r}")
 
 
-def require_picture(option: str, path: str) -> None:
-    """The same, and the name of a picture that would be of another kind."""
+def require_picture(option: str, path: str, *others: str) -> None:
+    """The same, and the name of a picture that would be of another kind; others may stand there too."""
     require_folder(option, path)
     if Path(path).suffix not in _PICTURES:
-        raise ValueError(f"{option} must end in .png, .svg or .pdf, got {path!r}")
+        names = (*others, *_PICTURES)
+        raise ValueError(f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}")
 
 
 def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
     """A figure as the file's name says, whole or not at all, with fonts that journals take; options as of its savefig."""
     from matplotlib import rc_context
 
+    if Path(path).suffix != ".png":
+        options.setdefault("dpi", 300)  # of what is too much for lines, such as 10^5 bars
     with replace_file(path) as file, rc_context({"pdf.fonttype": 42}):
         figure.savefig(file, format=Path(path).suffix[1:], **options)
 

@@ -1,50 +1,87 @@
-"""`hetsched reproduce`: a paper's numbers again."""
+"""`hetsched reproduce`: the papers' numbers again."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .output import require_picture, write_picture
+from .._base.replace import replace_file
+from ..studies import page
+from .output import require_folder, require_picture, write_picture
+
+_EXAMPLES = """examples:
+  hetsched reproduce rings                     tables, and claims beside ours with a verdict each
+  hetsched reproduce rings -o figure3.pdf      and its figures
+  hetsched reproduce rings layers -o page.html everything on one page; so "all", which takes some minutes
+  hetsched reproduce layers --csv              the claims alone
+"""
+#: Papers that are reproduced: of each part its name, its title, the module and the function.
+_STUDIES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
+    "static2001": (("static2001", "Static allocation (Beaumont and others, 2001)", "static2001", "reproduce_static2001"),),
+    "rings": (("rings", "Slices on rings of workers (Renard, Robert, Vivien, 2003)", "ring2003", "reproduce_rings"),),
+    "ppopp2008": (
+        ("ppopp2008", "Master and workers with limited memory (Dongarra and others, 2008)", "ppopp2008", "reproduce_ppopp2008"),
+    ),
+    "layers": (
+        ("layers-star", "Layer based partition on stars (Liu and others)", "layers_star", "reproduce_star"),
+        ("layers-mesh", "Layer based partition on meshes (Liu and others)", "layers_mesh", "reproduce_layers_mesh"),
+    ),
+}
+_TEXTS: dict[str, Callable[[Sequence[page.Part]], str]] = {".html": page.html, ".json": page.to_json, ".csv": page.to_csv}
 
 
 def add_parser(commands: Any) -> None:
     """The options of the command."""
     reproduce = commands.add_parser(
         "reproduce",
-        help="the numbers of a paper again",
-        description="Plan the instances of a paper, print its figures as tables and its claims beside ours. ppopp2008: matrix "
-        "product on master-worker platforms, simulated and emulated. static2001: static allocation, with LU on emulated workers. "
-        "layers: layer based partition, on stars and meshes. rings: slices on rings of workers, of 2003.",
+        help="the numbers of the papers again",
+        description="Plan the instances of a paper, print its figures as tables and its claims beside ours. static2001: static "
+        "allocation, with LU on emulated workers. rings: slices on rings of workers, of 2003. ppopp2008: matrix product on "
+        "master-worker platforms, simulated and emulated. layers: layer based partition, on stars and meshes. all: the four.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    reproduce.add_argument("paper", choices=list(_STUDIES))
+    reproduce.add_argument("papers", nargs="+", choices=[*_STUDIES, "all"], metavar="PAPER", help=f"{', '.join(_STUDIES)} or all")
     reproduce.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="draw the figures too: .png, .svg or .pdf; a file for each part where there are several",
+        help="write it too: .html, one page with pictures; .json or .csv, the claims; .png, .svg or .pdf, figures, a file for "
+        "each part of several",
     )
+    kinds = reproduce.add_mutually_exclusive_group()
+    kinds.add_argument("--json", action="store_true", help="print the claims as JSON")
+    kinds.add_argument("--csv", action="store_true", help="print the claims as CSV")
     reproduce.set_defaults(command=_reproduce)
 
 
-#: Papers that are reproduced: of each part its name, the module and the function.
-_STUDIES: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "ppopp2008": (("all", "ppopp2008", "reproduce_ppopp2008"),),
-    "static2001": (("all", "static2001", "reproduce_static2001"),),
-    "layers": (("star", "layers_star", "reproduce_star"), ("mesh", "layers_mesh", "reproduce_layers_mesh")),
-    "rings": (("all", "ring2003", "reproduce_rings"),),
-}
+def _parts(papers: Sequence[str]) -> Iterator[page.Part]:
+    for paper in _STUDIES if "all" in papers else dict.fromkeys(papers):
+        for name, title, module, function in _STUDIES[paper]:
+            yield page.Part(name, title, getattr(import_module(f"hetsched.studies.{module}"), function)())
 
 
 def _reproduce(given: argparse.Namespace) -> None:
-    if given.output:
-        require_picture("--output", given.output)
-    parts = _STUDIES[given.paper]
-    for name, module, function in parts:
-        study = getattr(import_module(f"hetsched.studies.{module}"), function)()
-        print(study, flush=True)
-        if given.output:
-            output = Path(given.output)
-            write_picture(study.plot(), output if len(parts) == 1 else output.with_stem(f"{output.stem}-{name}"))
+    suffix = Path(given.output).suffix if given.output else ""
+    if suffix in _TEXTS:
+        require_folder("--output", given.output)
+    elif given.output:
+        require_picture("--output", given.output, *_TEXTS)
+    parts = []
+    for part in _parts(given.papers):
+        parts.append(part)
+        if not (given.json or given.csv):
+            print(part.study, flush=True)
+    if given.json or given.csv:
+        print((page.to_json if given.json else page.to_csv)(parts).rstrip())
+    if suffix in _TEXTS:
+        with replace_file(given.output) as file:
+            file.write(_TEXTS[suffix](parts).encode())
+    elif given.output:
+        output = Path(given.output)
+        for part in parts:
+            own = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{part.paper.rpartition('-')[2]}")
+            write_picture(part.study.plot(), own)

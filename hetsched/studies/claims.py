@@ -89,6 +89,39 @@ class Study(DrawnFigure):
         return f"{self.tables()}\n\n{table(rows)}\n{counted(claims)}"
 
 
+class Item(NamedTuple):
+    """A figure, a table or a section of a paper, and what became of its claims."""
+
+    name: str
+    met: int
+    corrected: int
+    missed: int
+    reasons: tuple[str, ...]  #: why those differ that are not met as printed, as far as we can say
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.missed:
+            return f"{self.missed} of {self.met + self.corrected + self.missed} not reproduced"
+        return "reproduced after a correction" if self.corrected else "reproduced"
+
+
+def items(claims: list[Claim]) -> list[Item]:
+    """The claims by the figure, table or section that each begins with, in the order in which these are first named."""
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        if claim.verdict:
+            name, _, rest = claim.what.partition(":")
+            groups.setdefault(name if rest else "in the text", []).append(claim)
+    found = []
+    for name, members in groups.items():
+        verdicts = [claim.verdict for claim in members]
+        reasons = dict.fromkeys(claim.why for claim in members if claim.verdict != MET and claim.why)
+        met, corrected, missed = (verdicts.count(verdict) for verdict in (MET, CORRECTED, NOT_MET))
+        found.append(Item(name, met, corrected, missed, tuple(reasons)))
+    return found
+
+
 def numbers(text: str) -> list[float]:
     """Those in a text, without what stands after ±."""
     return [float(number) for number in _NUMBER.findall(_SPREAD.sub("", text))]

@@ -109,7 +109,7 @@ class Ring2003(Study):
 
     campuses: dict[str, Campus]
 
-    heading = "section or figure: number"
+    heading = "figure, table or section: number"
 
     def claims(self) -> list[Claim]:
         """The numbers and statements of section 6 beside ours."""
@@ -119,15 +119,15 @@ class Ring2003(Study):
             greedy, exact = _jumps(campus.greedy), _jumps(campus.exact())
             why = "" if exact == jumps else "from P6; from P11, as fast, " + _jumps(campus.second)
             claims += [
-                Claim(f"3: {name}, workers by the heuristic", jumps, greedy, why),
-                Claim(f"3: {name}, workers of the best ring", "", exact),
+                Claim(f"Figure 3: {name}, workers by the heuristic", jumps, greedy, why),
+                Claim(f"Figure 3: {name}, workers of the best ring", "", exact),
             ]
         for name, campus in self.campuses.items():
             least, number = campus.best[-1].length, NUMBER[name]
             printed = PRINTED[name][-1] / PIP[name]
             claims.append(
                 Claim(
-                    f"{number}: {name}, heuristic over optimum, all workers",
+                    f"Table {number}: {name}, heuristic over optimum, all workers",
                     f"{printed:.3f}",
                     f"{campus.greedy_length / least:.3f}",
                     "the heuristic as printed ends with the optimum",
@@ -141,7 +141,7 @@ class Ring2003(Study):
             )  # fmt: skip
             lengths, slow = sum(row.length for row in campus.rows), sum(row.time for row in campus.rows)
             claims.append(
-                Claim(f"{number}: {name}, rows that are the time of a step", "all", f"not {slow} of {len(campus.rows)}",
+                Claim(f"Table {number}: {name}, rows that are the time of a step", "all", f"not {slow} of {len(campus.rows)}",
                       f"as lengths not {lengths}", "no row below every ring", slow == 0)
             )  # fmt: skip
         rising = all((np.diff(campus.profile.sizes) > 0).all() for campus in self.campuses.values())
