@@ -4,7 +4,8 @@
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
 # make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
 # make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
-# make lint   checks style and types;  make wheel  builds a wheel
+# make docs   builds the site: build/docs/index.html
+# make lint   checks style and types;  make wheel  builds a wheel with BLIS;  make test-wheel  tests it
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers lint wheel clean system test-system $(CTESTS)
+.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -104,14 +105,24 @@ peers: $(VENV)/installed-test
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
 
+# Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
+docs: $(VENV)/installed-test $(VENV)/installed-docs
+	@rm -rf build/docs docs/api/generated
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+	$(BIN)/python -m pytest -q tests/test_site.py tests/test_api.py
+
 lint: $(VENV)/installed-test
 	$(BIN)/lint-imports
 	$(BIN)/ruff check hetsched tests benchmarks examples
 	$(BIN)/ruff format --check hetsched tests benchmarks examples
 	$(BIN)/mypy
 
-wheel: $(VENV)/installed-demo
-	$(BIN)/pip wheel -q --no-deps -w dist .
+# Into dist, with BLIS inside: docs/packaging.md. After it, every test that needs no compiler against the wheel in an environment of its own.
+wheel:
+	@tools/wheel.sh $(PYTHON) dist
+
+test-wheel:
+	@tools/test-wheel.sh "$$(ls -t dist/*.whl | head -n 1)" $(PYTHON)
 
 clean:
 	rm -rf build dist demo $(VENV)
