@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -93,7 +94,17 @@ class Trace(Frozen, Drawn):
         clock_error: float | None = None,
         received: Sequence[int] | None = None,
     ) -> Trace:
-        """A trace of the given (worker, kind, start, end, what); all other time is waiting."""
+        """A trace of the given (worker, kind, start, end, what); all other time is waiting.
+
+        Parameters
+        ----------
+        steps : iterable of (worker, kind, start, end, what)
+            In any order.
+        workers : sequence of str
+            Names.
+        kind, speeds, unit, predicted, ideal, cpu, predicted_finish, clock_error, received :
+            As the attributes.
+        """
         workers = check.entries("workers", workers, "a sequence of names")
         rates = _per_worker("speeds", speeds, len(workers))
         busy: list[list[Event]] = [[] for _ in workers]
@@ -131,7 +142,12 @@ class Trace(Frozen, Drawn):
         return max((e.end for e in self.events), default=0.0)
 
     def total(self, kind: str) -> tuple[float, ...]:
-        """Time that each worker spent on events of a kind."""
+        """Time that each worker spent on events of a kind.
+
+        Parameters
+        ----------
+        kind : {"compute", "transfer", "wait"}
+        """
         if not isinstance(kind, str):
             raise TypeError(f"kind must be a string, got {kind!r}")
         sums = [0.0] * len(self.workers)
@@ -178,7 +194,7 @@ class Trace(Frozen, Drawn):
         Parameters
         ----------
         path : path_like
-            Replaced whole, or not at all, as by the other two. Times are taken as seconds, also where they have no unit, and
+            Replaced whole, or not at all, as by the others. Times are taken as seconds, also where they have no unit, and
             rounded to 1/8 microsecond.
         """
         other = {"kind": self.kind, "unit": self.unit, "predicted": self.predicted}
@@ -192,8 +208,25 @@ class Trace(Frozen, Drawn):
             file.write(",\n".join(map(json.dumps, records)))
             file.write("\n]}\n")
 
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write a Gantt chart that a browser zooms, moves and explains: one file that needs no other and no network.
+
+        Parameters
+        ----------
+        path : path_like
+            Replaced whole, or not at all. Of 10^5 events it has some megabytes.
+        """
+        text: str = import_module("hetsched.plots.html").gantt_page(self)
+        with _text_file(path) as file:
+            file.write(text)
+
     def to_paje(self, path: str | PathLike[str]) -> None:
-        """Write a Paje trace, for ViTE: a container per worker, whose state is compute, transfer or wait."""
+        """Write a Paje trace, for ViTE: a container per worker, whose state is compute, transfer or wait.
+
+        Parameters
+        ----------
+        path : path
+        """
         changes: list[tuple[float, str]] = []
         tracks = lanes(self)
         for i, lane in enumerate(tracks):
@@ -214,7 +247,12 @@ class Trace(Frozen, Drawn):
             file.write(f"4 {end} program all\n")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write worker, name, kind, start, end, what as CSV, a row per event, waiting included; the times round-trip."""
+        """Write worker, name, kind, start, end, what as CSV, a row per event, waiting included; the times round-trip.
+
+        Parameters
+        ----------
+        path : path
+        """
         with _text_file(path) as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(("worker", "name", "kind", "start", "end", "what"))

@@ -17,6 +17,7 @@ from oracles_cuboids import covers_exactly, guillotine_cost, half_perimeters, le
 import hetsched as hs
 from hetsched._engine import partition as engine
 from hetsched.planners.cuboids import METHODS
+from hetsched.plots.canvas import digits
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -486,7 +487,7 @@ def test_picture_shows_every_box(volumes, options):
     assert sum(len(section.get_paths()) for section in sections) >= len(enrolled)
     assert {t.get_text().split()[0] for t in ax.texts} >= {f"P{i}" for i in enrolled}
     assert min(t.get_fontsize() for t in ax.texts) >= 7
-    assert f"cost {plan.cost:.6g}" in ax.get_title()
+    assert f"cost {digits(plan.cost)}" in ax.get_title(loc="left")
     assert "<svg" in plan._repr_html_()
     pyplot.close("all")
 

@@ -322,7 +322,7 @@ def test_plots():
     for n in (0, 1, 1000):
         plan = hs.layers_star(n, np.linspace(1, 3, 30), 5.0, "scss")
         ax = plan.plot()
-        assert "scss" in ax.get_title()
+        assert "scss" in ax.get_title(loc="left")
         assert len(ax.collections) == 3
         assert len(ax.collections[0].get_paths()) == len(plan.order)
 

@@ -12,7 +12,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.plots.allocation import plot_distribution
-from hetsched.plots.canvas import figure_size, figure_svg
+from hetsched.plots.canvas import digits, figure_size, figure_svg, percent
 from hetsched.plots.gantt import plot_trace
 from hetsched.plots.zones import cuts_of, plot_boxes, plot_partition
 from hetsched.trace import Trace
@@ -129,8 +129,8 @@ def test_trace_says_what_it_shows():
     ax = plot_trace(trace)
     title = ax.get_title(loc="left")
     assert "emulated" in title
-    assert f"{trace.makespan:.6g} s" in title
-    assert f"{trace.efficiency:.1%}" in title
+    assert f"makespan {digits(trace.makespan)} s" in title
+    assert f"efficiency {percent(trace.efficiency)}" in title
     assert ax.get_xlabel() == "time (s)"
     (line,) = ax.lines
     assert list(line.get_xdata()) == [30.0, 30.0]
@@ -184,7 +184,7 @@ def test_distribution_bars_are_the_times(p):
     plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
     ax = plot_distribution(plan)
     assert [patch.get_width() for patch in ax.patches] == pytest.approx(plan.counts * plan.cycle_times)
-    assert [t.get_text() for t in ax.texts] == [f"makespan {plan.makespan:.6g}", *map(str, plan.counts)]
+    assert [t.get_text() for t in ax.texts] == [f"makespan {digits(plan.makespan)}", *map(str, plan.counts)]
     assert ax.get_xlim()[1] > plan.makespan
     (line,) = ax.lines
     assert list(line.get_xdata()) == [plan.makespan] * 2
@@ -274,9 +274,9 @@ def test_comparison():
     assert "contiguous" not in found
     assert found["best"].cost == min(plan.cost for plan in found.values())
     figure = found.plot()
-    assert [ax.get_title().split()[0] for ax in figure.axes] == list(found)
+    assert [ax.get_title(loc="left").split()[0] for ax in figure.axes] == list(found)
     for ax, plan in zip(figure.axes, found.values(), strict=True):
-        assert f"{plan.cost:.6g}, gap {plan.gap:.2%}" in ax.get_title()
+        assert f"{digits(plan.cost)}, gap {percent(plan.gap)}" in ax.get_title(loc="left")
         assert_readable(ax)
     assert list(hs.compare_partitions([3, 2, 1], ["rows", "best"], (5, 5), seed=1)) == ["rows", "best"]
     assert "contiguous" in hs.compare_partitions([3, 2, 1], shape=(5, 5))

@@ -233,7 +233,7 @@ def test_pictures():
     platform = hs.Platform.star([1.0, 2.0, 3.0], link_costs=[1.0, 2.0, 3.0])
     plan = plan_of(platform, (30, 30, 3000), method="layers")
     ax = plan.plot()
-    assert "layers" in ax.get_title()
+    assert "layers" in ax.get_title(loc="left")
     assert "<svg" in plan._repr_html_()
     plt.close("all")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oracles_wavefront import divided, eager, least_makespan, panels, schedule, validate
 
 import hetsched as hs
+from hetsched.plots.canvas import digits
 
 INF, NAN = math.inf, math.nan
 RED = ("W", "N", "NW", "NE")  # the mask of the paper's red sweep, rows dealt
@@ -298,7 +299,7 @@ class TestPlot:
         assert ax.get_ylim() == (plan.shape[0], 0)
         assert ax.get_xlim() == (0, plan.shape[1])
         assert len(front) == (min(plan.shape) > 1)
-        assert f"makespan {plan.makespan:.6g}" in ax.get_title()
+        assert f"makespan {digits(plan.makespan)}" in ax.get_title(loc="left")
 
     def test_in_notebooks(self):
         assert "<svg" in hs.wavefront(10, 10, [3, 5, 8])._repr_html_()

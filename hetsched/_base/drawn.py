@@ -54,16 +54,26 @@ def draw(thing: Any, where: Any = None) -> Any:
     raise TypeError(f"there is no picture of a {type(thing).__name__}")
 
 
+def _where(name: str, given: Any, width: float | str | None) -> Any:
+    if width is None:
+        return given
+    if given is not None:
+        raise ValueError(f"width is for new figures: it cannot be given with {name}")
+    return import_module("hetsched.plots.canvas").sheet(width)
+
+
 class Drawn:
     """What has a picture."""
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, width: float | str | None = None) -> Axes:
         """Draw it with matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new pyplot figure, as large as the picture needs.
+        width : float or {"column", "page"}, optional
+            Of a new figure: inches, or one column (3.4 inches) or the page (7 inches) of a two-column paper.
 
         Returns
         -------
@@ -74,7 +84,7 @@ class Drawn:
         ImportError
             Without matplotlib.
         """
-        axes: Axes = draw(self, ax)
+        axes: Axes = draw(self, _where("ax", ax, width))
         return axes
 
     def _repr_html_(self) -> str:
@@ -85,7 +95,10 @@ class Drawn:
 class DrawnFigure:
     """What has a picture of several pairs of axes."""
 
-    def plot(self, figure: Figure | None = None) -> Figure:
-        """Draw it with matplotlib, on a new pyplot figure unless one is given; ImportError without it. Returns the figure."""
-        drawn: Figure = draw(self, figure)
+    def plot(self, figure: Figure | None = None, *, width: float | str | None = None) -> Figure:
+        """Draw it with matplotlib, on a new pyplot figure unless one is given; ImportError without it. Returns the figure.
+
+        The width of a new figure is given as for pictures of one pair of axes; it has to have room for all of them.
+        """
+        drawn: Figure = draw(self, _where("figure", figure, width))
         return drawn

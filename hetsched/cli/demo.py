@@ -18,6 +18,8 @@ from ..machine.topology import topology
 from ..planners.partition import partition
 from ..planners.product import ProductPlan
 from ..platform import Platform
+from ..plots.canvas import digits
+from ..plots.gantt import plot_trace
 from ..runners.pool import Pool
 from ..runners.shared import matmul
 from ..trace import Trace
@@ -118,8 +120,9 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tu
         report.text(f"Something else kept this machine busy: {warning.message}.")
     report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
     report.picture("Planned split: who computes what", plan.plot)
-    report.picture("Planned split: what happened", planned.plot)
-    report.picture("Equal split: the fast workers wait", equal.plot)
+    latest = max(planned.makespan, equal.makespan)  # one time axis for both
+    report.picture("Planned split: what happened", lambda ax: plot_trace(planned, ax, until=latest))
+    report.picture("Equal split: the fast workers wait", lambda ax: plot_trace(equal, ax, until=latest))
     return C, plan, planned, equal
 
 
@@ -129,12 +132,12 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
 
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
-    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: who computes what", fontsize=10)
+    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: who computes what", loc="left", fontsize=10)
+    latest = max(planned.makespan, equal.makespan)
     for row, (name, trace) in enumerate((("Planned split", planned), ("Equal split, same workers", equal))):
-        axes = trace.plot(figure.add_subplot(grid[row, 1]))
-        title = f"{name}: predicted {trace.predicted:.3f} s, measured {trace.makespan:.3f} s"
+        axes = plot_trace(trace, figure.add_subplot(grid[row, 1]), until=latest)
+        title = f"{name}: predicted {digits(trace.predicted or 0.0)} s, measured {digits(trace.makespan)} s"
         axes.set_title(title, loc="left", fontsize=10, pad=22)
-        axes.set_xlim(0, 1.02 * max(planned.makespan, equal.makespan))
         axes.set_xlabel("time (s)" if row else "")
     write_picture(figure, path, dpi=110)
 

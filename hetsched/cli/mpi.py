@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         "--block", type=int, metavar="Q", help="cut at multiples of Q elements; of het and so on the side of a block"
     )
     run.add_argument("--memory", type=int, metavar="M", help="of het and so on: blocks that each worker holds at a time")
-    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
     run.set_defaults(command=_run)
     measure = ranks.add_parser(
         "measure",

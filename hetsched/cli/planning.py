@@ -8,7 +8,6 @@ import io
 import json
 from typing import Any
 
-from .._base.need import need
 from .._base.table import Table
 from ..plan import Plan, simulate
 from ..planners.distribute import distribute
@@ -16,6 +15,7 @@ from ..planners.floorplan import METHODS as PARTITIONS
 from ..planners.matmul import plan_matmul
 from ..planners.partition import Partition, partition
 from ..platform import Platform
+from ..plots.canvas import free_figure
 from ..trace import Trace
 from .output import require_folder, require_picture, require_trace, write_picture, write_trace
 
@@ -65,7 +65,7 @@ def add_parser(commands: Any) -> None:
     parser = _command(commands, "simulate", "what a plan predicts, step by step", _SIMULATE, _simulate)
     parser.add_argument("plan", metavar="PLAN", help="a plan's file, as -o writes them")
     parser.add_argument("--platform", metavar="FILE", help="other workers, as many: the same decisions on them")
-    parser.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    parser.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
     parser.add_argument("--json", action="store_true", help="the times of each worker as JSON")
     parser.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
 
@@ -160,7 +160,7 @@ def _rows(plan: Plan) -> Table:
 
 
 def _draw(what: Plan | Trace, path: str) -> None:
-    figure = need("matplotlib.figure", "--plot").Figure(layout="constrained")
+    figure = free_figure("--plot")
     what.plot(figure.add_subplot())
     write_picture(figure, path)
 

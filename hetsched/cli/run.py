@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
     run.add_argument("--method", default="auto", help="auto, columns, rows, layers, cuboids or one of partition (default: auto)")
     run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
-    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .paje or .csv")
+    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
     run.set_defaults(command=_run)
 
 

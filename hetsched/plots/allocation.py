@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import _COLOURS, _axes, _bar, _dpi, _line, _points, _rows, _settle, _thinned, _title, figure_size
+from .canvas import _COLOURS, _axes, _bar, _dpi, _line, _points, _rows, _settle, _thinned, _title, digits, figure_size, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,12 +22,12 @@ def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes
     """Bar per worker: the time it computes, with its number of chunks."""
     counts, makespan = distribution.counts, distribution.makespan
     p = len(counts)
-    ax = _axes(ax, figure_size("rows", p))
+    ax = _axes(ax, figure_size("rows", p), 0.5)
     ax.set_xlabel("time")
-    heading = _title(ax, f"{int(counts.sum())} chunks over {p} worker{'s' * (p != 1)}", loc="left")
+    heading = _title(ax, f"{int(counts.sum())} chunks over {p} worker{'s' * (p != 1)}")
     ax.set_xlim(0, makespan * 1.01 if makespan > 0 else 1.0)
     row = _rows(ax, heading, distribution.names, True)
-    _line(ax, makespan, f"makespan {makespan:.6g}")
+    _line(ax, makespan, f"makespan {digits(makespan)}")
     times = np.zeros(p)
     for step in distribution.steps():
         times[step.worker] = step.end
@@ -55,7 +55,7 @@ def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
     rows = len(counts)
     ax = _axes(ax, figure_size("boxes", p))
     ax.set(xlabel="worker", ylabel="distribution", xlim=(-0.5, p - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
-    _title(ax, f"{rows} distributions, makespans up to {stack.value:.6g}", loc="left")
+    _title(ax, f"{rows} distributions, makespans up to {digits(stack.value)}")
     if rows:
         share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
         picture = _image(ax, share, (-0.5, p - 0.5, rows - 0.5, -0.5), vmax=float(share.max()))
@@ -74,9 +74,9 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
         With very many blocks a column of the picture is the mean of several, and dark is the largest share.
     """
     n, p = len(pattern.owner), len(pattern.counts)
-    ax = _axes(ax, figure_size("rows", p))
+    ax = _axes(ax, figure_size("rows", p), 0.5)
     ax.set_xlabel("block column")
-    heading = _title(ax, f"{pattern.method}, cost of the updates {pattern.cost:.6g}, gap {pattern.gap:.2%}", loc="left")
+    heading = _title(ax, f"{pattern.method}, cost of the updates {digits(pattern.cost)}, gap {percent(pattern.gap)}")
     _rows(ax, heading, pattern.names, False)
     bins = min(n, _BINS)
     share = np.zeros((p, bins))

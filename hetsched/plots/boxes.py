@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .canvas import _CELLS, _SMALLEST, _axes, _draw_boxes, _fit_text, _heading, _points, _short
-from .zones import plot_boxes
+from .canvas import (
+    _CELLS,
+    _SMALLEST,
+    Sheet,
+    _aspect,
+    _axes,
+    _draw_boxes,
+    _fit_text,
+    _heading,
+    _points,
+    _short,
+    digits,
+    figure_size,
+    percent,
+)
+from .zones import plot_boxes, set_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +38,8 @@ _SLANT = (0.52, 0.36)  # where the depth goes: right and up
 _GAP, _STRIP = 0.14, 0.24  # between panels; above a section for its label
 _INCHES = 2.3  # per unit: the largest side of the cube
 _ACROSS = 4  # sections side by side
+_LABEL = 0.36  # inches: two lines of it
+_SECTION = 60.0  # points: the least width of one, where a figure has a given width
 
 
 def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
@@ -33,22 +49,26 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
     """
     workers = np.flatnonzero(cuboids.boxes[:, 3:].all(axis=1))
     names = [cuboids.names[i] for i in workers]
-    title = f"{cuboids.method}, cost {cuboids.cost:.6g}, gap {cuboids.gap:.2%}"
+    title = f"{cuboids.method}, cost {digits(cuboids.cost)}, gap {percent(cuboids.gap)}"
     return _plot_solid(cuboids.boxes[workers].astype(float), cuboids.shape, names, title, ax)
 
 
 def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
     """The boxes of a product: zones of C, or a view like that of cuboids where they lie above each other."""
+    title = f"{plan.method}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}"
     if plan.layers is not None:
-        title = f"{plan.method}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}"
         names = [plan.names[i] for i in plan.boxes[:, 0]]
         return _plot_solid(plan.boxes[:, 1:].astype(float), plan.shape, names, title, ax)
+    shape = plan.shape[0] or 1, plan.shape[1] or 1
+    ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(shape)))
+    set_up(ax, shape)
+    _heading(ax, title)
     rects = [(i, r, c, h, w) for i, r, c, depth, h, w, _ in plan.boxes.tolist() if depth == 0]
     return plot_boxes(plan.shape[:2], rects, plan.names, ax)
 
 
 def _plot_solid(
-    given: NDArray[np.float64], cells: tuple[int, int, int] | None, names: list[str], title: str, ax: Axes | None
+    given: NDArray[np.float64], cells: tuple[int, int, int] | None, names: list[str], title: str, ax: Axes | Sheet | None
 ) -> Axes:
     """(b, 6) boxes that tile a block of cells, or the unit cube."""
     shape = np.array(cells or (1, 1, 1), float)
@@ -60,10 +80,15 @@ def _plot_solid(
     solid = _exploded(low, high, sides)
     view_width, view_height = np.ptp(solid.reshape(-1, 2), axis=0)
     across, down = _PLANES[axis]
-    wide, high_panel = sides[across] + _GAP, sides[down] + _GAP + _STRIP
+    wide = sides[across] + _GAP
     columns = min(len(places), _ACROSS)
+    while columns > 1 and isinstance(ax, Sheet) and ax.width * 72 * wide < _SECTION * (view_width + _GAP + columns * wide):
+        columns -= 1
     rows = math.ceil(len(places) / columns)
-    width, height = view_width + _GAP + columns * wide, max(view_height + _GAP, rows * high_panel)
+    width = view_width + _GAP + columns * wide
+    strip = max(_STRIP, _LABEL * width / ax.width) if isinstance(ax, Sheet) else _STRIP
+    high_panel = sides[down] + _GAP + strip
+    height = max(view_height + _GAP, rows * high_panel)
     ax = _axes(ax, (max(4.0, _INCHES * width), _INCHES * height + 0.4))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
@@ -76,7 +101,7 @@ def _plot_solid(
     sizes: dict[str, tuple[float, float]] = {}
     for number, place in enumerate(places):
         left = view_width + _GAP + number % columns * wide
-        top = height - (height - rows * high_panel) / 2 - number // columns * high_panel - _STRIP
+        top = height - (height - rows * high_panel) / 2 - number // columns * high_panel - strip
         cut = (low[:, axis] <= place) & (place < high[:, axis])
         x0, x1 = left + low[cut, across], left + high[cut, across]
         y0, y1 = top - low[cut, down], top - high[cut, down]

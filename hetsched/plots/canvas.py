@@ -6,12 +6,14 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import check
 from .._base.need import need
 
 if TYPE_CHECKING:
@@ -22,14 +24,59 @@ if TYPE_CHECKING:
 # Okabe and Ito's blue and orange; waiting should look like nothing.
 _COLOURS = {"wait": "#efefef", "compute": "#0072b2", "transfer": "#e69f00"}
 _INK = {"compute": "white", "transfer": "black"}
-# Paul Tol's "light" scheme: colour-blind safe under black text.
-_CELLS = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#dddddd", "#aaaa00")
+# Eight colours under black text, searched for so that any two of them are at least 20 apart in CIE 1976 L*a*b* to the usual eye
+# and as a deutan and a protan eye have them (Machado et al. 2009, severity 1); to the usual eye 40.
+_CELLS = ("#6d94e5", "#d58756", "#efe28a", "#87a18a", "#46d5ff", "#c87ab1", "#94fcbe", "#fce2f2")
 
 _SMALLEST, _LARGEST = 7.0, 10.0  # points; what does not fit at the smallest is left out
 _STRIP = 14.0  # points kept free above the rows for the label of a line
 _LONGEST = 24  # characters of a worker's name
 _MANY = 1000  # bars; beyond this a vector picture would be too large
 _OWN = "hetsched figure"  # label of figures that take the size the picture wants
+_WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as two-column journals have them
+_NARROWEST = 2.0  # inches; below it not even the labels of the axes fit
+_SMALL = 8.0  # points: of the numbers on axes and of legends
+
+
+def digits(value: float) -> str:
+    """A number for readers: three significant digits, four where the first is 1, and no zeros that say nothing."""
+    if not math.isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    rounded = float(f"{value:.{3 if f'{abs(value):e}'[0] == '1' else 2}e}")
+    return np.format_float_positional(rounded, trim="-") if 1e-4 <= abs(rounded) < 1e6 else f"{rounded:g}"
+
+
+def percent(share: float) -> str:
+    """The same for shares, with two decimals at most."""
+    size = 100.0 * abs(share)
+    return f"{share:.{2 if size < 9.995 else 1 if size < 99.95 else 0}%}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Where a figure of a given width (inches) is to be made."""
+
+    width: float
+
+    def size(self, wanted: tuple[float, float], power: float, least: float, keys: int) -> tuple[float, float]:
+        """Of a figure that wants to be as large as `wanted`; its height goes with the width to the given power.
+
+        But for titles, what is on the axes and legends, of which as many as there are keys are in the way.
+        """
+        if self.width < least:
+            raise ValueError(f"width must be at least {least:g} inches for this picture, got {self.width:g}")
+        fixed = 1.1 if power < 1.0 else 0.5
+        legend = 0.17 * (math.ceil(1.45 * keys / self.width) - 1) if keys else 0.0
+        return self.width, fixed + (wanted[1] - fixed) * (self.width / wanted[0]) ** power + legend
+
+
+def sheet(width: Any) -> Sheet:
+    """Of a width in inches, or by name: "column" and "page" of a two-column paper."""
+    if isinstance(width, str):
+        if width not in _WIDTHS:
+            raise ValueError(f'width must be "column", "page" or a number of inches, got {width!r}')
+        return Sheet(_WIDTHS[width])
+    return Sheet(check.number("width", width, low=_NARROWEST))
 
 
 def figure_size(kind: str, workers: int, aspect: float = 1.0) -> tuple[float, float]:
@@ -46,15 +93,12 @@ def figure_svg(draw: Callable[..., Any]) -> str:
     reports; "" without matplotlib."""
     try:
         from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
     except ImportError:
         return ""
 
     unique = f"hs{uuid4().hex[:12]}-"  # several pictures may be on one page
     with rc_context({"svg.hashsalt": unique, "svg.fonttype": "none"}):
-        figure = Figure(layout="constrained", label=_OWN)
-        FigureCanvasAgg(figure)  # measures text much faster than the base canvas
+        figure = free_figure("plotting")
         draw(figure.add_subplot())
         content = io.StringIO()
         figure.savefig(content, format="svg", dpi=144, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
@@ -65,22 +109,43 @@ def figure_svg(draw: Callable[..., Any]) -> str:
     return svg.replace("<svg", f'<svg style="{style}"', 1)
 
 
-def figure_for(figure: Figure | None, size: tuple[float, float]) -> Figure:
+def free_figure(what: str) -> Figure:
+    """A figure outside pyplot that gets the size that its picture wants; ImportError says that `what` needs matplotlib."""
+    made: Figure = need("matplotlib.figure", what).Figure(layout="constrained", label=_OWN)
+    need("matplotlib.backends.backend_agg", what).FigureCanvasAgg(made)  # measures text much faster than the base canvas
+    return made
+
+
+def figure_for(
+    figure: Figure | Sheet | None, size: tuple[float, float], power: float = 1.0, least: float = _NARROWEST, keys: int = 0
+) -> Figure:
     """The figure to draw on, as large as the picture wants it unless it is the user's."""
-    if figure is None:
-        figure = need("matplotlib.pyplot", "plotting").figure(figsize=size, layout="constrained")
-    elif figure.get_label() == _OWN:
+    if figure is None or isinstance(figure, Sheet):
+        size = figure.size(size, power, least, keys) if figure else size
+        made: Figure = need("matplotlib.pyplot", "plotting").figure(figsize=size, layout="constrained")
+        return made
+    if figure.get_label() == _OWN:
         figure.set_size_inches(size)
     return figure
 
 
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+def _axes(ax: Axes | Sheet | None, size: tuple[float, float], power: float = 1.0, keys: int = 0) -> Axes:
     """The same for a picture of one pair of axes."""
-    if ax is None:
-        return figure_for(None, size).add_subplot()
-    if ax.figure.get_label() == _OWN:
+    if ax is None or isinstance(ax, Sheet):
+        ax = figure_for(ax, size, power, keys=keys).add_subplot()
+    elif ax.figure.get_label() == _OWN:
         ax.figure.canvas.figure.set_size_inches(size)
+    else:
+        return ax
+    small(ax)
     return ax
+
+
+def small(ax: Axes) -> None:
+    """The sizes that all our pictures have: numbers on the axes, what the axes are."""
+    ax.tick_params(labelsize=_SMALL)
+    ax.xaxis.label.set_fontsize(_SMALL + 1)
+    ax.yaxis.label.set_fontsize(_SMALL + 1)
 
 
 def _settle(ax: Axes) -> None:
@@ -89,7 +154,7 @@ def _settle(ax: Axes) -> None:
 
 
 def _title(ax: Axes, text: str, **kwargs: Any) -> Text:
-    return ax.set_title(text, fontsize=_LARGEST, parse_math=False, **kwargs)
+    return ax.set_title(text, fontsize=_LARGEST, parse_math=False, loc="left", **kwargs)
 
 
 def _heading(ax: Axes, text: str, **kwargs: Any) -> None:
@@ -100,9 +165,40 @@ def _heading(ax: Axes, text: str, **kwargs: Any) -> None:
 
 
 def _narrow(ax: Axes, title: Text) -> None:
-    """Make a title no wider than the axes, as far as it stays readable."""
-    fitting = _LARGEST * ax.get_window_extent().width / title.get_window_extent().width
-    title.set_fontsize(min(_LARGEST, max(_SMALLEST, fitting)))
+    """Make a title no wider than the axes, or what is right of them as well where nothing else is: smaller, then in lines."""
+    whole, box = ax.figure.canvas.figure, ax.get_window_extent()
+    right = whole.bbox.x1 - 0.06 * _dpi(ax) if len(whole.axes) == 1 else box.x1
+    room = max(right - box.x0, 1.0)
+    fitting = float(title.get_fontsize()) * room / max(title.get_window_extent().width, 1.0)
+    title.set_fontsize(min(_LARGEST, max(_SMALL, fitting)))
+    while title.get_window_extent().width > room and (size := float(title.get_fontsize())) > _SMALL:  # letters end at pixels
+        title.set_fontsize(max(_SMALL, size - 0.2))
+    if title.get_window_extent().width <= room:
+        return
+    lines: list[str] = []
+    for part in title.get_text().split(", "):
+        title.set_text(f"{lines[-1]}, {part}" if lines else part)
+        if lines and title.get_window_extent().width <= room:
+            lines[-1] = title.get_text()
+        else:
+            lines.append(part)
+    title.set_text(",\n".join(lines))
+    title.set_fontsize(min(_SMALL, max(_SMALLEST, _SMALL * room / title.get_window_extent().width)))
+    _settle(ax)
+
+
+def _key(ax: Axes, handles: Sequence[Any]) -> None:
+    """A legend between the title and the axes, in as few rows as fit."""
+    text = ax.get_title(loc="left").replace(",\n", ", ")
+    for columns in range(len(handles), 0, -1):
+        legend = ax.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, fontsize=_SMALL,
+            borderpad=0.4, borderaxespad=0, handlelength=1.2, columnspacing=1.4,
+        )  # fmt: skip
+        box = legend.get_window_extent()
+        if ax.get_window_extent().x0 + box.width <= ax.figure.canvas.figure.bbox.x1:
+            break
+    _heading(ax, text, pad=6 + box.height * 72 / _dpi(ax))
 
 
 def _dpi(ax: Axes) -> float:
@@ -150,7 +246,7 @@ def _line(ax: Axes, x: float, label: str) -> None:
     right = x > sum(ax.get_xlim()) / 2
     ax.annotate(
         label, (x, 1), xycoords=ax.get_xaxis_transform(), xytext=(-4 if right else 4, -2), textcoords="offset points",
-        ha="right" if right else "left", va="top", fontsize=8, parse_math=False,
+        ha="right" if right else "left", va="top", fontsize=_SMALL, parse_math=False,
     )  # fmt: skip
 
 

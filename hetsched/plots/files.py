@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _axes
+from .canvas import _axes, _heading, digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(-2 * gap - k, n + gap), ylim=(m + gap, -2 * gap - k), aspect="equal", xticks=[], yticks=[], facecolor="none")
     handles = [Patch(color=_STAYS, label="stays in memory"), Patch(color=_STREAMS, label="streams")]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False)
-    ax.set_title(f"{plan.traffic / 1e9:.3g} GB read and written, at least {plan.lower_bound / 1e9:.3g}", fontsize=10)
+    _heading(ax, f"{digits(plan.traffic / 1e9)} GB read and written, at least {digits(plan.lower_bound / 1e9)} GB")
     for side in ax.spines.values():
         side.set_visible(False)
     return ax

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..plan import Plan, Step, simulate
 from ..platform import relative_speeds
-from ..trace import Trace
-from .canvas import _COLOURS, _INK, _SMALLEST, _axes, _bar, _draw_boxes, _fit_text, _line, _points, _rows, _title, figure_size
+from ..trace import Event, Trace
+from .canvas import (
+    _COLOURS,
+    _INK,
+    _SMALLEST,
+    _axes,
+    _bar,
+    _draw_boxes,
+    _fit_text,
+    _key,
+    _line,
+    _points,
+    _rows,
+    _title,
+    digits,
+    figure_size,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,31 +39,66 @@ if TYPE_CHECKING:
     from ..planners.star_lu import StarLuPlan
     from ..planners.stencil import StencilPlan
 
+_PANEL = re.compile(r"panel (\d+)")
+_UPDATE = re.compile(r"block \d+ after panel (\d+)$|step (\d+):")
+_DARK = "#10254a"  # panels
+_EARLY, _LATE = np.array([0.78, 0.89, 0.96]), np.array([0.16, 0.53, 0.76])  # updates of the first step and of the last
+_LINKED = 128  # panels that are joined by a line
 
-def plot_trace(trace: Trace, ax: Axes | None = None) -> Axes:
-    """Gantt chart: a row per worker, worker 0 at the top; where transfers overlap computing, they are drawn below it."""
+
+def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
+    """What each event is to the eye, and in which step of a factorisation: a panel, an update, or its kind and -1."""
+    found = []
+    for event in events:
+        panel = _PANEL.fullmatch(event.what) if event.kind == "compute" else None
+        update = _UPDATE.match(event.what) if event.kind == "compute" else None
+        found.append(
+            ("panel", int(panel[1])) if panel else ("update", int(update[1] or update[2])) if update else (event.kind, -1)
+        )
+    if any(phase == "update" for phase, _ in found):
+        return found
+    return [(event.kind, -1) for event in events]
+
+
+def step_colour(step: int, steps: int) -> tuple[float, float, float]:
+    """Of an update: the darker the later."""
+    red, green, blue = (_EARLY + (_LATE - _EARLY) * step / max(steps - 1, 1)).tolist()
+    return red, green, blue
+
+
+def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = None) -> Axes:
+    """Gantt chart: a row per worker, worker 0 at the top; where transfers overlap computing, they are drawn below it.
+
+    Of a factorisation the panels are dark and joined by a line in their order, and updates are the darker the later their step.
+
+    Parameters
+    ----------
+    until : float, optional
+        Where the time axis ends at least, so that charts beside each other can have the same.
+    """
     p = len(trace.workers)
-    ax = _axes(ax, figure_size("rows", p))
-    from matplotlib.patches import Patch
-
+    events = [e for kind in _COLOURS for e in trace.events if e.kind == kind]
+    looks = phases(events)
+    steps = 1 + max((step for _, step in looks), default=-1)
+    chain = _chain(events, looks)
+    shown = {phase for phase, _ in looks}
+    ax = _axes(ax, figure_size("rows", p), 0.5, len(shown) + ("update" in shown) + bool(len(chain)))
     unit = f" {trace.unit}" if trace.unit else ""
-    kinds = [kind for kind in ("compute", "transfer", "wait") if any(e.kind == kind for e in trace.events)]
     ax.set_xlabel(f"time ({trace.unit})" if trace.unit else "time", parse_math=False)
-    title = f"{trace.kind}, makespan {trace.makespan:.6g}{unit}, efficiency {trace.efficiency:.1%}"
-    heading = _title(ax, title, loc="left", pad=22 if kinds else 6)
-    if kinds:
-        ax.legend(
-            handles=[Patch(facecolor=_COLOURS[kind], edgecolor="#bbbbbb", linewidth=0.5, label=kind) for kind in kinds],
-            loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8, borderpad=0.4,
-            borderaxespad=0, handlelength=1.2, columnspacing=1.4,
-        )  # fmt: skip
-    longest = max(trace.makespan, trace.predicted or 0.0)
+    title = f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency {percent(trace.efficiency)}"
+    heading = _title(ax, title)
+    longest = max(trace.makespan, trace.predicted or 0.0, until or 0.0)
     ax.set_xlim(0, longest * 1.01 if longest > 0 else 1.0)
+
+    colours: list[Any] = [
+        _DARK if phase == "panel" else step_colour(step, steps) if phase == "update" else _COLOURS[phase] for phase, step in looks
+    ]
+    if handles := _handles(shown, steps, bool(len(chain))):
+        _key(ax, handles)
     row = _rows(ax, heading, trace.workers, trace.predicted is not None)
     if trace.predicted is not None:
-        _line(ax, trace.predicted, f"predicted {trace.predicted:.6g}{unit}")
+        _line(ax, trace.predicted, f"predicted {digits(trace.predicted)}{unit}")
 
-    events = [e for kind in _COLOURS for e in trace.events if e.kind == kind]
     worker, start, end = (np.array([e[i] for e in events], float) for i in (0, 2, 3))
     half = _bar(row) / 2
     top, bottom = np.full(len(events), -half), np.full(len(events), half)
@@ -53,15 +106,43 @@ def plot_trace(trace: Trace, ax: Axes | None = None) -> Axes:
         kind_of = np.array([e.kind for e in events])
         bottom[kind_of == "compute"] = top[kind_of == "transfer"] = 0.3 * half
     width, height = (end - start) * _points(ax)[0], (bottom - top) * row
-    colours = [_COLOURS[e.kind] for e in events]
     _draw_boxes(ax, start, worker + top, end, worker + bottom, colours, np.minimum(width, height))
+    if len(chain):
+        ax.plot(chain[:, 0], chain[:, 1], color=_DARK, linewidth=0.5)
     sizes: dict[str, tuple[float, float]] = {}
     for i in np.flatnonzero(width > _SMALLEST):
-        what, kind = events[i].what, events[i].kind
-        if what and kind in _INK:
+        what, phase = events[i].what, looks[i][0]
+        if what and phase != "wait":
             middle = worker[i] + (top[i] + bottom[i]) / 2
-            _fit_text(ax, ((start[i] + end[i]) / 2, middle), (width[i], height[i]), [(what, 0)], _INK[kind], sizes)
+            ink = "black" if phase == "update" else _INK.get(phase, "white")
+            _fit_text(ax, ((start[i] + end[i]) / 2, middle), (width[i], height[i]), [(what, 0)], ink, sizes)
     return ax
+
+
+def _chain(events: Sequence[Event], looks: Sequence[tuple[str, int]]) -> NDArray[np.float64]:
+    """(2 * panels, 2): times and workers of a line from panel to panel, of each its start and its end."""
+    panels = sorted((step, e.start, e.end, e.worker) for e, (phase, step) in zip(events, looks, strict=True) if phase == "panel")
+    if not 1 < len(panels) <= _LINKED:
+        return np.empty((0, 2))
+    return np.array([(time, worker) for _, start, end, worker in panels for time in (start, end)], float)
+
+
+def _handles(shown: set[str], steps: int, joined: bool) -> list[Any]:
+    """Of the legend."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    looks: list[tuple[str, Any, str]] = [("compute", _COLOURS["compute"], "compute"), ("panel", _DARK, "panel")]
+    looks += [("update", step_colour(step, steps), f"update, step {step}") for step in sorted({0, steps - 1})]
+    looks += [(kind, _COLOURS[kind], kind) for kind in ("transfer", "wait")]
+    handles: list[Any] = [
+        Patch(facecolor=colour, edgecolor="#bbbbbb", linewidth=0.5, label=label)
+        for phase, colour, label in looks
+        if phase in shown
+    ]
+    if joined:
+        handles.append(Line2D([], [], color=_DARK, linewidth=0.5, label="from panel to panel"))
+    return handles
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .canvas import _CELLS, _SMALLEST, _aspect, _axes, _heading, _points, _short, figure_size
-from .zones import plot_boxes
+from .canvas import (
+    _CELLS,
+    _SMALLEST,
+    _aspect,
+    _axes,
+    _dpi,
+    _heading,
+    _key,
+    _points,
+    _settle,
+    _short,
+    digits,
+    figure_size,
+    percent,
+)
+from .zones import plot_boxes, set_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +32,11 @@ if TYPE_CHECKING:
 
 _FRONT = 400  # points of a front in each direction
 _NAMED = 24  # workers up to which there is a legend
+_ORDERED = "cividis"
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
+_LEGEND = 0.25  # inches
+_KEYS = 13.0  # points: a row of the legend
+_APART = 5.0  # points of a block that has a line around it
 
 
 def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
@@ -26,26 +45,25 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     grid : LuGrid
-        Of more than nine workers some share a colour, with a darker shade for every round.
+        Of more than eight workers the colours go from the slowest worker, dark, to the fastest.
     """
     n, p = len(grid.owner), len(grid.names)
     ax = _axes(ax, _with_legend(figure_size("boxes", max(p, n)), p))
-    from matplotlib.colors import to_rgb
+    from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
-    rounds = max(1, math.ceil(p / len(_CELLS)))
-    colours = np.array([to_rgb(_CELLS[i % len(_CELLS)]) for i in range(p)])
-    colours *= (1.0 - 0.55 * (np.arange(p) // len(_CELLS)) / rounds)[:, None]
+    colours, order = _worker_colours(grid.cycle_times)
     ax.set_box_aspect(1.0)
     ax.set(xlabel="block column", ylabel="block row")
     sent = int(grid.traffic.sum())
     picture: Any = colours[grid.owner]
     ax.imshow(picture, extent=(-0.5, n - 0.5, n - 0.5, -0.5), aspect="auto", interpolation="nearest")
     ax.locator_params(integer=True)
-    if 1 < p <= _NAMED:
+    _settle(ax)
+    if 1 < p <= _NAMED and _KEYS * (p + 1) < ax.get_window_extent().height * 72 / _dpi(ax):
         handles = [
-            Patch(facecolor=colours[i], edgecolor="#bbbbbb", linewidth=0.5, label=f"{_short(grid.names[i])}: {count}")
-            for i, count in enumerate(grid.counts.tolist())
+            Patch(facecolor=colours[i], edgecolor="#bbbbbb", linewidth=0.5, label=f"{_short(grid.names[i])}: {grid.counts[i]}")
+            for i in order
         ]
         legend = ax.legend(
             handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8, borderaxespad=0.0,
@@ -53,14 +71,39 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
         for text in legend.get_texts():
             text.set_parse_math(False)
-    _heading(ax, f"{grid.method}, updates {grid.makespan:.6g}, gap {grid.gap:.2%}, {sent} blocks sent", loc="left")
+    elif p > 1:
+        bar = ax.figure.colorbar(ScalarMappable(cmap=_ORDERED), ax=ax, fraction=0.04, label="workers by speed")
+        bar.set_ticks([0.0, 1.0], labels=["slowest", "fastest"], fontsize=8)
+        bar.ax.yaxis.label.set_fontsize(9)
+    _heading(ax, f"{grid.method}, updates {digits(grid.makespan)}, gap {percent(grid.gap)}, {digits(sent)} blocks sent")
     block = min(_points(ax))
+    if p > len(_CELLS) and block > _APART:
+        for at in np.arange(n - 1) + 0.5:
+            ax.axhline(at, color="white", linewidth=0.6)
+            ax.axvline(at, color="white", linewidth=0.6)
     if block > 1.6 * _SMALLEST and n * n <= 2000:
         for i, row in enumerate(grid.owner.tolist()):
             for j, worker in enumerate(row):
-                ink = "black" if colours[worker].mean() > 0.45 else "white"
+                ink = "black" if colours[worker] @ _LUMINANCE > 0.4 else "white"
                 ax.text(j, i, str(worker), ha="center", va="center_baseline", fontsize=_SMALLEST, color=ink)
     return ax
+
+
+def _worker_colours(cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
+    """(p, 3) a colour for each worker, and the workers in the order in which a legend has them.
+
+    Colours that only go from dark to light have an order that every eye sees, and mean something in place of repeating.
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+
+    p = len(cycle_times)
+    if p <= len(_CELLS):
+        return np.array([to_rgb(colour) for colour in _CELLS[:p]]).reshape(p, 3), list(range(p))
+    order = np.argsort(cycle_times, kind="stable")
+    rank = np.empty(p)
+    rank[order] = np.linspace(1.0, 0.0, p)
+    return np.asarray(colormaps[_ORDERED](rank))[:, :3], order.tolist()
 
 
 def _with_legend(size: tuple[float, float], p: int) -> tuple[float, float]:
@@ -69,10 +112,15 @@ def _with_legend(size: tuple[float, float], p: int) -> tuple[float, float]:
 
 def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
     """The chunks of each worker, and lines that join tiles with the same start: the wavefront at equal intervals of time."""
+    from matplotlib.lines import Line2D
+
     rows, cols = plan.shape
-    ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(plan.shape)))
-    ax.set_box_aspect(_aspect(plan.shape))
-    _heading(ax, f"{plan.method}, period {plan.period}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    size = figure_size("boxes", len(plan.names), _aspect(plan.shape))
+    ax = _axes(ax, (size[0], size[1] + _LEGEND), keys=1)
+    set_up(ax, plan.shape)
+    _heading(ax, f"{plan.method}, period {plan.period}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
+    if min(rows, cols) > 1:
+        _key(ax, [Line2D([], [], color="#222222", linewidth=0.8, linestyle="--", label="front, at tenths of the makespan")])
     whole = (lambda first, lines: (0, first, rows, lines)) if plan.axis == 1 else (lambda first, lines: (first, 0, lines, cols))
     plot_boxes(plan.shape, [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()], plan.names, ax)
     if min(rows, cols) > 1:

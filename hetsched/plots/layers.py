@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _CELLS, _axes, _draw_boxes, _fit_text, _heading, _points, _short
+from .canvas import _CELLS, _axes, _draw_boxes, _fit_text, _heading, _points, _short, digits, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def plot_layers(plan: LayersPlan, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(-0.05, right + 0.05), ylim=(1.05, -depth - 0.2), xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_visible(False)
     members = f"{q} of {len(plan.counts)} workers"
-    _heading(ax, f"{plan.mode}, {plan.method}, {members}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    _heading(ax, f"{plan.mode}, {plan.method}, {members}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
 
     owners = np.flatnonzero(plan.counts)  # as the columns are dealt
     first = plan.displs[owners].astype(np.float64) / max(plan.n, 1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .canvas import _axes, _fit_text, _heading, _points, _short
+from .canvas import _axes, _fit_text, _key, _points, _settle, _short, _title, digits, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,17 +30,22 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     places = _places(plan)
     extent = places.max(0) + 1.0
     unit = min(1.1, 11.0 / float(extent.max()))
-    ax = _axes(ax, (max(4.5, unit * float(extent[0])), unit * float(extent[1]) + 0.5))
-    from matplotlib.patches import FancyArrowPatch, Rectangle
+    ax = _axes(ax, (max(4.5, unit * float(extent[0])), unit * float(extent[1]) + 0.75), keys=4)
+    from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
 
     ax.set(xlim=(-0.5, extent[0] - 0.5), ylim=(extent[1] - 0.5, -0.5), xticks=[], yticks=[])
     ax.set_box_aspect(float(extent[1] / extent[0]))
     ax.spines[:].set_visible(False)
     what = f"{len(places)} nodes" if plan.shape is None else "{} x {} mesh".format(*plan.shape)
-    _heading(ax, f"{plan.method}, {what}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    layers = plan.flows / (2.0 * plan.n)
+    looks: list[tuple[Any, str]] = [(_SOURCE, "source"), (_FULL, "most layers")]
+    looks += [(_LINK, "link, the wider the more layers")] if (layers > 0).any() else []
+    looks += [(_UNUSED, "unused link")] if (layers <= 0).any() else []
+    _title(ax, f"{plan.method}, {what}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
+    _settle(ax)
+    _key(ax, [Patch(facecolor=colour, edgecolor="#bbbbbb", linewidth=0.5, label=label) for colour, label in looks])
     units = _points(ax)
     sizes: dict[str, tuple[float, float]] = {}
-    layers = plan.flows / (2.0 * plan.n)
     widest = 0.2 * _NODE * min(units)
     most = float(layers.max(initial=0.0)) or 1.0
     for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):
@@ -75,7 +80,7 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
         else:
             centre, room = (x + 0.24, y), (0.36 * units[0], (1 - _NODE) * units[1])
         if carried > 0:
-            _fit_text(ax, centre, room, [(f"{carried:.3g}", 0)], "#444444", sizes)
+            _fit_text(ax, centre, room, [(digits(carried), 0)], "#444444", sizes)
     return ax
 
 

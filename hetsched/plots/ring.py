@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _CELLS, _axes, _fit_text, _heading, _points, _short, figure_size
+from .canvas import _CELLS, _axes, _fit_text, _heading, _points, _short, digits, figure_size, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,10 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), xticks=[], yticks=[])
     ax.set_box_aspect(1)
     ax.spines[:].set_visible(False)
+    if len(plan.ring) > 1:
+        ax.set_xlabel("borders are links, the thicker the dearer")
     members = f"{len(plan.ring)} of {len(plan.cycle_times)} workers"
-    _heading(ax, f"{plan.method}, {members}, makespan {plan.makespan:.6g}, gap {plan.gap:.2%}")
+    _heading(ax, f"{plan.method}, {members}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
 
     shares = plan.shares[plan.ring]
     ends = np.cumsum(shares)
@@ -69,9 +71,7 @@ def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
     ax.step(x, np.append(profile.sizes, profile.sizes[-1]), where="post", color="#0072b2", linewidth=2)
     ax.set(xscale="log", xlabel="work / volume", ylabel="workers", xlim=(low, high), ylim=(0, len(profile.cycle_times) + 1))
     ax.locator_params(axis="y", integer=True)
-    for ratio in positive.tolist():
-        ax.axvline(ratio, color="#bbbbbb", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
     jumping = " → ".join(map(str, profile.sizes.tolist()))
-    _heading(ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers", loc="left")
+    _heading(ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers")
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _axes
+from .canvas import _SMALL, _axes, _heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
     ax.set_xticks([], minor=True)
     ax.set_xticklabels([str(size) for size in sizes], fontsize=8)
     ratios = ", ".join(f"{once.ratio:.0%} in {name}" for name, once in platform.at_once.items())
-    ax.set_title(f"all at once / one at a time: {ratios}", fontsize=10, loc="left")
+    _heading(ax, f"all at once / one at a time: {ratios}")
     return ax
 
 
@@ -58,7 +58,8 @@ def plot_worth(plan: WorkersWorth, ax: Axes | None = None) -> Axes:
     ax.plot(counts, plan.bounds, ".--", color="#888888", label="bound")
     ax.plot(plan.workers, plan.makespan, "o", color="#e69f00", ms=10, zorder=5, label="worth it")
     m, n, k = plan.shape
-    ax.set(xlabel="workers", ylabel="seconds", ylim=(0, None), title=f"{m} x {n} x {k}: {plan.workers} of {len(counts)} workers")
+    ax.set(xlabel="workers", ylabel="seconds", ylim=(0, None))
     ax.set_xticks(counts if len(counts) <= 16 else np.unique(np.linspace(1, len(counts), 9).astype(int)))
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, fontsize=_SMALL)
+    _heading(ax, f"{m} x {n} x {k}: {plan.workers} of {len(counts)} workers")
     return ax

@@ -15,7 +15,9 @@ from ..planners.floorplan import ABOVE, AROUND, BESIDE, WHEEL, Pieces
 from .canvas import (
     _CELLS,
     _MANY,
+    _SMALL,
     _SMALLEST,
+    Sheet,
     _aspect,
     _axes,
     _draw_boxes,
@@ -25,8 +27,10 @@ from .canvas import (
     _settle,
     _short,
     _title,
+    digits,
     figure_for,
     figure_size,
+    percent,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 _WIDTHS = (3.2, 2.2, 1.5, 1.1, 0.8)  # points: of the cuts of the whole, of its parts, ...
 _NUMBERED = 16  # workers up to which the cuts are numbered
+_PANEL = 1.5  # inches: the least width of one of several
 _INK = "#222222"
 
 Box = tuple[float, float, float, float]  # top, left, bottom, right
@@ -68,6 +73,7 @@ def plot_boxes(
     ax: Axes | None = None,
     *,
     zones: bool = False,
+    note: str = "",
 ) -> Axes:
     """Rectangles in a matrix, first row at the top, coloured by worker.
 
@@ -80,12 +86,12 @@ def plot_boxes(
     names : (p,) sequence of str
     zones : bool
         Those of a worker are one zone: no line where they touch, and one label.
+    note : str
+        A line below the picture.
     """
     rows, columns = shape = shape[0] or 1, shape[1] or 1  # axes where there is nothing to show
     ax = _axes(ax, figure_size("boxes", len(names), _aspect(shape)))
-    ax.set(xlim=(0, columns), ylim=(rows, 0), xlabel="column", ylabel="row")
-    ax.set_box_aspect(_aspect(shape))
-    ax.locator_params(nbins=5)
+    set_up(ax, shape, note)
     _settle(ax)
 
     boxes = np.array([rect for rect in rects if rect[3] > 0 and rect[4] > 0], float).reshape(-1, 5)
@@ -113,6 +119,13 @@ def plot_boxes(
     return ax
 
 
+def set_up(ax: Axes, shape: tuple[float, float], note: str = "") -> None:
+    """The axes of a matrix, first row at the top."""
+    ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), xlabel=f"column\n{note}" if note else "column", ylabel="row")
+    ax.set_box_aspect(_aspect(shape))
+    ax.locator_params(nbins=5)
+
+
 def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     """The zones, first row at the top, with the workers' names and shares where they fit.
 
@@ -121,21 +134,23 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     """
     shape = partition.shape or (1, 1)
     ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
-    ax.set_box_aspect(_aspect(shape))
-    _heading(ax, f"{partition.method}, cost {partition.cost:.6g}, gap {partition.gap:.2%}")
     pieces = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
-    plot_boxes(shape, pieces, partition.names, ax, zones=True)
-    if len(pieces) <= _MANY:
-        cuts = cuts_of(partition)
+    cuts = cuts_of(partition) if len(pieces) <= _MANY else []
+    numbered = bool(cuts) and np.count_nonzero(partition.areas) <= _NUMBERED
+    note = "(small numbers: order of the cuts)" if numbered else ""
+    set_up(ax, shape, note)
+    _heading(ax, f"{partition.method}, cost {digits(partition.cost)}, gap {percent(partition.gap)}")
+    plot_boxes(shape, pieces, partition.names, ax, zones=True, note=note)
+    if cuts:
         _draw_cuts(ax, cuts, partition.pieces.astype(float))
-        if np.count_nonzero(partition.areas) <= _NUMBERED:
+        if numbered:
             _number(ax, cuts, partition.pieces.astype(float))
     if partition.groups is not None:
         _outline(ax, partition.pieces, partition.groups)
     return ax
 
 
-def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None = None) -> Figure:
+def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet | None = None) -> Figure:
     """Partitions side by side, each with method, cost and gap above it.
 
     Parameters
@@ -147,17 +162,24 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | None =
     aspect = _aspect(plans[0].shape or (1, 1))
     ideal = min(len(plans), max(1, round(math.sqrt(len(plans) * 1.6 * aspect))))
     across = min((ideal, ideal + 1), key=lambda columns: -len(plans) % columns)
+    if isinstance(figure, Sheet):
+        across = min(across, max(1, int(figure.width / _PANEL)))
     down = math.ceil(len(plans) / across)
     width, height = (2.3 * side for side in (1 / math.sqrt(aspect), math.sqrt(aspect)))
     size = (across * (max(width, 1.6) + 0.15), down * (height + 0.5))
+    if isinstance(figure, Sheet):  # what is said above the panels does not shrink with them
+        size = figure.width, down * (height * (figure.width / across - 0.15) / max(width, 1.6) + 0.5) + 0.25
     figure = figure_for(figure, size)
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
     for ax in panels:
         ax.set(xticks=[], yticks=[])
     for ax, (method, plan) in zip(panels, partitions.items(), strict=True):
         plan.plot(ax)
-        _title(ax, f"{method}\ncost {plan.cost:.6g}, gap {plan.gap:.2%}").set_fontsize(_SMALLEST + 1)
+        _title(ax, f"{method}\ncost {digits(plan.cost)}, gap {percent(plan.gap)}").set_fontsize(_SMALL)
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
+    if len(plans[0].areas) <= _NUMBERED:
+        figure.supxlabel("small numbers: order of the cuts", fontsize=_SMALL)
+    _settle(panels[0])  # with squares to place, the layout is right only when it has been made once
     return figure
 
 
