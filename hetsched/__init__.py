@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .planners.lu_grid import LuGrid, lu_grid
     from .planners.lu_pattern import LuPattern, lu_pattern
     from .planners.matmul import plan_matmul
-    from .planners.mesh import MeshPlan, layers_mesh, layers_network
+    from .planners.mesh import InstallmentPlan, MeshPlan, layers_mesh, layers_network
     from .planners.partition import Partition, Recut, partition
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
@@ -87,7 +87,7 @@ _PUBLIC = {
     "planners.lu_grid": ("LuGrid", "lu_grid"),
     "planners.lu_pattern": ("LuPattern", "lu_pattern"),
     "planners.matmul": ("plan_matmul",),
-    "planners.mesh": ("MeshPlan", "layers_mesh", "layers_network"),
+    "planners.mesh": ("InstallmentPlan", "MeshPlan", "layers_mesh", "layers_network"),
     "planners.partition": ("Partition", "Recut", "partition"),
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
@@ -134,6 +134,7 @@ __all__ = [
     "FilesPlan",
     "FilesProduct",
     "InfeasibleError",
+    "InstallmentPlan",
     "LayersPlan",
     "LeastSquares",
     "LuGrid",

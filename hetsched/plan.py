@@ -37,6 +37,7 @@ KINDS = {
     "DistributionStack": "planners.distribute",
     "DivisibleLoad": "planners.divisible",
     "FilesPlan": "files.plan",
+    "InstallmentPlan": "planners.mesh",
     "LayersPlan": "planners.layers",
     "LuGrid": "planners.lu_grid",
     "LuPattern": "planners.lu_pattern",
@@ -79,7 +80,7 @@ class Certificate(NamedTuple):
     bound : float
         Proven: no plan has a lesser value (a larger one, if it is maximised), not only none of those that the method searches.
     gap : float
-        |value - bound| / bound; 0.0 is a proof of optimality.
+        abs(value - bound) / bound; 0.0 is a proof of optimality.
     optimal : bool
         True only where optimality among all plans is proven.
     scope : str
@@ -154,6 +155,11 @@ class Plan(Frozen, Drawn):
         What the numbers of the platform are per; None where it does not say.
     names : tuple of str
         Of the workers: the platform's, or P0, P1, ...
+    sense : {"min", "max"}
+        Whether `value` is minimised or maximised. A maximised one has an `upper_bound` in the place of `lower_bound`.
+    load : (p,) array
+        The work of each worker, in the unit of the cycle-times; together all of it. Of a type of plan, `load(path)` reads a
+        file that `save` wrote; `Plan.load` reads a plan of any type.
     """
 
     method: str
@@ -190,7 +196,7 @@ class Plan(Frozen, Drawn):
 
     @property
     def gap(self) -> float:
-        """|value - bound| / bound; 0.0 is a proof of optimality."""
+        """abs(value - bound) / bound; 0.0 is a proof of optimality."""
         if self.value == self.bound:
             return 0.0
         return abs(self.value - self.bound) / self.bound if self.bound > 0 else float("inf")
@@ -299,6 +305,11 @@ class Plan(Frozen, Drawn):
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`, for a plan of this type; of `Plan`, for one of any type.
 
+        Parameters
+        ----------
+        content : mapping
+            As of `to_dict`.
+
         Raises
         ------
         ValueError
@@ -320,7 +331,13 @@ class Plan(Frozen, Drawn):
         return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items()})
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the plan to a .json file (beside it first, then renamed)."""
+        """Write the plan to a .json file (beside it first, then renamed).
+
+        Parameters
+        ----------
+        path : path
+            A .json file.
+        """
         if Path(path).suffix != ".json":
             raise ValueError(f"path must end in .json, got {str(path)!r}")
         content = {"format": "hetsched-plan", "version": 1, **self.to_dict()}

@@ -321,7 +321,10 @@ def _mesh_options(rng: np.random.Generator) -> dict[str, Any]:
     methods = ["pmft", "relaxed", "heuristic", "neighbours", "milp"]
     mode = str(rng.choice(["pccs", "pccs", "scss", "sccs", "pcss"]))
     prune = mode == "pccs" and bool(rng.random() < 0.3)
-    return {"method": str(rng.choice(methods)), "source_computes": True, "mode": mode, "prune": prune}
+    options = {"method": str(rng.choice(methods)), "source_computes": True, "mode": mode, "prune": prune}
+    if mode == "pccs" and not prune and options["method"] in ("pmft", "relaxed") and rng.random() < 0.5:
+        options["installments"] = int(rng.integers(2, 5))
+    return options
 
 
 def _layers_mesh(rng: np.random.Generator) -> Given:

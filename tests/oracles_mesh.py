@@ -159,6 +159,96 @@ def program_in_mode(n, times, links, source, mode, *, source_computes=False, cou
     return found.fun * scale
 
 
+def replay_installments(plan):
+    """Checks a plan of several installments in fractions: a link carries one after the other, a node has one when all its links
+    have brought their part of it, and computes one after the other. Returns the makespan."""
+    n, p, near = plan.n, len(plan.names), Fraction(1, 10**12)
+    links, costs = plan.links.tolist(), [Fraction(c) for c in plan.link_costs.tolist()]
+    times = [None if np.isinf(t) else Fraction(t) for t in plan.cycle_times.tolist()]
+    sources, everything = plan.sources or (plan.source,), 2 * Fraction(n) ** 2
+    free, ready, given, last = [Fraction(0)] * len(links), [Fraction(0)] * p, Fraction(0), Fraction(0)
+    for j in range(plan.installments):
+        counts = [Fraction(k) for k in plan.round_counts[j].tolist()]
+        flows = [Fraction(f) for f in plan.round_flows[j].tolist()]
+        assert min(counts) >= 0
+        assert all(f >= 0 for f in flows)
+        has: dict[int, Fraction] = dict.fromkeys(sources, Fraction(0))
+        leaves = [Fraction(0)] * len(links)
+        while len(has) < p:
+            v = next(v for v in range(p) if v not in has and all(i in has for i, head in links if head == v))
+            into = [e for e, (_, head) in enumerate(links) if head == v]
+            for e in into:
+                leaves[e] = max(has[links[e][0]], free[e])
+            has[v] = max(leaves[e] + flows[e] * costs[e] for e in into)
+        free = [leave + f * c for leave, f, c in zip(leaves, flows, costs, strict=True)]
+        for v in range(p):
+            comes = sum((flows[e] for e, (_, head) in enumerate(links) if head == v), Fraction(0))
+            goes = sum((flows[e] for e, (tail, _) in enumerate(links) if tail == v), Fraction(0))
+            if v in sources:
+                assert comes == 0
+                assert plan.source_computes or counts[v] == 0
+                given += goes + 2 * n * counts[v]
+            else:
+                assert abs(comes - goes - 2 * n * counts[v]) <= everything * near
+            assert counts[v] == 0 or times[v] is not None
+            done = max(has[v], ready[v]) + (counts[v] * n * n * times[v] if counts[v] else 0)
+            for mine, said in ((has[v], plan.round_start[j, v]), (done, plan.round_finish[j, v])):
+                assert abs(mine - Fraction(said)) <= max(mine, 1) * near
+            ready[v] = done
+    last = max(ready)
+    assert abs(given - everything) <= everything * near, "what the sources keep and send is everything, once"
+    assert abs(last - Fraction(plan.makespan)) <= last * near
+    return float(last)
+
+
+def program_in_installments(n, times, links, source, rounds, *, source_computes=False):
+    """The least makespan of real shares in so many installments, by SciPy."""
+    p, m = len(times), len(links)
+    scale = n * n * max(t for t in times if np.isfinite(t))
+    k, has, done = (first + np.arange(rounds * p).reshape(rounds, p) for first in (0, rounds * p, 2 * rounds * p))
+    leave, flow = (3 * rounds * p + first + np.arange(rounds * m).reshape(rounds, m) for first in (0, rounds * m))
+    last = 3 * rounds * p + 2 * rounds * m
+    able = [np.isfinite(t) and (v != source or source_computes) for v, t in enumerate(times)]
+    rows, equal, right = [], [], []
+
+    def later(first, second, after, amount):
+        line = np.zeros(last + 1)
+        line[first] += 1
+        line[second] -= 1
+        line[after] += amount
+        rows.append(line)
+
+    for j in range(rounds):
+        for e, (tail, head, cost) in enumerate(links):
+            takes = 2 * n * cost / scale
+            later(has[j, tail], leave[j, e], flow[j, e], 0.0)
+            later(leave[j, e], has[j, head], flow[j, e], takes)
+            if j:
+                later(leave[j - 1, e], leave[j, e], flow[j - 1, e], takes)
+        for v in range(p):
+            work = n * n * times[v] / scale if able[v] else 0.0
+            later(has[j, v], done[j, v], k[j, v], work)
+            if j:
+                later(done[j - 1, v], done[j, v], k[j, v], work)
+            later(done[j, v], last, k[j, v], 0.0)
+            if v != source:
+                line = np.zeros(last + 1)
+                for e, (tail, head, _) in enumerate(links):
+                    line[flow[j, e]] += (head == v) - (tail == v)
+                line[k[j, v]] = -1.0
+                equal.append(line)
+                right.append(0.0)
+    equal.append(np.isin(np.arange(last + 1), k).astype(float))
+    right.append(float(n))
+    high = np.full(last + 1, np.inf)
+    high[k] = np.where(able, float(n), 0.0)
+    goal = (np.arange(last + 1) == last).astype(float)
+    limits = np.stack([np.zeros(last + 1), high], 1)
+    found = linprog(goal, np.array(rows), np.zeros(len(rows)), np.array(equal), right, limits, method="highs")
+    assert found.status == 0, found.message
+    return found.fun * scale
+
+
 def all_counts(n, able):
     """Every way to divide n layers among those who may have some."""
     places = [v for v, may in enumerate(able) if may]

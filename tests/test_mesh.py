@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles_mesh import best_counts, best_links, program, program_in_mode, replay
+from oracles_mesh import best_counts, best_links, program, program_in_installments, program_in_mode, replay, replay_installments
 
 import hetsched as hs
 from hetsched.planners import mesh as mesh_module
@@ -224,6 +224,72 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
     slow = hs.Platform.mesh(2 * mesh.cycle_times.reshape(3, 3), 2 * mesh.right, 2 * mesh.down)
     assert plan.on(slow).makespan == pytest.approx(2 * plan.makespan)
     check(plan.on(slow))
+
+
+@settings(max_examples=25, deadline=None)
+@given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
+def test_installments(network, n, source_computes, rounds):
+    """The least of a program of its own, never later than with fewer; whole layers near it; times by a replay in fractions."""
+    times, links, source = network
+    options = {"source_computes": source_computes, "installments": rounds}
+    wanted = program_in_installments(n, times, links, source, rounds, source_computes=source_computes)
+    plan = hs.layers_network(n, *network, "relaxed", **options)
+    assert isinstance(plan, hs.InstallmentPlan)
+    assert plan.installments == rounds
+    assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
+    assert plan.makespan <= hs.layers_network(n, *network, "relaxed", source_computes=source_computes).makespan * (1 + 1e-9)
+    whole = hs.layers_network(n, *network, **options)
+    assert whole.method == "rounded"
+    assert whole.round_counts.dtype == whole.counts.dtype == np.int64
+    assert whole.lower_bound >= wanted * (1 - CLOSE)
+    for one in (plan, whole):
+        replay_installments(one)
+        assert hs.simulate(one).makespan == pytest.approx(one.makespan, rel=1e-12)
+        assert one.counts.ravel().tolist() == pytest.approx(one.round_counts.sum(axis=0).tolist())
+        assert one.counts.sum() == pytest.approx(n)
+        assert one.flows.tolist() == pytest.approx(one.round_flows.sum(axis=0).tolist())
+        assert one.finish.max() == one.makespan
+        assert hs.Plan.from_dict(one.to_dict()) == one
+
+
+def test_installments_where_links_are_slow():
+    """On a chain of equal links store and forward waits for everything at every node; in parts the links work side by side."""
+    p, n = 6, 600
+    links = [(v, v + 1, 2e-2) for v in range(p - 1)]
+    makespans = [
+        hs.layers_network(n, [INF, *[1e-4] * (p - 1)], links, method="relaxed", installments=r).makespan for r in (1, 2, 4, 8)
+    ]
+    assert all(b < 0.95 * a for a, b in zip(makespans, makespans[1:], strict=False))
+    assert makespans[-1] >= n * n * 1e-4 * n / (p - 1)
+
+
+def test_installments_of_a_mesh_on_other_platforms():
+    rng = np.random.default_rng(5)
+    mesh = hs.Platform.mesh(*(rng.uniform(1, 3, shape) * 1e-3 for shape in ((3, 3), (3, 2), (2, 3))))
+    plan = hs.layers_mesh(40, mesh, installments=3)
+    assert plan.begin.shape == plan.start.shape == (3, 3)
+    assert (plan.begin <= plan.start).all()
+    assert plan.on(mesh).makespan == pytest.approx(plan.makespan)
+    slow = hs.Platform.mesh(2 * mesh.cycle_times.reshape(3, 3), 2 * mesh.right, 2 * mesh.down)
+    other = plan.on(slow)
+    assert other.makespan == pytest.approx(2 * plan.makespan)
+    replay_installments(other)
+    assert plan.flows_right.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"installments": 0}, "installments must be in"),
+        ({"installments": 65}, "installments must be in"),
+        ({"installments": 2, "mode": "scss"}, "installments are for"),
+        ({"installments": 2, "prune": True}, "installments are for"),
+        ({"installments": 2, "method": "milp"}, "installments are for"),
+    ],
+)
+def test_bad_installments(options, words):
+    with pytest.raises(ValueError, match=words):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], **options)
 
 
 def test_bad_modes():

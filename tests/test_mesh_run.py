@@ -135,6 +135,25 @@ def test_as_planned():
     assert product.sent.sum() == pytest.approx(8 * plan.volume)
 
 
+@pytest.mark.parametrize("method", ["pmft", "relaxed"])
+def test_installments(method):
+    """What the plan says, in its units; the same product; earlier than all at once."""
+    plan, at_once = (hs.layers_mesh(240, MESH, method=method, installments=r) for r in (4, 1))
+    product = plan_of_mesh(plan, 240, 240, 240, MESH, 8, 2.0)
+    if method == "pmft":
+        assert product.layers.start == pytest.approx(plan.makespan)
+    assert product.sent.sum() == pytest.approx(8 * plan.volume)
+    assert plan.makespan < 0.8 * at_once.makespan
+    A, B = operands(240, 240, 100)
+    with hs.Pool(MESH, emulate=True, time_scale=3.0) as pool:
+        C, trace = pool.run(plan, A, B, trace=True)
+    np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-11)
+    assert trace.makespan >= trace.predicted * (1 - 1e-9)
+    assert len([e for e in trace.events if e.worker == 3 and e.kind == "compute" and e.what != "sum"]) == 4
+    with hs.Pool(4) as pool:
+        np.testing.assert_allclose(pool.run(plan, A, B), A @ B, rtol=0, atol=1e-11)
+
+
 def test_other_links():
     """Links of the pool that cost nothing take no time, and others than the plan's are refused."""
     plan = hs.layers_mesh(12, MESH)

@@ -62,6 +62,7 @@ def made():
     yield hs.slice_ring([1.0, 2.0, 3.0], np.ones((3, 3)), 9.0, 0.5)
     yield hs.layers_star(20, [1.0, 2.0], [0.1, 0.2])
     yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1))
+    yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1), installments=2)
     yield hs.plan_product(4, 8, 3, star)
     yield hs.plan_star_lu(6, star, "oddoml", width=2)
     with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
@@ -140,6 +141,7 @@ def work_of(plan):
         "StencilPlan": lambda: 7.0 * (shape[0] - 2) * shape[1] * plan.iterations / 1e9,
         "LayersPlan": lambda: n**3,
         "MeshPlan": lambda: n**3,
+        "InstallmentPlan": lambda: n**3,
         "StarPlan": lambda: np.prod(shape),
         "StarLuPlan": lambda: sum(np.prod(product.shape) for product in plan.products),
     }
@@ -519,6 +521,9 @@ PLANNERS = (
     *((f"layers_star, {mode}", LINKED, lambda p, mode=mode: hs.layers_star(30, p, mode=mode))
       for mode in ("scss", "sccs", "pccs", "pcss")),
     ("layers_mesh", MESH, lambda p: hs.layers_mesh(40, p)),
+    ("layers_mesh, installments", MESH, lambda p: hs.layers_mesh(40, p, installments=3)),
+    ("layers_mesh, pcss", MESH, lambda p: hs.layers_mesh(40, p, mode="pcss")),
+    ("layers_mesh, scss", MESH, lambda p: hs.layers_mesh(40, p, mode="scss")),
     ("layers_mesh, relaxed", MESH, lambda p: hs.layers_mesh(40, p, method="relaxed", source=(1, 2), source_computes=True)),
     ("layers_mesh, pruned", hs.Platform.mesh([[1, 2, 1], [2, 1, 1]], [[9, 0.2], [0.3, 9]], [[0.2, 9, 0.3]]), pruned),
     ("plan_product", LINKED, lambda p: hs.plan_product(4, 8, 3, p)),
@@ -579,7 +584,7 @@ class TestOtherWorkers:
 
     each = pytest.mark.parametrize(("own", "planned"), [case[1:] for case in PLANNERS], ids=[case[0] for case in PLANNERS])
     FIXED = ("LuGrid", "MaxTasks", "MinTime", "StarLuPlan")  # whose messages, or master, take what they take
-    ROUNDED = ("DivisibleLoad", "MeshPlan")  # by a linear program in units of its own
+    ROUNDED = ("DivisibleLoad", "MeshPlan", "InstallmentPlan")  # by a linear program in units of its own
     GEOMETRY = ("Partition", "Cuboids", "MaxTasks")  # whose value is no time
 
     @staticmethod
@@ -607,7 +612,11 @@ class TestOtherWorkers:
         self.same_steps(again, plan)
         assert hs.simulate(plan, own).events == hs.simulate(again).events
         assert hs.simulate(plan, platform=None).events == hs.simulate(plan).events
-        if type(plan).__name__ not in ("LayersPlan", "MeshPlan"):  # theirs may need the search that has planned
+        if type(plan).__name__ not in (
+            "LayersPlan",
+            "MeshPlan",
+            "InstallmentPlan",
+        ):  # theirs may need the search that has planned
             assert plan.sense == "max" or again.bound >= plan.bound * (1 - 1e-12)
             assert again.optimal >= plan.optimal
 

@@ -144,7 +144,8 @@ def samples() -> dict[type, Any]:
         hs.workers_worth(1000, 1000, 1000, hs.Platform.star([0.02, 0.03, 0.5]), quota=1e9),
     ]
     if _highspy():
-        plans.append(hs.layers_mesh(100, [[4e-4, 3e-4], [2e-4, 5e-4]], right=[[3e-4], [8e-4]], down=[[5e-4, 4e-4]]))
+        mesh = [[4e-4, 3e-4], [2e-4, 5e-4]], [[3e-4], [8e-4]], [[5e-4, 4e-4]]
+        plans += [hs.layers_mesh(100, *mesh), hs.layers_mesh(100, *mesh, installments=2)]
     return {type(plan): plan for plan in plans}
 
 
@@ -163,6 +164,7 @@ FREE = {
     hs.FactorPlan: {"bound"},
     hs.MaxTasks: {"cycle_times", "T", "bound"},
     hs.MeshPlan: {"cycle_times", "iterations", "link_costs", "bound", "lp_solves", "planning_time", "source_computes"},
+    hs.InstallmentPlan: {"cycle_times", "iterations", "link_costs", "bound", "lp_solves", "planning_time", "source_computes"},
     hs.MinTime: {"cycle_times"},
     hs.Partition: {"cycle_times", "group_cost"},
     hs.ProductPlan: {"shared"},

@@ -16,10 +16,13 @@ from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
 from .mesh_lp import Mode, Network, Program, Solution
+from .mesh_rounds import Pipeline, timed
 from .ring import links_between
 
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
 _MODES = {"scss": Mode(True, True), "sccs": Mode(True, False), "pccs": Mode(), "pcss": Mode(False, True)}
+_INSTALLMENTS = 64  # at most
+_MOVES = 20  # of a layer after rounding
 _SECONDS = 60.0  # of branch and bound
 _BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
 _SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
@@ -139,7 +142,7 @@ class MeshPlan(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
         that of real numbers of layers; where this plan left links out, of all sets of links."""
-        times, costs = platform.cycle_times, _costs_on(self, platform)
+        times, costs = platform.cycle_times, costs_on(self, platform)
         network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes, self.mode)
         tail, head = self.links.T
         begin = self.start.ravel()
@@ -190,13 +193,106 @@ class MeshPlan(Plan):
         return signed
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class InstallmentPlan(MeshPlan):
+    """Layers on a network that come in several installments: what has come is sent on and computed while more comes.
+
+    Attributes
+    ----------
+    round_counts : (R, p) array
+        Layers that each node computes of each installment; they sum to `counts`.
+    round_flows : (R, m) float64 array
+        Elements over each link; they sum to `flows`.
+    round_start, round_finish : (R, p) float64 arrays
+        When all of an installment has arrived, and when its layers are computed. `start` and `finish` are those of the last.
+    """
+
+    round_counts: NDArray[Any]
+    round_flows: NDArray[np.float64]
+    round_start: NDArray[np.float64]
+    round_finish: NDArray[np.float64]
+
+    @property
+    def installments(self) -> int:
+        """R."""
+        return len(self.round_counts)
+
+    @property
+    def begin(self) -> NDArray[np.float64]:
+        """(X, Y) or (p,) when the first installment has arrived."""
+        return check.frozen(self.round_start[0].reshape(self.start.shape))
+
+    def _on(self, platform: Platform) -> Plan:
+        """The same layers in the same installments over the same links."""
+        costs = costs_on(self, platform)
+        network = network_of(self.n, platform.cycle_times, self.links, costs, self._roots, self.source_computes)
+        found = timed(network, self.round_counts, self.round_flows / (2.0 * self.n))
+        program = Pipeline(network, self.installments)
+        times = {
+            "round_start": found.arrive, "round_finish": found.done,
+            "start": found.arrive[-1].reshape(self.start.shape), "finish": found.done[-1].reshape(self.start.shape),
+        }  # fmt: skip
+        return self._carried(
+            platform, float(found.done[-1].max()), program.least(), link_costs=check.frozen(costs), lp_solves=program.solves,
+            iterations=program.iterations, **{name: check.frozen(values) for name, values in times.items()},
+        )  # fmt: skip
+
+    def _leaves(self) -> NDArray[np.float64]:
+        """(R, m) when each link begins to carry an installment."""
+        leaves, free = np.zeros_like(self.round_flows), np.zeros(len(self.links))
+        for j, takes in enumerate(self.round_flows * self.link_costs):
+            leaves[j] = np.maximum(self.round_start[j, self.links[:, 0]], free)
+            free = leaves[j] + takes
+        return leaves
+
+    def steps(self) -> list[Step]:
+        """What each node receives, installment by installment, and what it computes meanwhile."""
+        begin = self._leaves()
+        end = begin + self.round_flows * self.link_costs
+        steps = []
+        for v in range(len(self.cycle_times)):
+            into = np.flatnonzero(self.links[:, 1] == v)
+            own_begin, own_end, tails = (
+                begin[:, into].ravel(),
+                end[:, into].ravel(),
+                np.tile(self.links[into, 0], self.installments),
+            )
+            used = np.flatnonzero(own_end > own_begin)
+            for group in _overlapping(used[np.argsort(own_begin[used], kind="stable")], own_begin, own_end):
+                what = "from " + ", ".join(self.names[i] for i in dict.fromkeys(tails[group].tolist()))
+                steps.append(Step(v, "transfer", float(own_begin[group].min()), float(own_end[group].max()), what))
+            ready = 0.0
+            for j, count in enumerate(self.round_counts[:, v].tolist()):
+                if count > 0:
+                    first = max(float(self.round_start[j, v]), ready)
+                    ready = float(self.round_finish[j, v])
+                    steps.append(Step(v, "compute", first, ready, f"{count:.6g} layers"))
+        return steps
+
+
+def round_arrivals(plan: InstallmentPlan, platform: Platform, data: float) -> NDArray[np.float64]:
+    """(R, p, 2): `arrivals` of each installment."""
+    free = platform.links is None and platform.shape is None and not platform.link_costs.any()
+    costs = np.zeros(len(plan.links)) if free else costs_on(plan, platform)
+    p, (tail, head), layers = len(plan.names), plan.links.T, plan.round_flows / (2.0 * plan.n)
+    idle, all_links = np.zeros(p, bool), np.ones(len(costs), bool)
+    order = _order(p, plan.links, plan._roots)
+    network = Network(plan.n, plan.cycle_times, data * costs, tail, head, order, idle, all_links, len(plan._roots))
+    found = timed(network, plan.round_counts, layers)
+    times = np.stack((found.arrive, found.arrive), axis=-1)
+    carrying = layers * data * costs > 0.0
+    for j in range(plan.installments):
+        np.minimum.at(times[j, :, 0], plan.links[carrying[j], 1], found.leave[j, carrying[j]])
+    return times
+
+
 def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.float64]:
     """(p, 2) when the first (with simultaneous start the first over each link) and the last of what a node computes or sends on
     comes, of layers of so much data over the links of
     a mesh as the plan's, or between every two workers; or of a star without link costs: then it takes no time."""
     free = platform.links is None and platform.shape is None and not platform.link_costs.any()
     layers = plan.flows / (2.0 * plan.n)
-    times = np.zeros(len(layers)) if free else layers * data * _costs_on(plan, platform)
+    times = np.zeros(len(layers)) if free else layers * data * costs_on(plan, platform)
     tail, head = plan.links.T
     begin, mode = plan.start.ravel(), _MODES[plan.mode]
     waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
@@ -210,7 +306,7 @@ def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.floa
     return found
 
 
-def _costs_on(plan: MeshPlan, platform: Platform) -> NDArray[np.float64]:
+def costs_on(plan: MeshPlan, platform: Platform) -> NDArray[np.float64]:
     """(m,) time per element over each link of the plan."""
     if plan.shape is None:
         costs: NDArray[np.float64] = links_between(platform)[tuple(plan.links.T)]
@@ -231,6 +327,7 @@ def layers_mesh(
     source: Sequence[int] = (0, 0),
     source_computes: bool = False,
     mode: str = "pccs",
+    installments: int = 1,
     prune: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
@@ -266,6 +363,9 @@ def layers_mesh(
         As of `layers_star`: a node sends over its links one after the other, to the right first, or over all at once; it computes
         after it has received everything, or from when all its links bring something, and then ends no earlier than they do. What
         it sends on, it has received as a whole.
+    installments : int
+        Up to 64: the layers come in so many parts, of sizes that are best; a node sends each on, and computes it, while the next
+        one comes. In the mode "pccs", by "relaxed" and, rounded to whole layers, by "pmft" and "best".
     prune : bool
         Whether links may be left out, so that nodes do not wait for others that send them nothing. In the mode "pccs".
     gap : float
@@ -314,7 +414,7 @@ def layers_mesh(
     across, along = mesh_links(right, down, times.shape)
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
-    options = _options(n, method, source_computes, prune, gap, budget, mode)
+    options = _options(n, method, source_computes, prune, gap, budget, mode, installments)
     return _plan(options, times, links, costs, [first], whose(given, times.size))
 
 
@@ -328,6 +428,7 @@ def layers_network(
     speeds: ArrayLike | None = None,
     source_computes: bool = False,
     mode: str = "pccs",
+    installments: int = 1,
     prune: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
@@ -350,7 +451,7 @@ def layers_network(
     mode : {"scss", "sccs", "pccs", "pcss"}
         As of `layers_mesh`; one after the other is in the order in which the links are given. On a star, and for shares that are
         real numbers, ascending costs are best.
-    prune, gap, budget
+    installments, prune, gap, budget
         As of `layers_mesh`.
 
     Returns
@@ -388,7 +489,7 @@ def layers_network(
     pairs, costs = _triples(links, len(times))
     roots = _sources(source, len(times))
     away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # who has everything needs nothing of the others
-    options = _options(n, method, source_computes, prune, gap, budget, mode)
+    options = _options(n, method, source_computes, prune, gap, budget, mode, installments)
     return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)))
 
 
@@ -421,6 +522,7 @@ class Options:
     gap: float = 0.0
     budget: float = math.inf
     mode: str = "pccs"
+    installments: int = 1
 
 
 def _plan(
@@ -434,6 +536,14 @@ def _plan(
     began = time.perf_counter()
     n, own = options.n, times.ravel()
     network = network_of(n, own, links, costs, sources, options.source_computes, options.mode)
+    shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
+    fixed: dict[str, Any] = {
+        "n": n, "links": check.frozen(links), "source": sources[0], "sources": tuple(sources), "shape": shape,
+        "source_computes": options.source_computes, "mode": options.mode, "cycle_times": check.frozen(own),
+        "link_costs": check.frozen(costs), "asked": options.method, **who,
+    }  # fmt: skip
+    if options.installments > 1:
+        return _in_installments(network, options, times.shape, fixed, began)
     programs = [Program(network)]
     found, bound = solved(programs[0], options)
     if options.prune:
@@ -446,28 +556,61 @@ def _plan(
         bound = programs[2].least()
     flows = np.zeros(len(links))
     flows[network.kept] = 2.0 * n * found.flows
-    shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     return MeshPlan(
         method="milp" if options.method == "best" else options.method,
-        asked=options.method,
         **certified(bound, makespan=found.makespan),
-        n=n,
         counts=check.frozen(found.counts.reshape(times.shape)),
-        links=check.frozen(links),
         flows=check.frozen(flows),
         start=check.frozen(network.starts(found.flows).reshape(times.shape)),
         finish=check.frozen(found.finish.reshape(times.shape)),
-        source=sources[0],
-        sources=tuple(sources),
-        source_computes=options.source_computes,
-        mode=options.mode,
-        shape=shape,
-        cycle_times=check.frozen(own),
-        link_costs=check.frozen(costs),
         lp_solves=sum(program.solves for program in programs),
         iterations=sum(program.iterations for program in programs),
         planning_time=time.perf_counter() - began,
-        **who,
+        **fixed,
+    )
+
+
+def _in_installments(
+    network: Network, options: Options, shape: tuple[int, ...], fixed: dict[str, Any], began: float
+) -> InstallmentPlan:
+    """The best shares; rounded, then one layer after the other moved from the last node to the first while that helps."""
+    program = Pipeline(network, options.installments)
+    counts: NDArray[Any]
+    counts, flows, bound = program.shares()
+    found = None
+    if options.method != "relaxed":
+        counts = program.rounded(counts)
+        flows = program.flows_for(counts)
+    for _ in range(_MOVES + 1):
+        flows = np.array([network.conserved(own, flow) for own, flow in zip(counts, flows, strict=True)])
+        tried = counts, flows, timed(network, counts, flows)
+        if found is not None and tried[2].done[-1].max() >= found[2].done[-1].max() * _BETTER:
+            break
+        found = tried
+        if options.method == "relaxed":
+            break
+        done, counts = found[2].done[-1], counts.copy()
+        last, first = int(np.argmax(done)), int(np.argmin(np.where(network.works, done, np.inf)))
+        counts[np.flatnonzero(counts[:, last])[-1], last] -= 1
+        counts[-1, first] += 1
+        flows = program.flows_for(counts)
+    assert found is not None
+    counts, flows, times = found
+    return InstallmentPlan(
+        method="relaxed" if options.method == "relaxed" else "rounded",
+        **certified(bound, makespan=float(times.done[-1].max())),
+        counts=check.frozen(counts.sum(axis=0).reshape(shape)),
+        flows=check.frozen(2.0 * network.n * flows.sum(axis=0)),
+        start=check.frozen(times.arrive[-1].reshape(shape)),
+        finish=check.frozen(times.done[-1].reshape(shape)),
+        round_counts=check.frozen(counts),
+        round_flows=check.frozen(2.0 * network.n * flows),
+        round_start=check.frozen(times.arrive),
+        round_finish=check.frozen(times.done),
+        lp_solves=program.solves,
+        iterations=program.iterations,
+        planning_time=time.perf_counter() - began,
+        **fixed,
     )
 
 
@@ -581,7 +724,9 @@ def _first(found: Solution, works: NDArray[np.bool_]) -> int:
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any) -> Options:
+def _options(
+    n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any, installments: Any
+) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
     check.choice("mode", mode, _MODES)
@@ -590,9 +735,12 @@ def _options(n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, bu
             raise TypeError(f"{name} must be True or False, got {given!r}")
     if prune and mode != "pccs":
         raise ValueError(f'prune is for the mode "pccs", got mode {mode!r}')
+    rounds = check.integer("installments", installments, low=1, high=_INSTALLMENTS)
+    if rounds > 1 and (mode != "pccs" or prune or method not in ("pmft", "best", "relaxed")):
+        raise ValueError('installments are for the mode "pccs", methods "pmft", "best" and "relaxed", and no links left out')
     endless = isinstance(budget, float) and budget == math.inf
     seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
-    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds, mode)
+    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds, mode, rounds)
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:

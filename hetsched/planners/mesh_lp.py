@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._base.need import need
 
 _WAIT = 0.05  # seconds between looks for Ctrl-C
-_TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
+TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
 
 
 class Mode(NamedTuple):
@@ -108,7 +108,7 @@ class Network:
 
     def conserved(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The flows without the rounding of the solver: into each node comes what it keeps and what it sends on."""
-        least = _TOLERANCE * max(float(counts.sum()), 1.0)
+        least = TOLERANCE * max(float(counts.sum()), 1.0)
         exact = np.where(flows > least, flows, 0.0)
         leaving = np.zeros(len(self.compute))
         for links in reversed(self.incoming()):
@@ -206,37 +206,45 @@ class Program:
         put(np.full(p, m + 2 * p), k, 1.0)
 
         sources, total = net.order[: net.sources], float(net.n)
-        row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-        by_row = np.lexsort((column, row))
-        lp = self.highs.HighsLp()
-        lp.num_col_, lp.num_row_ = last + 1, m + 2 * p + 1 + extra
-        lp.col_cost_ = (np.arange(last + 1) == last).astype(np.float64)
-        lp.col_lower_ = np.zeros(last + 1)
         upper = np.full(last + 1, inf)
         upper[:p] = np.where(net.works, total, 0.0)
         upper[p + sources] = 0.0
-        lp.col_upper_ = upper
-        lower, above = np.zeros(lp.num_row_), np.full(lp.num_row_, inf)
+        count = m + 2 * p + 1 + extra
+        lower, above = np.zeros(count), np.full(count, inf)
         if below is not None:
             lower[link] = -below / self._unit
         above[keep] = 0.0
         lower[keep[sources]], above[keep[sources]] = -inf, inf  # they have everything
         lower[m + 2 * p] = above[m + 2 * p] = total
+        self._upper = upper[:p].copy()
+        self._load((np.concatenate(rows), np.concatenate(columns), np.concatenate(values)), lower, above, upper)
+
+    def _load(
+        self, entries: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], lower: NDArray[np.float64], above: NDArray[np.float64],
+        upper: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Give HiGHS the program: entries (row, column, value), limits of the rows, and of the columns, which are not negative;
+        the last column is minimised."""
+        row, column, value = entries
+        by_row = np.lexsort((column, row))
+        lp = self.highs.HighsLp()
+        lp.num_col_, lp.num_row_ = len(upper), len(lower)
+        lp.col_cost_ = (np.arange(len(upper)) == len(upper) - 1).astype(np.float64)
+        lp.col_lower_, lp.col_upper_ = np.zeros(len(upper)), upper
         lp.row_lower_, lp.row_upper_ = lower, above
         lp.a_matrix_.format_ = self.highs.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(lp.num_row_ + 1)).astype(np.int32)
+        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(len(lower) + 1)).astype(np.int32)
         lp.a_matrix_.index_ = column[by_row].astype(np.int32)
         lp.a_matrix_.value_ = value[by_row]
         solver = self._solver = _silent(self.highs)
         self._set(
             solver="simplex", parallel="off", threads=1, random_seed=0,
-            primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE,
+            primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
         solver.setCallback(functools.partial(_asked, self._stopped), None)  # highspy does not keep the data alive
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
-        self._upper = upper[:p].copy()
 
     def _served(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs of links from one node, the first of each before the second, if they are served one after the other."""
@@ -251,7 +259,7 @@ class Program:
         """Real numbers of layers, and the solver's value, which rounding can set apart from their makespan."""
         value = self.least()
         counts, flows = self._values()
-        counts = np.where(counts > _TOLERANCE * self.network.n, counts, 0.0)
+        counts = np.where(counts > TOLERANCE * self.network.n, counts, 0.0)
         return self.evaluated(counts * (self.network.n / counts.sum()), flows), value
 
     def least(self) -> float:
@@ -273,13 +281,13 @@ class Program:
             again = False
             duals = np.abs(np.array(solver.getSolution().row_dual)[: self._m])
             for link in np.argsort(-duals, kind="stable").tolist():
-                if duals[link] <= _TOLERANCE or not kept[link] or into[net.head[link]] == 1:
+                if duals[link] <= TOLERANCE or not kept[link] or into[net.head[link]] == 1:
                     continue
                 row, column = link, 2 * self._p + link
                 solver.changeRowBounds(row, -inf, inf)
                 solver.changeColBounds(column, 0.0, 0.0)
                 value = self.least()
-                if value < best * (1 - _TOLERANCE):
+                if value < best * (1 - TOLERANCE):
                     best, again = value, True
                     kept[link] = False
                     into[net.head[link]] -= 1
@@ -326,7 +334,7 @@ class Program:
         counts = np.rint(self._values()[0]).astype(np.int64) if known else start.counts
         solver.changeColsIntegrality(p, columns, np.full(p, kinds.kContinuous))
         self._set(time_limit=self.highs.kHighsInf, solver="simplex")
-        self._set(primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE)
+        self._set(primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE)
         found = self.fixed(counts) if int(counts.sum()) == self.network.n else start
         return min(start, found, key=lambda solution: solution.makespan), bound, status == "kOptimal"
 
@@ -360,13 +368,13 @@ class Program:
         if not self._warm:
             self._solver.clearSolver()
         status = self._solved()
-        for tolerance in (_TOLERANCE, _USUAL):
+        for tolerance in (TOLERANCE, _USUAL):
             if status in expected:
                 break
             self._solver.clearSolver()
             self._set(primal_feasibility_tolerance=tolerance, dual_feasibility_tolerance=tolerance)
             status = self._solved()
-            self._set(primal_feasibility_tolerance=_TOLERANCE, dual_feasibility_tolerance=_TOLERANCE)
+            self._set(primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE)
         if status not in expected:
             raise RuntimeError(f"HiGHS did not solve the linear program of layers: {status}")
         return status

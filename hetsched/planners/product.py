@@ -327,8 +327,8 @@ def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
 
 
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of one (worker, row, col, depth, height, width, length) box per worker at most, in elements, in the order
-    of the port; together they are the iteration space, or more of it than there is."""
+    """The plan of (worker, row, col, depth, height, width, length) boxes, in elements, in the order of the port, of each worker
+    one, or several of the same rows and columns; together they are the iteration space, or more of it than there is."""
     m, n, k = task.shape
     platform, p = task.platform, len(task.platform)
     boxes = given.copy()
@@ -343,7 +343,9 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         speeds[worker] = platform.speeds[worker]
         rows = np.concatenate(([0], np.cumsum(distribute(m, speeds=speeds).counts)))
         top, low = rows[:-1, None], rows[1:, None]
-        held = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None) * width  # of a worker's rows, in each box
+        _, first = np.unique(worker, return_index=True)  # a worker has one layer
+        worker, row, height, width = worker[first], row[first], height[first], width[first]
+        held = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None) * width  # of a worker's rows, in each layer
         own = worker == np.arange(p)[:, None]
         bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1).astype(np.float64)
         added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
@@ -354,21 +356,23 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
 def in_routed_layers(
     given: NDArray[np.int64], arrivals: NDArray[np.float64], sent: NDArray[np.float64], task: Task
 ) -> ProductPlan:
-    """The plan of layers, (worker, row, col, depth, height, width, length) with the whole of C, that come to worker i from
-    arrivals[i, 0] to arrivals[i, 1], over whatever links, with what it sends on sent[i] bytes; it computes from then on, in modes
-    with simultaneous start meanwhile. The messages of their sum take no time."""
-    plan = in_layers("layers", given, task)
-    receive = arrivals[plan.boxes[:, 0]]
+    """The plan of layers, (worker, row, col, depth, height, width, length) with the whole of C, of each worker one after the
+    other, that come from arrivals[b, 0] to arrivals[b, 1], over whatever links, with what is sent on sent[b] bytes; a worker
+    computes one from then on, in modes with simultaneous start meanwhile. The messages of their sum take no time."""
+    some = (given[:, 6] > 0) & (given[:, 3] < task.shape[2])
+    plan, receive = in_layers("layers", given[some], task), arrivals[some]
     overlap = COMMUNICATION[task.communication][2]
     work = plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
-    ends = np.maximum(receive[:, 1], receive[:, 0 if overlap else 1] + work)
-    last, layers, added = float(ends.max(initial=0.0)), plan.layers, 0.0
+    ready = np.zeros(len(task.platform))
+    for worker, (first, last), busy in zip(plan.boxes[:, 0].tolist(), receive.tolist(), work.tolist(), strict=True):
+        ready[worker] = max(last, max(ready[worker], first if overlap else last) + busy)
+    end, layers, added = float(ready.max(initial=0.0)), plan.layers, 0.0
     if layers is not None:
         added = plan.makespan - layers.start
-        layers = layers._replace(start=last)
+        layers = layers._replace(start=end)
     return replace(
-        plan, receive=check.frozen(receive), sent=check.frozen(sent[plan.boxes[:, 0]]), layers=layers,
-        **certified(plan.bound, makespan=last + added),
+        plan, receive=check.frozen(receive), sent=check.frozen(sent[some]), layers=layers,
+        **certified(plan.bound, makespan=end + added),
     )  # fmt: skip
 
 

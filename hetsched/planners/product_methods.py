@@ -17,7 +17,7 @@ from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
-from .mesh import MeshPlan, arrivals
+from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
 from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_layers, in_routed_layers, in_zones
 
@@ -225,7 +225,8 @@ def plan_of_mesh(
     """The product over layers of elements or blocks that come over a network's links; divided at will they are rounded."""
     if len(given.names) != len(platform):
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
-    counts, block = given.counts.ravel(), max(1, -(-k // given.n))
+    rounds = given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
+    counts, block = rounds.ravel(), max(1, -(-k // given.n))  # worker by worker, of each its installments
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
     elif -(-k // block) != given.n:
@@ -233,15 +234,20 @@ def plan_of_mesh(
     else:
         ends = block * np.cumsum(counts)
     boxes = np.zeros((len(counts), 7), np.int64)
-    boxes[:, 0], boxes[1:, 3], boxes[:, 6] = np.arange(len(counts)), ends[:-1], np.diff(ends, prepend=0)
+    boxes[:, 0], boxes[1:, 3] = np.repeat(np.arange(len(rounds)), rounds.shape[1]), ends[:-1]
+    boxes[:, 6] = np.diff(ends, prepend=0)
     boxes[:, 4:6] = m, n
     communication = given.mode if given.mode in ("scss", "pcss") else "once"
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _by_method("columns", task, search=False)  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
-    sent = (data * np.bincount(given.links[:, 1], given.flows / (2.0 * given.n), len(counts))).astype(np.float64)
-    plan = in_routed_layers(boxes, arrivals(given, platform, data / UNIT), sent, task)
+    if isinstance(given, InstallmentPlan):
+        come, flows = round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2), given.round_flows
+    else:
+        come, flows = arrivals(given, platform, data / UNIT), given.flows[None]
+    sent = np.array([np.bincount(given.links[:, 1], own / (2.0 * given.n), len(rounds)) for own in flows]).T.ravel()
+    plan = in_routed_layers(boxes, come, (data * sent).astype(np.float64), task)
     require_finite(plan)
     return plan
 

@@ -180,6 +180,22 @@ def _layers(plan: hs.LayersPlan) -> None:
     replayed(plan, end=plan.makespan, shared=False)
 
 
+@judges(hs.InstallmentPlan)
+def _installments(plan: hs.InstallmentPlan) -> None:
+    oracles_mesh.replay_installments(plan)
+    assert plan.source == plan.sources[0], "source is not the first of sources"
+    rounds, p, m = plan.installments, len(plan.cycle_times), len(plan.links)
+    assert plan.round_counts.shape == plan.round_start.shape == plan.round_finish.shape == (rounds, p), "shapes differ"
+    assert plan.round_flows.shape == (rounds, m), "flows are not for each link"
+    same("counts", plan.counts.ravel(), plan.round_counts.sum(axis=0), CLOSE)
+    same("flows", plan.flows, plan.round_flows.sum(axis=0), CLOSE)
+    same("start", plan.start.ravel(), plan.round_start[-1], EXACT)
+    same("finish", plan.finish.ravel(), plan.round_finish[-1], EXACT)
+    same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
+    assert plan.lp_solves > 0, "no linear program was solved"
+    replayed(plan, end=plan.makespan)
+
+
 @judges(hs.MeshPlan)
 def _mesh(plan: hs.MeshPlan) -> None:
     assert plan.counts.shape == plan.start.shape == plan.finish.shape == (plan.shape or plan.cycle_times.shape), "shapes differ"
