@@ -67,13 +67,27 @@ class Unit:
 
     @classmethod
     def block_update(cls, q: int, dtype: DTypeLike = np.float64) -> Unit:
-        """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks."""
+        """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks.
+
+        Parameters
+        ----------
+        q : int
+            Rows, and columns, of a block.
+        dtype : dtype_like
+            Of the elements.
+        """
         q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, DTYPES)
         return cls("block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
 
     @classmethod
     def multiply_add(cls, dtype: DTypeLike = np.float64) -> Unit:
-        """Of layers of a product: one multiplication with its addition, and one element."""
+        """Of layers of a product: one multiplication with its addition, and one element.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+            Of the elements.
+        """
         kind = check.dtype(dtype, DTYPES)
         return cls("multiply-add", "element", flops_per_update(kind), float(kind.itemsize))
 
@@ -254,7 +268,17 @@ class Platform(Frozen):
         speeds: ArrayLike | None = None,
         unit: Unit | None = None,
     ) -> Platform:
-        """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times."""
+        """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times.
+
+        Parameters
+        ----------
+        cycle_times : (p,) array_like
+        links : (p, p) array_like
+            Time per unit of data from each worker to each.
+        speeds : (p,) array_like, optional
+            1 / cycle_times, instead of them.
+        unit : Unit, optional
+        """
         if links is None:
             raise TypeError("a complete platform needs links")
         return cls(cls.star(cycle_times, speeds=speeds).workers, links, unit=unit)
@@ -393,6 +417,13 @@ class Platform(Frozen):
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
 
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is needed.
+        what : str
+            What it is needed for, as the error names it.
+
         Raises
         ------
         ValueError
@@ -469,7 +500,13 @@ class Platform(Frozen):
 
     @classmethod
     def from_dict(cls, content: Any) -> Platform:
-        """The inverse of `to_dict`; cycle_time may be replaced by speed."""
+        """The inverse of `to_dict`; cycle_time may be replaced by speed.
+
+        Parameters
+        ----------
+        content : mapping
+            As of `to_dict`.
+        """
         if not isinstance(content, dict):
             raise ValueError("a platform needs a list 'worker' of tables")
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
@@ -490,7 +527,13 @@ class Platform(Frozen):
         return cls(workers, **{name: content.get(name) for name in places}, unit=_unit_of(content.get("unit")))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the platform to a .toml or .json file (beside it first, then renamed)."""
+        """Write the platform to a .toml or .json file (beside it first, then renamed).
+
+        Parameters
+        ----------
+        path : path
+            Its suffix says which of the two.
+        """
         text = json.dumps(self.to_dict(), indent=2) + "\n" if file_kind(path) == ".json" else _toml(self.to_dict())
         with replace_file(path) as file:
             file.write(text.encode())
@@ -498,6 +541,11 @@ class Platform(Frozen):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Platform:
         """Read a .toml or .json file written by `save` or by hand.
+
+        Parameters
+        ----------
+        path : path
+            Its suffix says which of the two.
 
         Raises
         ------

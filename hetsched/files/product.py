@@ -62,6 +62,16 @@ def plan_files(
 ) -> FilesPlan:
     """The plan that `matmul_files` would follow, with its certificate; nothing is changed.
 
+    Parameters
+    ----------
+    a, b, out, memory, dtype, pool :
+        As of `matmul_files`.
+
+    Returns
+    -------
+    FilesPlan
+        With its tiles, and the bytes that it reads and writes.
+
     Raises
     ------
     InfeasibleError

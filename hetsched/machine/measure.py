@@ -76,7 +76,13 @@ class SpeedProfile(Frozen):
         return times
 
     def at(self, sizes: ArrayLike) -> NDArray[np.float64]:
-        """GFLOP/s at other sizes: linear between those measured, outside that of the nearest."""
+        """GFLOP/s at other sizes: linear between those measured, outside that of the nearest.
+
+        Parameters
+        ----------
+        sizes : array_like
+            As those of the profile.
+        """
         return np.interp(check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops)
 
 
@@ -198,7 +204,14 @@ class MeasuredPlatform(Platform, Drawn):
         return _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota) is not None
 
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
-        """One of `profiles`; ValueError if it was not measured."""
+        """One of `profiles`; ValueError if it was not measured.
+
+        Parameters
+        ----------
+        worker : int
+        kernel : {"gemm", "panel", "trsm"}
+        dtype : dtype_like
+        """
         name = check.dtype(dtype, DTYPES).name
         worker = check.integer("worker", worker, low=0, high=len(self) - 1)
         found = self.profiles.get((worker, check.choice("kernel", kernel, KERNELS), name))
@@ -207,13 +220,26 @@ class MeasuredPlatform(Platform, Drawn):
         return found
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:
-        """The workers with their cycle-times in another dtype: the best split is not the same for all."""
+        """The workers with their cycle-times in another dtype: the best split is not the same for all.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+        """
         return Platform.star(speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop())
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """For `distribute_profile`: (sizes, times) of each worker for chunks of so many flops, in seconds, all at once."""
+        """For `distribute_profile`: (sizes, times) of each worker for chunks of so many flops, in seconds, all at once.
+
+        Parameters
+        ----------
+        flops : float
+            Of a chunk.
+        kernel : {"gemm", "panel", "trsm"}
+        dtype : dtype_like
+        """
         flops = check.number("flops", flops, above=0.0)
         factor = self._slowdown(dtype)
         found = [self.profile(i, kernel, dtype) for i in range(len(self))]
@@ -224,7 +250,16 @@ class MeasuredPlatform(Platform, Drawn):
         return pairs
 
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
-        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work."""
+        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work.
+
+        Parameters
+        ----------
+        m, n : int
+            Sizes of the matrix.
+        block : int
+            Columns of a panel.
+        dtype : dtype_like
+        """
         m, n, block = (check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
         half = flops_per_update(check.dtype(dtype, DTYPES)) / 2
         first = np.arange(0, min(m, n), block)
@@ -235,7 +270,12 @@ class MeasuredPlatform(Platform, Drawn):
         return times
 
     def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
-        """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured."""
+        """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+        """
         found = self.at_once.get(check.dtype(dtype, DTYPES).name)
         if found is None or found.own.max() <= (1 + _EVEN) * found.own.min():
             return None

@@ -68,7 +68,12 @@ class Tiles(Frozen):
         raise ValueError("the ranks do not hold slices of rows, or of columns, in their order, as Heat has them")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as text: a line "mt nt size", a line of heights, a line of widths, and the owners of each row of tiles."""
+        """Write it as text: a line "mt nt size", a line of heights, a line of widths, and the owners of each row of tiles.
+
+        Parameters
+        ----------
+        path : path
+        """
         lines = [[*self.owner.shape, self.size], self.heights.tolist(), self.widths.tolist(), *self.owner.tolist()]
         with replace_file(path) as file:
             file.write("".join(" ".join(map(str, line)) + "\n" for line in lines).encode())

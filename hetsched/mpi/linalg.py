@@ -262,6 +262,11 @@ def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
     call : function
         Its result is pickled.
 
+    Returns
+    -------
+    list
+        What the call returned on each rank, by rank.
+
     Raises
     ------
     Exception
@@ -329,6 +334,19 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
 
 def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) -> NDArray[Any] | None:
     """The matrix that the ranks hold, at the root; None elsewhere. All ranks must call it, with their zones.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    zone : Zone
+        Of this rank.
+    root : int
+    timeout : float
+        As of `matmul`.
+
+    Returns
+    -------
+    ndarray or None
 
     Raises
     ------

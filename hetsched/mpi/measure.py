@@ -69,6 +69,13 @@ class MeasuredRanks(Frozen):
         """The other ranks around the root as their master: for `hs.plan_product`, with the unit of its blocks and the memory of
         each in blocks (2008 paper, section 6.2); by default what was measured, where the unit says how large a block is.
 
+        Parameters
+        ----------
+        unit : Unit, optional
+            Of the plan, such as a block update; by default that of the platform.
+        memory : int or sequence, optional
+            Of each other rank, in units of data.
+
         Examples
         --------
         >>> import numpy as np, hetsched as hs
@@ -82,7 +89,13 @@ class MeasuredRanks(Frozen):
         return Platform.star(star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the platform, .toml or .json."""
+        """Write the platform, .toml or .json.
+
+        Parameters
+        ----------
+        path : path
+            Its suffix says which of the two.
+        """
         self.platform.save(path)
 
     def table(self) -> str:

@@ -48,9 +48,11 @@ def lu_factor(
         Columns of a block; default: the plan's, else 32 to 256 by the size and the ranks.
     platform : Platform at the root, optional
         Without a plan, whose `lu_pattern` it is: of `measure`, say. Default: what a moment of products on all ranks says.
-    pool, trace, progress, timeout :
+    pool, trace, progress :
         As of `matmul`.
     check_finite : bool
+    timeout : float
+        As of `matmul`.
 
     Returns
     -------
@@ -189,9 +191,10 @@ def solve(
 
     Parameters
     ----------
+    comm : mpi4py.MPI.Intracomm
     A : (n, n) array_like at the root, None elsewhere
     b : (n,) or (n, k) array_like at the root, None elsewhere
-    comm, plan, root, block, platform, pool, trace, progress, check_finite, timeout :
+    plan, root, block, platform, pool, trace, progress, check_finite, timeout :
         As of `lu_factor`.
 
     Returns
