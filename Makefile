@@ -106,10 +106,15 @@ peers: $(VENV)/installed-test
 	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
 
 # Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
-docs: $(VENV)/installed-test $(VENV)/installed-docs
+docs: $(VENV)/installed-test $(VENV)/installed-docs build/reproduction/reproduction.html
 	@rm -rf build/docs docs/api/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest -q tests/test_site.py tests/test_api.py
+
+# The papers' numbers again, on one page of the site: two minutes.
+build/reproduction/reproduction.html: $(VENV)/installed-test $(wildcard hetsched/studies/*.py hetsched/planners/*.py)
+	@mkdir -p $(@D)
+	$(BIN)/hetsched reproduce -q all -o $@
 
 lint: $(VENV)/installed-test
 	$(BIN)/lint-imports

@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "hetsched"
 html_static_path = ["_static"]
+html_extra_path = ["../build/reproduction"]  # `hetsched reproduce`'s page
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -257,7 +257,7 @@ def bad(case):
         ("variable", ValueError, "there is no variable B; its variables are A, text"),
         ("characters", TypeError, "text is of class char"),
         ("broken mat", ValueError, "is not a .mat file that SciPy can read"),
-        ("old and large", ValueError, "must fit in memory twice: 24000000 bytes; save it with -v7.3"),
+        ("old and large", ValueError, "must fit in memory twice: 24000000 bytes; save it with MATLAB's -v7.3"),
         ("input", ValueError, "out and A are the same file"),
         ("linked", ValueError, "out and A are the same file"),
         ("partial", ValueError, "out and A are the same file"),
