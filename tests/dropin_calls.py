@@ -41,11 +41,17 @@ def loaded(word):
     return sorted({line.split(maxsplit=5)[5] for line in lines if word in line.rpartition("/")[2]})
 
 
+def _reference(name):
+    """The reference library where Debian has it: the system's own may be OpenBLAS, which in 0.3.21 refuses small letters."""
+    found = sorted(Path("/usr/lib").glob(f"*/{name}/lib{name}.so.3"))
+    return found[0] if found else f"lib{name}.so.3"
+
+
 def behind(width):
     """The libraries that have the names of that width; none if there are no such here."""
     if width == "plain32":
         with contextlib.suppress(OSError):
-            return [ctypes.CDLL(name) for name in ("libblas.so.3", "liblapack.so.3")]
+            return [ctypes.CDLL(str(_reference(name))) for name in ("blas", "lapack")]
         return []
     name = "scipy_dgemm_64_" if width == "wheel64" else "scipy_dgemm_"
     return [found for found in map(ctypes.CDLL, loaded("openblas")) if hasattr(found, name)][:1]

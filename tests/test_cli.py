@@ -254,6 +254,16 @@ def test_demo(tmp_path, capsys):
     ).replace("http://creativecommons.org", "")
 
 
+@pytest.mark.parametrize("package", ["matplotlib", "sklearn"])
+def test_demo_says_what_is_missing(package, tmp_path, capsys, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert cli.main(["demo", "-o", str(tmp_path / "new")]) == 1
+    assert f"needs {package}: pip install 'hetsched[demo]'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_demo_size(tmp_path, capsys):
     assert cli.main(["demo", "-o", str(tmp_path), "-n", "10"]) == 1
     assert "size must be at least 200" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
     """Run it, print what happened, and write hetsched-demo.html into the directory; returns its path."""
     if size < 200:
         raise ValueError(f"size must be at least 200, got {size}")
+    for module in ("matplotlib.figure", "sklearn.datasets"):  # not after half of it
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise ImportError(f"the demonstration needs {module.split('.')[0]}: pip install 'hetsched[demo]'") from error
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     report = Report("Matrix products on unequal workers")
