@@ -53,7 +53,8 @@ LEFT_OUT = {
     **dict.fromkeys(
         ("Assignment", "AtOnce", "Cache", "Certificate", "Coverage", "Cpu",
          "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
-         "FactorPlan", "FilesProduct", "InstallmentPlan", "LayersPlan", "LuGrid", "LuPattern", "MaxTasks", "MeshPlan", "MinTime", "Partition",
+         "FactorPlan", "FilesProduct", "InstallmentPlan",
+         "LayersPlan", "LuGrid", "LuPattern", "MaxTasks", "MeshPlan", "MinTime", "Partition",
          "Plan", "PlanStack",
          "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarLuPlan", "StarPlan",
          "StencilPlan",

@@ -446,7 +446,8 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
         raise ValueError(f"{name}: {variable} has shape {tuple(shape)}, a matrix has 2 dimensions")
     size = 2 * math.prod(shape) * {"double": 8, "single": 4, "logical": 1}.get(kind, 8)
     if size > memory:
-        raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; save it with MATLAB's -v7.3, or as .npy or HDF5")
+        better = "save it with MATLAB's -v7.3, or as .npy or HDF5"
+        raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; {better}")
     try:
         array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
     except Exception as error:

@@ -21,6 +21,7 @@ from .ring import links_between
 
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
 _MODES = {"scss": Mode(True, True), "sccs": Mode(True, False), "pccs": Mode(), "pcss": Mode(False, True)}
+_IN_ORDER = "plans whose nodes serve their links in this order"
 _INSTALLMENTS = 64  # at most
 _MOVES = 20  # of a layer after rounding
 _SECONDS = 60.0  # of branch and bound
@@ -152,7 +153,7 @@ class MeshPlan(Plan):
         start = own.starts(flows)
         finish = own.finishes(self.counts.ravel(), flows)
         makespan = float(finish.max())
-        program = Program(network, below=None if kept.all() else makespan)
+        program = Program(network.at_once(), below=None if kept.all() else makespan)
         return self._carried(
             platform, makespan, program.least(), start=check.frozen(start.reshape(self.counts.shape)),
             finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), lp_solves=program.solves,
@@ -376,7 +377,8 @@ def layers_mesh(
     Returns
     -------
     MeshPlan
-        lower_bound is the makespan of "relaxed", or the bound of branch and bound.
+        lower_bound is the makespan of "relaxed", or the bound of branch and bound; in the sequential modes, where it holds for
+        every order of the links, that of "relaxed" with all messages at once.
 
     Raises
     ------
@@ -556,9 +558,15 @@ def _plan(
         bound = programs[2].least()
     flows = np.zeros(len(links))
     flows[network.kept] = 2.0 * n * found.flows
+    certificate, scope = certified(bound, makespan=found.makespan), ""
+    if network.mode.sequential:
+        programs.append(Program(network.at_once()))
+        scope = _IN_ORDER if certificate["optimal"] else ""
+        certificate = certified(programs[-1].least(), makespan=found.makespan)
     return MeshPlan(
         method="milp" if options.method == "best" else options.method,
-        **certified(bound, makespan=found.makespan),
+        **certificate,
+        scope=scope,
         counts=check.frozen(found.counts.reshape(times.shape)),
         flows=check.frozen(flows),
         start=check.frozen(network.starts(found.flows).reshape(times.shape)),

@@ -69,6 +69,10 @@ class Network:
     sources: int = 1
     mode: Mode = Mode()
 
+    def at_once(self) -> Network:
+        """The same with all messages of a node at the same time: nothing is later, whatever the order was."""
+        return replace(self, mode=self.mode._replace(sequential=False))
+
     def of_links(self, kept: NDArray[np.bool_]) -> Network:
         """The network without the links that are not kept."""
         return replace(self, transfer=self.transfer[kept], tail=self.tail[kept], head=self.head[kept], kept=kept)

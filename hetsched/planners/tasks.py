@@ -223,7 +223,7 @@ def _max_stack(
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
     common: dict[str, Any] = {"T": check.number("T", T, above=0.0), "method": check.choice("method", method, _METHODS)}
     for message, value in (("send", send), ("receive", receive)):
-        if np.ndim(value):
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
             stacked[message] = check.each_of(message, value, times.shape).reshape(-1, p)
         else:
             common[message] = check.number(message, value, low=0.0)

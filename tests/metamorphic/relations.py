@@ -118,7 +118,8 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         assert turned.cost == -plan.cost or not isinstance(plan.cost, int), "minus the costs, maximised"
         return
     if call == "layers_mesh":
-        if not isinstance(given["cycle_times"], hs.Platform):
+        in_turn = given.get("mode") in ("scss", "sccs")  # to the right first
+        if not in_turn and not isinstance(given["cycle_times"], hs.Platform):
             turned = {name: None if given[name] is None else np.asarray(given[name]).T for name in ("cycle_times", "speeds")}
             flipped = {a: None if given[b] is None else np.asarray(given[b]).T for a, b in (("right", "down"), ("down", "right"))}
             other = again(**turned, **flipped, source=tuple(given["source"])[::-1])
