@@ -179,6 +179,11 @@ static hs_status ring_search(void)
     memcpy(ints, order3, sizeof order3), one_int = P;
     return hs_ring_search(AT(2, &x), 9, stop, AT(3, ints), AT(4, &one_int), AT(5, &seed), AT(6, &one));
 }
+static hs_status ring_batch(void)
+{
+    const hs_ring x = RING;
+    return hs_ring_batch(HS_RING_METHOD_BEST, 1, AT(2, &x), 9, 1, 9, stop, AT(3, reals), AT(4, &one), AT(5, &another), AT(6, &one_int));
+}
 static hs_status ring_exact(void)
 {
     const hs_ring x = RING;
@@ -491,6 +496,7 @@ static const struct {
     {"hs_ring_tour", ring_tour, 5, 0, 1},
     {"hs_ring_lengths", ring_lengths, 4, 0, 1},
     {"hs_ring_bound", ring_bound, 4, 0, 1},
+    {"hs_ring_batch", ring_batch, 7, 0, 1},
     {"hs_ring_certificate", ring_certificate, 5, 0, 1},
     {"hs_layers_schedule", layers_schedule, 8, 1, 0},
     {"hs_layers_relaxed", layers_relaxed, 4, 2, 0},

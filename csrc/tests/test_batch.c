@@ -1,4 +1,4 @@
-/* hs_partition_batch and hs_layers_batch: each row is what the functions for one give, to the last bit. */
+/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row is what the functions for one give, to the last bit. */
 #include <math.h>
 #include <string.h>
 
@@ -95,6 +95,38 @@ static void layers(hs_layers_method method)
     }
 }
 
+static void rings(void)
+{
+    enum { P = 6 };
+    double times[ROWS * P], links[ROWS * P * P], shares[ROWS * P], makespans[ROWS];
+    int32_t exact[ROWS];
+    for (int32_t k = 0; k < ROWS * P; k++) times[k] = 1 + (double)check_random(9);
+    for (int32_t k = 0; k < ROWS * P * P; k++) links[k] = 1 + (double)check_random(9);
+    const hs_ring all = {.p = P, .cycle_times = times, .links = links, .work = 60, .volume = 1};
+    for (int method = HS_RING_METHOD_EXACT; method <= HS_RING_METHOD_GREEDY; method++) {
+        if (!CHECK(hs_ring_batch((hs_ring_method)method, ROWS, &all, 50, 3, 20, NULL, shares, makespans, bounds, exact) == HS_OK)) return;
+        for (int32_t row = 0; row < ROWS; row++) {
+            const hs_ring one = {.p = P, .cycle_times = times + row * P, .links = links + row * P * P, .work = 60, .volume = 1};
+            int32_t ring[P], size, first = 0;
+            double own[P], makespan, bound;
+            uint64_t state = 3;
+            for (int32_t i = 1; i < P; i++)
+                if (one.cycle_times[i] < one.cycle_times[first]) first = i;
+            if (method <= HS_RING_METHOD_BEST) CHECK(hs_ring_exact(&one, NULL, ring, &size, &makespan) == HS_OK);
+            else CHECK(hs_ring_greedy(&one, method == HS_RING_METHOD_GREEDY ? first : -1, NULL, ring, &size, &makespan) == HS_OK);
+            if (method == HS_RING_METHOD_SEARCH) CHECK(hs_ring_search(&one, 50, NULL, ring, &size, &state, &makespan) == HS_OK);
+            CHECK(hs_ring_shares(&one, size, ring, NULL, own, &makespan) == HS_OK && makespan == makespans[row]);
+            CHECK(memcmp(own, shares + row * P, sizeof own) == 0);
+            CHECK(exact[row] == (method <= HS_RING_METHOD_BEST));
+            CHECK(hs_ring_bound(&one, makespan, 20, NULL, &bound) == HS_OK && bounds[row] == (exact[row] ? makespan : bound));
+        }
+    }
+    CHECK(hs_ring_batch((hs_ring_method)5, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, -1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, 0, &all, 1, 1, 1, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK_SCARCE(hs_ring_batch(HS_RING_METHOD_SEARCH, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact), 1);
+}
+
 int main(void)
 {
     partitions(HS_BATCH_COLUMNS);
@@ -103,5 +135,6 @@ int main(void)
     layers(HS_LAYERS_EXACT);
     layers(HS_LAYERS_BEST);
     layers(HS_LAYERS_PAPER);
+    rings();
     return check_result();
 }

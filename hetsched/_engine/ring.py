@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import cancellable, doubles, ffi, int32s, lib
+from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
 RING_MOST: int = 1 << 14
+
+
+#: The numbers of hs_ring_method, by the names that `slice_ring` gives them.
+BATCHED = ("exact", "best", "search", "multistart", "greedy")
+
+
+def ring_batch(
+    method: str, times: NDArray[np.float64], links: NDArray[np.float64], work: float, volume: float, relays: bool, rounds: int,
+    seed: int, bound_rounds: int, progress: Callable[[float], object] | None,
+) -> tuple[NDArray[Any], ...]:  # fmt: skip
+    """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of hs_ring_batch."""
+    rows, p = times.shape
+    shares, makespans, bounds, exact = np.empty((rows, p)), np.empty(rows), np.empty(rows), np.empty(rows, np.int32)
+    own_times, own_links = doubles(times.reshape(-1)), doubles(links.reshape(-1))
+    outputs = (doubles(shares.reshape(-1)), p), (doubles(makespans), 1), (doubles(bounds), 1), (int32s(exact), 1)
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        own = ffi.new("hs_ring *", (p, own_times + first * p, own_links + first * p * p, work, volume, relays))
+        found = (view + first * width for view, width in outputs)
+        given = BATCHED.index(method), last - first, own, rounds, seed, bound_rounds, cancel
+        return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
+
+    over_rows(call, rows, False, progress)
+    return shares, makespans, bounds, exact.astype(bool)
 
 
 class Ring:

@@ -15,11 +15,11 @@ from .._base import check
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
 from .._base.progress import Progress, reporting
-from .._engine.ring import RING_EXACT, RING_MOST, Ring
+from .._engine.ring import BATCHED, RING_EXACT, RING_MOST, Ring, ring_batch
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, link_matrix, names_of, whose
-from .stacked import PlanStack, one_by_one, stack_of
+from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
@@ -255,9 +255,42 @@ def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any
     names: dict[str, tuple[Any, ...]] = {
         "makespan": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,), "shares": (np.float64, p),
     }  # fmt: skip
+    matrices, flat = stacked["links"], times.reshape(-1, p)
     with reporting(progress) as tell:
+        if _batched(common, p) and _usual(flat, matrices):
+            work, volume = _amount("work", common["work"], above=0.0), _amount("volume", common["volume"], low=0.0)
+            found = ring_batch(
+                common["method"], flat, np.ascontiguousarray(matrices), work, volume, common["relays"], _rounds(p),
+                check.integer("seed", common["seed"], low=0, high=2**64 - 1), _bound_rounds(p), tell,
+            )  # fmt: skip
+            bound, optimal = certified_rows(found[2], found[1])
+            results = {"makespan": found[1], "bound": bound, "optimal": optimal, "shares": found[0]}
+            return stack_of(times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common)
         results = one_by_one(slice_ring, names, stacked, common, tell)
     return stack_of(times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common)
+
+
+def _batched(common: dict[str, Any], p: int) -> bool:
+    """Whether the engine has what is asked for."""
+    if common["latencies"] is not None or common["budget"] is not None or not isinstance(common["relays"], bool):
+        return False
+    return common["method"] in BATCHED and (common["method"] != "exact" or p <= RING_EXACT)
+
+
+def _usual(times: NDArray[np.float64], links: NDArray[np.float64]) -> bool:
+    """Whether nothing has to be said, or done, about one of the platforms: all workers can work, all numbers are in their ranges,
+    and the links of none of them are all equal."""
+    p = times.shape[-1]
+    between = links[:, ~np.eye(p, dtype=bool)]
+    if p < 2 or p > RING_MOST or not ((times >= _LEAST) & (times <= _MOST)).all():
+        return False
+    proper = (between == 0.0) | ((between >= _LEAST) & (between <= _MOST))
+    return bool(proper.all() and (between != between[:, :1]).any(axis=1).all())
+
+
+def _rounds(p: int) -> int:
+    """Of a search without a budget."""
+    return min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
 
 
 def _exact(
@@ -290,7 +323,7 @@ def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int,
 def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
     """A search of a fixed length, or as long as the budget allows."""
     p = engine.p
-    rounds = min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
+    rounds = _rounds(p)
     end = None if budget is None else time.monotonic() + budget
     if end is not None:
         rounds = min(rounds, 100)

@@ -73,6 +73,25 @@ HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, doub
  * Time O(p^2) a round, memory O(p^2). */
 HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound);
 
+/* Rings for many platforms, each the same as alone: the exact one; that or, where it is not supported, a search; a search from the greedy
+ * ring (of up to 64 workers the best of all starts); the best greedy ring of all starts; that from the fastest worker.
+ *   rows          >= 0 platforms
+ *   problem       cycle_times is [rows * p], links [rows * p * p]; the rest holds for all
+ *   rounds, seed  of hs_ring_search;  bound_rounds  of hs_ring_bound
+ *   shares        [rows * p] out;  makespans  [rows] out: of hs_ring_shares
+ *   bounds        [rows] out: hs_ring_bound, or the makespan where the ring is exact
+ *   exact         [rows] out: 1 where it is the best ring of all
+ * What is returned for one of them is returned for all; the outputs are then undefined. */
+typedef enum hs_ring_method {
+    HS_RING_METHOD_EXACT = 0,
+    HS_RING_METHOD_BEST = 1,
+    HS_RING_METHOD_SEARCH = 2,
+    HS_RING_METHOD_MULTISTART = 3,
+    HS_RING_METHOD_GREEDY = 4
+} hs_ring_method;
+HS_API hs_status hs_ring_batch(hs_ring_method method, int64_t rows, const hs_ring *problem, int64_t rounds, uint64_t seed,
+                               int32_t bound_rounds, const int *cancel, double *shares, double *makespans, double *bounds, int32_t *exact);
+
 /* What any ring that is allowed is worth: the makespan of hs_ring_shares, and hs_ring_bound with so many rounds. */
 HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
                                      hs_certificate *certificate);
