@@ -195,19 +195,13 @@ def run_product(
     halves: bool,
     poll: Poll,
     event_capacity: int,
-    stored: dict[int, NDArray[Any]] | None = None,
 ) -> RunResult:
-    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored; stored: the layers, all
-    of c's shape and like one another, in the place of c."""
-    like = c if not stored else next(iter(stored.values()))
-    product, alive = _product(a, b, like, alpha, beta, halves)
-    layers = ffi.NULL if stored is None else ffi.new("void *[]", threads.size)
-    for worker, layer in (stored or {}).items():
-        layers[worker] = address(layer)
+    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored."""
+    product, alive = _product(a, b, c, alpha, beta, halves)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
-    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap, layers)
+    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
     recorder = Recorder(workers, pace, poll, event_capacity)
     status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
     del alive

@@ -100,19 +100,10 @@ class Operands:
 
 
 def operands(
-    A: ArrayLike,
-    B: ArrayLike,
-    out: Array | None,
-    alpha: complex,
-    beta: complex,
-    *,
-    others: bool = False,
-    name: str = "out",
-    room: bool = True,
+    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out"
 ) -> Operands:
     """Check everything before anything is changed, and make the output, called `name`, where none is given. Operands become what
-    numpy.matmul would make of them; others: also numbers that the engine does not multiply; room: there is to be memory for the
-    output, which else is only a shape."""
+    numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
     a, b = as_array("A", A), as_array("B", B)
     for operand, x in (("A", a), ("B", b)):
         if x.dtype.kind not in "biufcO":
@@ -145,7 +136,7 @@ def operands(
     if out is None:
         if beta != 0:
             raise ValueError(f"beta needs {name}: there is nothing to add to")
-        result = np.empty(shape, dtype) if room else np.broadcast_to(dtype.type(0), shape)
+        result = np.empty(shape, dtype)
     else:
         result = _output(out, shape, dtype, a, b, name)
     c = result

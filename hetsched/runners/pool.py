@@ -25,7 +25,6 @@ from . import product as product_run
 from . import qr as qr_run
 from . import star as star_run
 from . import stencil as stencil_run
-from . import stored as stored_run
 from . import sweep as sweep_run
 from .factor import Wish
 from .operands import operands
@@ -317,7 +316,6 @@ class Pool:
         order: str = "plan",
         rebalance: int | None = None,
         drift: Sequence[tuple[int, Platform]] | None = None,
-        directory: str | os.PathLike[str] | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
@@ -328,10 +326,6 @@ class Pool:
         Layers have their mode of communication; on a mesh or network they come over its links, as the plan routes them, at the
         times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
         their sum take no time.
-
-        With directory the layers of `layers_star` are not summed: each worker computes its own into a file there, some rows at a
-        time, as many as the plan's memory has room for beside its part of A and B (in elements; 64 MiB without a limit). The
-        result are StoredLayers, which sum what somebody reads. The files are there when all are whole, else none.
 
         rebalance and drift are for a partition, whose zones then move between two stretches of the inner dimension: a step is a
         block of it. As of `stencil`, the pool looks up every `rebalance` steps, and goes on with the cuts of `Partition.recut`,
@@ -370,20 +364,13 @@ class Pool:
             Of a partition: after how many steps each the zones may move.
         drift : sequence of (int, Platform), optional
             Of an emulated partition: the workers from those steps on.
-        directory : path, optional
-            Of a LayersPlan: where its layers stay. It is made if only its last part does not exist.
         trace, progress :
             See `Pool`.
 
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            Of tasks a list in the place of the array, with a directory StoredLayers.
-
-        Raises
-        ------
-        OSError
-            Of a directory that has layers already, FileExistsError; or of a full disk.
+            Of tasks a list in the place of the array.
 
         Examples
         --------
@@ -411,18 +398,10 @@ class Pool:
             with report as tell:
                 done = bus_run.run(workers, plan, A, B, trace, tell)
             return done if trace else done[0]
-        if directory is not None:
-            if not isinstance(plan, LayersPlan):
-                raise TypeError(f"directory is for a plan of layers_star, got a {type(plan).__name__}")
-            if (C, beta, communication, order, rebalance, drift) != (None, 0.0, "once", "plan", None, None):
-                raise ValueError("directory has layers that are not summed: C, beta and what moves zones are not for them")
         with report as tell:
-            x = operands(A, B, C, alpha, beta, name="C", room=directory is None)
+            x = operands(A, B, C, alpha, beta, name="C")
             if x.c.ndim > 2:
                 raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-            if directory is not None and isinstance(plan, LayersPlan):
-                stored, told = stored_run.run(threads, workers, plan, x, directory, tell)
-                return (stored, told) if trace else stored
             if isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan) and communication != "once":
                 raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
             record: Trace | None

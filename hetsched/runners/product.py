@@ -246,10 +246,8 @@ def run(
     product: tuple[Array, Array, Array, complex, complex],
     progress: Progress | None,
     stacklevel: int = 4,
-    stored: dict[int, Array] | None = None,
 ) -> Trace:
-    """C = alpha A B + beta C, of (A, B, C, alpha, beta); stacklevel: of warnings; stored: the layer of each worker, which stay
-    in the place of C."""
+    """C = alpha A B + beta C, of (A, B, C, alpha, beta); stacklevel: of warnings."""
     dtype = product[2].dtype
     pace = receive = sum_receive = None
     layers = plan.layers
@@ -263,7 +261,7 @@ def run(
     m, n, k = plan.shape
     tiles = plan.shared and layers is None
     a, b, c, alpha, beta = product
-    if layers is None and stored is None and _begins_inside(plan):  # the engine multiplies C by beta with the first part of the inner dimension
+    if layers is None and _begins_inside(plan):  # the engine multiplies C by beta with the first part of the inner dimension
         with np.errstate(all="ignore"):
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
         beta = 1.0
@@ -272,7 +270,7 @@ def run(
         workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-        halves=plan.triangle, stored=stored,
+        halves=plan.triangle,
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
         poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
     )  # fmt: skip
