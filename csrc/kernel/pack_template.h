@@ -14,8 +14,10 @@ static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, in
         }
 }
 
+typedef REAL NAME(any) __attribute__((may_alias)); /* also a complex element, which is only moved */
+
 /* hs__transpose_reals of this type. */
-static void NAME(transposed_plain)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+static void NAME(transposed_plain)(int64_t rows, int64_t cols, const NAME(any) *from, int64_t from_stride, NAME(any) *to, int64_t to_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++) to[i * to_stride + j] = from[j * from_stride + i];

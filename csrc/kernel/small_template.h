@@ -224,11 +224,9 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(eliminate)(
 #if PARTS == 2
         const REAL a = own[0] * inverse[0], b = own[1] * inverse[0];
         const REAL re = a * inverse[1] - b * inverse[2], im = a * inverse[2] + b * inverse[1];
-        own[0] = re, own[1] = im;
         const int finite = isfinite(re) && isfinite(im);
 #else
         const REAL re = own[0] / pivot[0];
-        own[0] = re;
         const int finite = isfinite(re);
 #endif
         if (__builtin_expect(finite, 1)) {
@@ -249,6 +247,10 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(eliminate)(
 #endif
             }
         }
+        own[0] = re; /* not before: a vector with an element that is just being stored waits for it to arrive */
+#if PARTS == 2
+        own[1] = im;
+#endif
         if (k + 1 == width) continue;
         const REAL size = NAME(size)(row + (k + 1) * PARTS);
         if (size > largest) largest = size, next = i;

@@ -31,7 +31,11 @@ static double volume(const hs_factor *x) { return (double)x->m * (double)x->n * 
 static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume(x)); }
 
 /* Whether the loops of stacks, which need no slices, are faster: measured with two workers. */
-static int is_for_loops(const hs_factor *x) { return x->kind == HS_CHOLESKY && x->cooperative && volume(x) <= 4e7; }
+static int is_for_loops(const hs_factor *x)
+{
+    if (!x->cooperative || x->m != x->n) return 0;
+    return x->kind == HS_CHOLESKY ? volume(x) <= 4e7 : x->kind == HS_LU && is_small(x);
+}
 
 static int64_t block_of(const hs_factor *x, int32_t workers)
 {
@@ -56,18 +60,19 @@ static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs_
     return !x->costs || !(x->costs->panels || x->costs->links) || pace;
 }
 
-/* A small Cholesky factorisation, by the loops of stacks. */
+/* A small LU or Cholesky factorisation, by the loops of stacks. */
 static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *given, const hs__matrix *wanted, const hs_options *options)
 {
-    int64_t order = 0;
-    hs_stack stack = {.operation = HS_STACK_CHOLESKY, .item = hs__product_of(x->dtype, given, given, wanted), .info = &order};
+    int64_t info = x->kind == HS_LU ? -1 : 0;
+    hs_stack stack = {.operation = x->kind == HS_LU ? HS_STACK_LU : HS_STACK_CHOLESKY, .item = hs__product_of(x->dtype, given, given, wanted),
+                      .pivots = x->pivots, .info = &info};
     stack.item.b = NULL;
     const hs_status status = hs__run_items(pool, &stack, 1, NULL, options, NULL);
     for (int64_t j = 1; j < x->n && x->clear && !status; j++) {
         const hs__matrix above = hs__part(wanted, 0, j, j, 1);
         hs__scale(x->dtype, &above, (const double[2]){0.0, 0.0});
     }
-    if (!status) x->failed = order - 1;
+    if (!status) x->failed = x->kind == HS_LU ? info : info - 1;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "kernel/pack.h"
 
 void hs__matrices_of(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
 {
@@ -31,10 +32,32 @@ static void copy_line(ptrdiff_t element, int64_t count, char *to, int64_t to_ste
     else for (int64_t i = 0; i < count; i++) memcpy(to + 16 * i * to_step, from + 16 * i * from_step, 16);
 }
 
+/* Whether rows of `to` and columns of `from` lie side by side, of elements that can pass for reals. */
+static int is_transposition(const hs__matrix *to, const hs__matrix *from)
+{
+    return to->col_stride == 1 && from->row_stride == 1 && to->element <= 8 && ((uintptr_t)to->data | (uintptr_t)from->data) % (size_t)to->element == 0;
+}
+
+/* Such a copy, some columns and rows at a time. */
+static void transpose(hs__member *self, const hs__matrix *to, const hs__matrix *from)
+{
+    enum { FEW = 64, MANY = 2048 };
+    for (int64_t col = 0; col < to->cols; col += FEW)
+        for (int64_t row = 0; row < to->rows; row += MANY) {
+            if (self && to->rows > FEW && hs__attend(self)) return;
+            hs__transpose_reals(to->element == 8, hs__min(MANY, to->rows - row), hs__min(FEW, to->cols - col), hs__at(from, row, col),
+                                from->col_stride, hs__at(to, row, col), to->row_stride);
+        }
+}
+
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { FEW = 32, PAUSE = 1 << 20 }; /* elements of a line, where lines cross; bytes between two looks for a cancel */
     if (hs__by_columns(&to)) to = hs__transposed(to), from = hs__transposed(from);
+    if (is_transposition(&to, &from)) {
+        transpose(self, &to, &from);
+        return;
+    }
     const int64_t most = hs__by_columns(&from) ? FEW : to.cols;
     for (int64_t col = 0, copied = 0; col < to.cols; col += most) {
         const int64_t cols = hs__min(most, to.cols - col);
