@@ -20,7 +20,11 @@ typedef struct hs__blocking {
     int32_t depth;                /* k of a packed panel: a micro-panel of B stays in the L1 cache */
     int32_t rows;                 /* rows of a packed block of A: it stays in L2 and comes from there */
     int32_t prefers_rows;         /* non-zero: unit column stride of C is fast, else unit row stride */
+    int32_t cols;                 /* of a packed panel of B, at most: they hide the packing of A, and others have their part of L3, too */
 } hs__blocking;
+
+/* Of a row of a packed panel: with the usual depths that has 2 to 5 MiB. */
+enum { HS__ROW_BYTES = 8192 };
 
 typedef struct hs__kernel {
     hs_kernel_info info;
@@ -39,6 +43,9 @@ typedef struct hs__fortran {
 hs_status hs__kernel_blis(hs__kernel *kernel);
 hs_status hs__kernel_c(hs__kernel *kernel);
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *library);
+
+/* Our own micro-kernels of the named instruction set; HS_ERROR_UNSUPPORTED if there is none of that name, or this processor cannot run it. */
+hs_status hs__kernel_set(const char *name, hs__kernel *kernel);
 
 /* The kernel in use, chosen by hs_kernel_init at the first call. */
 const hs__kernel *hs__kernel_current(void);

@@ -146,6 +146,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         }
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);
         real->rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MC, context);
+        real->cols = HS__ROW_BYTES / (type ? 8 : 4);
     }
     return HS_OK;
 }

@@ -40,10 +40,10 @@ static const struct instruction_set {
     hs__blocking real[2];
 } sets[] = {
 #if defined(__x86_64__)
-    {"avx512", {{avx512_float_multiply, 48, 8, 640, 192, 0}, {avx512_double_multiply, 24, 8, 320, 240, 0}}},
-    {"avx2", {{avx2_float_multiply, 24, 4, 384, 192, 0}, {avx2_double_multiply, 12, 4, 256, 144, 0}}},
+    {"avx512", {{avx512_float_multiply, 48, 8, 640, 192, 0, HS__ROW_BYTES / 4}, {avx512_double_multiply, 24, 8, 320, 240, 0, HS__ROW_BYTES / 8}}},
+    {"avx2", {{avx2_float_multiply, 24, 4, 384, 192, 0, HS__ROW_BYTES / 4}, {avx2_double_multiply, 12, 4, 256, 144, 0, HS__ROW_BYTES / 8}}},
 #endif
-    {"plain", {{plain_float_multiply, 8, 4, 256, 256, 0}, {plain_double_multiply, 4, 4, 256, 192, 0}}},
+    {"plain", {{plain_float_multiply, 8, 4, 256, 256, 0, HS__ROW_BYTES / 4}, {plain_double_multiply, 4, 4, 256, 192, 0, HS__ROW_BYTES / 8}}},
 };
 
 static const struct instruction_set *best_set(void)
@@ -56,12 +56,27 @@ static const struct instruction_set *best_set(void)
     return set;
 }
 
-hs_status hs__kernel_c(hs__kernel *kernel)
+static void fill(hs__kernel *kernel, const struct instruction_set *set, const char *reason)
 {
-    const struct instruction_set *set = best_set();
     *kernel = (hs__kernel){.real = {set->real[0], set->real[1]}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "c");
     snprintf(kernel->info.set, sizeof kernel->info.set, "%s", set->name);
-    snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set->name, "plain") ? "cpuid" : "any processor");
+    snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", reason);
+}
+
+hs_status hs__kernel_c(hs__kernel *kernel)
+{
+    const struct instruction_set *set = best_set();
+    fill(kernel, set, strcmp(set->name, "plain") ? "cpuid" : "any processor");
     return HS_OK;
+}
+
+hs_status hs__kernel_set(const char *name, hs__kernel *kernel)
+{
+    for (const struct instruction_set *set = best_set(); set < sets + sizeof sets / sizeof *sets; set++)
+        if (!strcmp(set->name, name)) {
+            fill(kernel, set, "asked for");
+            return HS_OK;
+        }
+    return HS_ERROR_UNSUPPORTED;
 }

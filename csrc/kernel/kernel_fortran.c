@@ -72,8 +72,8 @@ hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
     if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY; /* it allocates */
     library = *handed_in;
-    *kernel = (hs__kernel){.real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0},
-                                    {double_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0}}};
+    *kernel = (hs__kernel){.real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 4},
+                                    {double_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 8}}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");
     snprintf(kernel->info.set, sizeof kernel->info.set, "its own choice");
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "gemm of the BLAS that SciPy ships");

@@ -58,8 +58,8 @@ static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t col
 
 /* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
  * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Of a triangle only units that meet it
- * count, and tiles are as wide as it is there. Writes to tile unless it is NULL; first[w] .. first[w + 1] are member w's. Returns the
- * number of tiles. */
+ * count, and tiles are as wide as it is there. Writes to tile and first unless they are NULL; first[w] .. first[w + 1] are member w's.
+ * Returns the number of tiles. */
 static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last, int32_t members, const double *speeds,
                           hs__tile *tile, int32_t *first)
 {
@@ -71,7 +71,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
 
     int32_t count = 0;
     for (int32_t w = 0; w < members; w++) {
-        first[w] = count;
+        if (first) first[w] = count;
         sum += speeds ? speeds[w] : 1.0;
         const place end = advanced(x, panel_col, cols, at, w + 1 == members ? units : floor(units * (sum / total) + 0.5));
         while (at.row < end.row || (at.row == end.row && at.col < end.col)) {
@@ -91,7 +91,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
         }
         at = end;
     }
-    first[members] = count;
+    if (first) first[members] = count;
     return count;
 }
 
@@ -125,34 +125,91 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
     *next += count;
 }
 
-hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds)
+/* Tables one after the other, that of the tiles last: how many there are does not matter to the others. Returns where they end. */
+static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 {
-    *gang = (hs__gang){.x = *x, .members = members};
+    const size_t count = (size_t)gang->members;
+    size_t at = 0;
+#define TABLE(WHICH, COUNT)                                           \
+    do {                                                              \
+        if (room) gang->WHICH = (void *)(room + at);                  \
+        at = (at + (COUNT) * sizeof *gang->WHICH + 7) / 8 * 8;        \
+    } while (0)
+    TABLE(panel, (size_t)gang->panel_count);
+    TABLE(queue, (size_t)gang->slots * count);
+    TABLE(first, (size_t)deals_of(&gang->x) * (count + 1));
+    TABLE(present, count);
+    TABLE(tile, (size_t)tiles);
+#undef TABLE
+    return (at + 63) / 64 * 64;
+}
+
+/* The parts that need no tables; 0: too many panels. */
+static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t members)
+{
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__ceil_div(x->a.cols, x->depth);
-    if (col_panels > INT32_MAX / levels) return HS_ERROR_VALUE;
+    *gang = (hs__gang){.x = *x, .members = members};
+    if (col_panels > INT32_MAX / levels) return 0;
     gang->panel_count = col_panels * levels;
     gang->slots = slots_for(gang->panel_count);
-    gang->panel = hs__run_zeros(run, (size_t)gang->panel_count, sizeof *gang->panel);
-    gang->queue = hs__run_zeros(run, (size_t)gang->slots * (size_t)members, sizeof *gang->queue);
-    gang->present = hs__run_zeros(run, (size_t)members, sizeof *gang->present);
-    gang->first = hs__run_zeros(run, (size_t)deals_of(x) * ((size_t)members + 1), sizeof *gang->first);
-    if (!gang->panel || !gang->queue || !gang->present || !gang->first) return HS_ERROR_MEMORY;
+    return 1;
+}
 
+/* Tiles of all columns, one for all levels; -1: too many. Where the gang ends there are most. */
+static int64_t count_tiles(const hs__panel_product *x, int32_t members, const double *speeds)
+{
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), alike = x->triangle.which ? 1 : hs__max(col_panels - 1, 1);
     int64_t tiles = 0, most = 0;
-    const int64_t alike = x->triangle.which ? 1 : hs__max(col_panels - 1, 1);
     for (int64_t j = 0; j < col_panels; j += j + 1 < col_panels ? alike : 1) {
         const int64_t col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col), last = j + 1 == col_panels;
-        const int64_t count = deal_tiles(x, col, cols, last && members > 1, members, speeds, NULL, first_of(gang, col));
+        const int64_t count = deal_tiles(x, col, cols, last && members > 1, members, speeds, NULL, NULL);
         tiles += last ? count : alike * count;
         most = hs__max(most, count);
     }
-    if (tiles > INT32_MAX || most > MOST_TILES) return HS_ERROR_MEMORY;
-    gang->tile_total = tiles * levels;
-    gang->tile = hs__run_zeros(run, (size_t)tiles, sizeof *gang->tile);
-    if (!gang->tile) return HS_ERROR_MEMORY;
+    return tiles > INT32_MAX || most > MOST_TILES ? -1 : tiles;
+}
 
+hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const double *speeds, size_t *bytes, int64_t *tiles)
+{
+    hs__gang gang;
+    if (!begin_layout(&gang, x, members)) return HS_ERROR_VALUE;
+    const int64_t count = count_tiles(x, members, speeds);
+    if (count < 0) return HS_ERROR_MEMORY;
+    *bytes = lay_out_tables(&gang, count, NULL);
+    *tiles = count * hs__ceil_div(x->a.cols, x->depth);
+    return HS_OK;
+}
+
+/* What its members must have finished before a panel takes the place of another. */
+static void follow(hs__gang *gang, const hs__gang *after)
+{
+    const int64_t count = after->panel_count;
+    gang->turn = (int32_t)((after->turn + count) & 1);
+    gang->before[0] = count > 1 ? &after->panel[count - 2] : after->before[1];
+    gang->before[1] = &after->panel[count - 1];
+}
+
+void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds, int32_t ends, const hs__gang *after, void *room)
+{
+    begin_layout(gang, x, members);
+    gang->ends = ends;
+    if (after) follow(gang, after);
+    lay_out_tables(gang, 0, room);
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
     int64_t next = 0;
-    for (int64_t j = 0; j < col_panels; j++) lay_out_columns(gang, j, j + 1 == col_panels, speeds, &next);
+    for (int64_t j = 0; j < col_panels; j++) lay_out_columns(gang, j, ends && j + 1 == col_panels, speeds, &next);
+}
+
+hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds)
+{
+    size_t bytes;
+    int64_t tiles;
+    const hs_status status = hs__gang_measure(x, members, speeds, &bytes, &tiles);
+    if (status) return status;
+    char *room = hs__run_zeros(run, bytes / 64, 64);
+    if (!room) return HS_ERROR_MEMORY;
+    hs__gang_place(gang, x, members, speeds, 1, NULL, room);
+    run->total += tiles;
     return HS_OK;
 }
 
@@ -258,9 +315,10 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
     atomic_store_explicit(&gang->present[member], 1, memory_order_relaxed);
     for (int64_t at = 0; at < gang->panel_count && !hs__stopped(self); at++) {
         hs__panel *panel = &gang->panel[at];
-        char *packed = gang->panels[at & 1];
-        const int last = at + 1 == gang->panel_count;
-        if (at >= 2) wait_until(self, &panel[-2].finished, panel[-2].tile_count); /* its buffer is free */
+        char *packed = gang->panels[(at + gang->turn) & 1];
+        const int last = gang->ends && at + 1 == gang->panel_count;
+        const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in its buffer */
+        if (old) wait_until(self, &old->finished, old->tile_count);
         pack_panel(gang, at, packed);
         wait_until(self, &panel->packed, panel->chunk_count);
 

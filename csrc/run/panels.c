@@ -52,12 +52,12 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
     x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
     /* All that is packed together takes no more than a twentieth of the operands, but panels hold the columns that hide the
-     * packing of A. A panel, of rows this long, has 2 to 5 MiB: others have their part of L3, too. */
-    enum { ENOUGH_COLS = 1024, SHARE = 20, ROW_BYTES = 8192 };
+     * packing of A. */
+    enum { ENOUGH_COLS = 1024, SHARE = 20 };
     const double elements = (double)x->c.rows * (double)x->a.cols + (double)x->a.cols * (double)x->c.cols + (double)x->c.rows * (double)x->c.cols;
     const double blocks = (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
     double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
-    const double most = (double)ROW_BYTES / (real_type ? 8 : 4) / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
+    const double most = (double)blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
     if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
     x->panel_cols = hs__even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;

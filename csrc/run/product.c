@@ -1,8 +1,8 @@
-/* Runs products: boxes to gangs, gangs to the pool's workers. */
+/* Runs products: boxes to the pool's workers, together in bands or each on its own. */
 
 #include <math.h>
 
-#include "run/gang.h"
+#include "run/bands.h"
 #include "run/layers.h"
 #include "run/member.h"
 #include "run/thin.h"
@@ -23,12 +23,24 @@ typedef struct {
     const hs_product *product;
     const hs_boxes *boxes;
     hs_boxes *chosen; /* the same where they may be cut in layers, else NULL */
-    hs__gang *gang; /* [count] */
+    hs__bands *bands; /* [count] of boxes that all workers share, else NULL */
+    hs__gang *gang;   /* [count] of those that one worker does */
+    hs__kernel *kernel; /* [domains] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
     hs__layered sum;
     atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
+    void **room;       /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
 } job;
+
+static int is_shared(const hs_boxes *boxes) { return boxes->cooperative && !boxes->layered; }
+
+/* Whether there is something to multiply in a box. */
+static int has_work(const job *j, int32_t box)
+{
+    if (j->bands) return j->bands[box].count > 0;
+    return j->taken ? j->room[box] != NULL : j->gang[box].panel_count > 0;
+}
 
 /* ---- workers -------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +51,7 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     const int32_t count = boxes->count;
     for (; *at < (j->taken ? 2 * count : count); ++*at) {
         const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
-        if (j->gang[box].panel_count == 0) continue;
+        if (!has_work(j, box)) continue;
         if ((!boxes->cooperative || j->taken) && *at < count && boxes->box[box].worker != worker) continue;
         if (j->taken && atomic_exchange(&j->taken[box], 1)) continue;
         ++*at;
@@ -48,28 +60,43 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     return -1;
 }
 
+/* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
+static int product_of(const job *j, int32_t box, int32_t domain, hs__panel_product *x)
+{
+    const hs_product layer = j->boxes->layered ? hs__layered_product(&j->sum, box) : *j->product;
+    return hs__panel_product_init(x, &j->kernel[domain], &layer, &j->boxes->box[box], 1);
+}
+
+static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__member *self)
+{
+    const hs_boxes *boxes = j->boxes;
+    hs__gang *gang = &j->gang[box];
+    if (j->taken) {
+        hs__panel_product x;
+        product_of(j, box, hs__domain_of(hs__pool_domains(j->run.pool), worker), &x);
+        hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
+    }
+    gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0); /* of one: a single buffer */
+    if (boxes->layered) hs__layered_receive(&j->sum, box, gang);
+    return hs__gang_work(gang, 0, block, self);
+}
+
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     const hs_boxes *boxes = j->boxes;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    const int shares = boxes->cooperative && !boxes->layered;
 
     int32_t at = 0;
     if (j->taken) atomic_fetch_add(&j->sum.joined, 1);
     for (int32_t box; !hs__stopped(&self) && (box = next_box(j, worker, &at)) >= 0;) {
-        hs__gang *gang = &j->gang[box];
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
         self.box = box;
         if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
         void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0); /* sized before the run */
-        if (boxes->layered) {
-            gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
-            hs__layered_receive(&j->sum, box, gang);
-        }
-        j->done[worker] += hs__gang_work(gang, shares ? worker : 0, block, &self);
+        j->done[worker] += j->bands ? hs__bands_work(&j->bands[box], worker, block, &self) : do_own(j, box, worker, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
-        if (shares && box + 1 < boxes->count) hs__gang_wait(gang, &self);
+        if (j->bands && box + 1 < boxes->count) hs__bands_wait(&j->bands[box], &self);
     }
     if (boxes->layered) hs__layered_sum(&j->sum, &self);
     hs__member_end(&self);
@@ -130,30 +157,52 @@ static void scale_box(const hs_product *p, const hs_box *box)
     hs__triangle_finish(p->dtype, &triangle, &c, 0, box->height, 0, box->width);
 }
 
-static size_t panel_space(const hs__gang *gang) { return (hs__panel_bytes(&gang->x) + 4095) / 4096 * 4096; }
-static size_t panel_buffers(const hs__gang *gang) { return gang->panel_count > 1 ? (size_t)gang->x.buffers : 1; }
+/* Scratch of a worker for a gang of its own. */
+static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
+{
+    hs_pool *pool = j->run.pool;
+    if (!hs__pool_scratch(pool, HS__PANELS, worker, hs__panel_bytes(x)) || !hs__pool_scratch(pool, HS__BLOCKS, worker, hs__block_bytes(x)))
+        return HS_ERROR_MEMORY;
+    return HS_OK;
+}
 
-/* The gang of a box, if there is something to multiply, and scratch for it: of a gang of several all use the panels of worker 0. */
-static hs_status open_gang(job *j, int32_t i)
+/* A box that its worker computes. */
+static hs_status open_own(job *j, int32_t i)
+{
+    hs__panel_product x;
+    const int32_t worker = j->boxes->box[i].worker;
+    if (!product_of(j, i, hs__domain_of(hs__pool_domains(j->run.pool), worker), &x)) return HS_OK;
+    const hs_status status = hs__gang_init(&j->gang[i], &j->run, &x, 1, NULL);
+    return status ? status : provide(j, worker, &x);
+}
+
+/* A layer that any worker may take: there is room for the gang of each domain. */
+static hs_status open_layer(job *j, int32_t i)
+{
+    const hs__domains *domains = hs__pool_domains(j->run.pool);
+    const int32_t own = hs__domain_of(domains, j->boxes->box[i].worker);
+    size_t most = 0;
+    for (int32_t d = 0; d < domains->count; d++) {
+        hs__panel_product x;
+        size_t bytes = 0;
+        int64_t tiles;
+        if (!product_of(j, i, d, &x)) return HS_OK;
+        hs_status status = hs__gang_measure(&x, 1, NULL, &bytes, &tiles);
+        for (int32_t w = 0; w < j->run.workers && !status; w++)
+            if (hs__domain_of(domains, w) == d) status = provide(j, w, &x);
+        if (status) return status;
+        if (d == own) j->run.total += tiles;
+        most = bytes > most ? bytes : most;
+    }
+    return (j->room[i] = hs__run_zeros(&j->run, most / 64, 64)) ? HS_OK : HS_ERROR_MEMORY;
+}
+
+static hs_status open_box(job *j, int32_t i)
 {
     const hs_boxes *boxes = j->boxes;
-    const hs_box *box = &boxes->box[i];
-    const int32_t p = j->run.workers, members = boxes->cooperative && !boxes->layered ? p : 1;
-    hs__gang *gang = &j->gang[i];
-    hs__panel_product x;
-    if (box->length == 0 || hs__no_product(j->product)) return HS_OK;
-    const hs_product layer = boxes->layered ? hs__layered_product(&j->sum, i) : *j->product;
-    if (!hs__panel_product_init(&x, hs__kernel_current(), &layer, box, members)) return HS_OK;
-    hs_status status = hs__gang_init(gang, &j->run, &x, members, j->speeds);
-    if (status) return status;
-    j->run.total += gang->tile_total;
-    for (int32_t w = 0; w < p; w++) {
-        if (!boxes->cooperative && w != box->worker) continue;
-        const int packs = members == 1 || w == 0;
-        if (packs && !hs__pool_scratch(j->run.pool, HS__PANELS, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
-    }
-    return HS_OK;
+    if (boxes->box[i].length == 0 || hs__no_product(j->product)) return HS_OK;
+    if (j->bands) return hs__bands_open(&j->bands[i], &j->run, j->product, &boxes->box[i], j->kernel, j->speeds, j->run.manner == HS__ALONE);
+    return j->taken ? open_layer(j, i) : open_own(j, i);
 }
 
 /* hs_gemm_boxes; of a triangle half a layer is to be summed, and the other half mirrored. */
@@ -192,20 +241,33 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
     return HS_OK;
 }
 
+/* The arrays that this kind of boxes has. */
+static hs_status open_arrays(job *j)
+{
+    const hs_boxes *boxes = j->boxes;
+    const size_t count = (size_t)boxes->count;
+    if (is_shared(boxes)) return (j->bands = hs__run_zeros(&j->run, count, sizeof *j->bands)) ? HS_OK : HS_ERROR_MEMORY;
+    if (!(j->gang = hs__run_zeros(&j->run, count, sizeof *j->gang))) return HS_ERROR_MEMORY;
+    if (!boxes->cooperative) return HS_OK;
+    j->taken = hs__run_zeros(&j->run, count, sizeof *j->taken), j->room = hs__run_zeros(&j->run, count, sizeof *j->room);
+    return j->taken && j->room ? HS_OK : HS_ERROR_MEMORY;
+}
+
 static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const int32_t p = j->run.workers;
+    const hs__domains *domains = hs__pool_domains(j->run.pool);
     j->speeds = hs__run_zeros(&j->run, 2 * (size_t)p, sizeof *j->speeds);
-    if (!j->speeds) return HS_ERROR_MEMORY;
+    j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
+    if (!j->speeds || !j->kernel) return HS_ERROR_MEMORY;
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
+    hs__domain_kernels(domains, j->kernel);
     hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
-    if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
-        status = HS_ERROR_MEMORY;
-    if (!status && !(j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang))) status = HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < boxes->count && !status; i++) status = open_gang(j, i);
+    if (!status) status = open_arrays(j);
+    for (int32_t i = 0; i < boxes->count && !status; i++) status = open_box(j, i);
     return status;
 }
 
@@ -214,25 +276,24 @@ static hs_status open(void *context)
     job *j = context;
     const hs_boxes *boxes = j->boxes;
     const hs_product *p = j->product;
-    hs_status status = open_all(j);
-    for (int32_t i = 0; i < boxes->count && !status; i++) { /* scratch has its final place only now, and nothing can fail any more */
-        hs__gang *gang = &j->gang[i];
-        if (gang->panel_count == 0) {
-            if (!boxes->layered) scale_box(p, &boxes->box[i]);
-            continue;
-        }
-        gang->panels[0] = hs__pool_scratch(j->run.pool, HS__PANELS, boxes->cooperative ? 0 : boxes->box[i].worker, 0);
-        gang->panels[1] = (char *)gang->panels[0] + (panel_buffers(gang) - 1) * panel_space(gang);
-    }
-    const int64_t parts = boxes->layered ? boxes->count : j->run.total;
     const int small = (double)p->m * (double)p->n * (double)p->k <= SMALL;
     j->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
     j->run.speeds = boxes->speeds;
+    const hs_status status = open_all(j);
+    for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) /* nothing can fail any more */
+        if (!has_work(j, i)) scale_box(p, &boxes->box[i]);
+    const int64_t parts = boxes->layered ? boxes->count : j->run.total;
     if (parts >= HS__DRIFT_PARTS * (int64_t)j->run.workers) j->run.work_of = j->done;
     return status;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .work = work};
+static void release(void *context)
+{
+    job *j = context;
+    for (int32_t i = 0; j->bands && i < j->boxes->count; i++) hs__bands_close(&j->bands[i]);
+}
+
+static const hs__kind kind = {.check = check, .open = open, .work = work, .close = release};
 
 /* Whether all workers share the whole of a thin product, as they do in hs_gemm. */
 static int is_thin(const job *j)

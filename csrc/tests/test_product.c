@@ -6,40 +6,8 @@
 
 #include "check.h"
 #include "hetsched.h"
-#include "runs.h"
-#include "matrices.h"
+#include "products.h"
 #include "scarce.h"
-
-/* By the boxes and speeds of a run; NULL: by hs_gemm. */
-static void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,
-                     const test_run *plan)
-{
-    matrix a = make(dtype, m, k, layouts & 3), b = make(dtype, k, n, layouts >> 2 & 3), c = make(dtype, m, n, layouts >> 4 & 3);
-    void *expected = malloc((size_t)c.elements * size_of[dtype]);
-    memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
-    void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double complex sum = 0;
-            for (int64_t l = 0; l < k; l++)
-                sum += get(a.origin, dtype, i * a.row_stride + l * a.col_stride) * get(b.origin, dtype, l * b.row_stride + j * b.col_stride);
-            ptrdiff_t at = i * c.row_stride + j * c.col_stride;
-            set(expected_origin, dtype, at, alpha * sum + (beta == 0 ? 0 : beta * get(expected_origin, dtype, at)));
-            if (beta == 0) set(c.origin, dtype, at, NAN);
-        }
-    hs_product product = {.dtype = dtype, .m = m, .n = n, .k = k, .a = a.origin, .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
-                          .b = b.origin, .b_row_stride = b.row_stride, .b_col_stride = b.col_stride, .c = c.origin,
-                          .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
-                          .beta = {creal(beta), cimag(beta)}};
-    if (plan) {
-        test_run run = *plan;
-        CHECK(run_product(pool, &product, &run) == HS_OK);
-    } else CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
-    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
-    for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
-    CHECK(wrong == 0);
-    free(a.memory), free(b.memory), free(c.memory), free(expected);
-}
 
 static void products(hs_pool *pool)
 {

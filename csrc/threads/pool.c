@@ -33,6 +33,7 @@ struct hs_pool {
     int32_t *cores; /* NULL: not pinned */
     int spin;       /* workers have cores of their own */
     pid_t pid;
+    hs__domains domains;
     hs__arena scratch; /* [2 p] panels of each worker, then blocks */
     hs__drift drift;
 
@@ -124,6 +125,8 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+
+const hs__domains *hs__pool_domains(const hs_pool *pool) { return &pool->domains; }
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
@@ -292,7 +295,7 @@ static hs_status start_threads(hs_pool *pool)
     return started == pool->p ? HS_OK : HS_ERROR_THREAD;
 }
 
-hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
+static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
 {
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
@@ -308,10 +311,18 @@ hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
     if (pool->cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
     const int enough = hs__arena_open(&pool->scratch, 2 * p) && pool->drift.rate && (pool->cores || !cores);
-    hs_status status = enough ? start_threads(pool) : HS_ERROR_MEMORY;
+    hs_status status = hs__domains_open(&pool->domains, p, count, domains, domain_of);
+    if (!status) status = enough ? start_threads(pool) : HS_ERROR_MEMORY;
     if (status) hs_pool_destroy(pool);
     else *out = pool;
     return status;
+}
+
+hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out) { return create(p, cores, 1, NULL, NULL, out); }
+
+hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
+{
+    return domains && domain_of ? create(p, cores, count, domains, domain_of, out) : HS_ERROR_VALUE;
 }
 
 void hs_pool_destroy(hs_pool *pool)
@@ -335,5 +346,6 @@ void hs_pool_destroy(hs_pool *pool)
         hs__signal_end(&pool->done);
     }
     hs__arena_close(&pool->scratch);
+    hs__domains_close(&pool->domains);
     free(pool->drift.rate), free(pool->cores), free(pool);
 }

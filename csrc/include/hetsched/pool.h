@@ -54,6 +54,25 @@ typedef struct hs_pool hs_pool;
  * After fork() the child must make its own. */
 HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 
+/* Workers that share a cache, and the kind of their cores. Zeros are the usual values.
+ *   kernel            a set of our own micro-kernels: "avx512", "avx2", "neon", "plain"; NULL: the kernel in use
+ *   depth, rows, cols [2] of float32 and float64, elements: the depth of packed panels, rows of a packed block of A, which stays in a
+ *                     core's own cache, columns of a packed panel of B, which stays in the shared one; 0: the kernel's own */
+typedef struct hs_domain {
+    const char *kernel;
+    int32_t depth[2], rows[2], cols[2];
+} hs_domain;
+
+/* The same for a machine of several caches, or kinds of core. A product that workers share is divided among the domains by their speeds, in
+ * bands of whole columns or rows of C; the workers of one compute a band together, with their kernel, block sizes and packed panels, in
+ * memory that they touch first. A domain that is done takes bands over from others. Panels are as deep everywhere as the least of the
+ * domains wants, so that every element is the sum of the same terms in one order; kernels that round otherwise than others can still
+ * give other last bits, by who computed what. Factorisations and systems have one kernel, the one in use, on all workers.
+ *   domains    [count], count >= 1; read only now
+ *   domain_of  [p] of each worker, 0 .. count - 1
+ * HS_ERROR_UNSUPPORTED if this processor cannot run a kernel, or there is none of that name. */
+HS_API hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **pool);
+
 /* Waits for a run in progress, joins the threads and frees all. Calls of other threads that wait for their turn end with
  * HS_ERROR_THREAD; none may begin any more. NULL is allowed. In a forked child the threads do not exist; there only the memory is
  * given back. */

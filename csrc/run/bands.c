@@ -1,0 +1,333 @@
+#include "run/bands.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "run/triangle.h"
+
+/* ---- crews ---------------------------------------------------------------------------------------------------- */
+
+/* Who is in which domain, and how fast it is. */
+static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speeds, int alone)
+{
+    const hs__domains *domains = hs__pool_domains(x->run->pool);
+    x->workers = alone ? 1 : x->run->workers, x->crews = domains->count;
+    const size_t workers = (size_t)x->workers;
+    int32_t *of = hs__run_zeros(x->run, 2 * workers, sizeof *of), *member = of ? of + workers : NULL;
+    double *all = hs__run_zeros(x->run, workers, sizeof *all);
+    x->crew = hs__run_zeros(x->run, (size_t)x->crews, sizeof *x->crew);
+    if (!of || !all || !x->crew) return HS_ERROR_MEMORY;
+    for (int32_t w = 0; w < x->workers; w++) {
+        hs__crew *crew = &x->crew[of[w] = hs__domain_of(domains, w)];
+        if (crew->members == 0) crew->lead = w;
+        member[w] = crew->members++;
+        crew->speed += alone ? 1.0 : speeds[w];
+    }
+    for (int32_t c = 0; c < x->crews; all += x->crew[c++].members) x->crew[c].speeds = all, x->crew[c].kernel = &kernel[c];
+    for (int32_t w = 0; w < x->workers; w++) {
+        hs__crew *crew = &x->crew[of[w]];
+        crew->speeds[member[w]] = alone || !(crew->speed > 0.0) ? 1.0 : speeds[w];
+    }
+    x->crew_of = of, x->member = member;
+    return HS_OK;
+}
+
+/* ---- cuts ----------------------------------------------------------------------------------------------------- */
+
+enum { LEAST = 128, TAIL = 192 }; /* columns or rows: of a share; of the last band of one, if it is cut off */
+
+/* The lines (columns, or rows) first .. first + count - 1 of a box. */
+static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
+{
+    hs_box part = *box;
+    if (by_rows) part.row += first, part.height = count;
+    else part.col += first, part.width = count;
+    return part;
+}
+
+static double work_of(const hs__bands *x, const hs_box *box)
+{
+    const hs__triangle triangle = hs__triangle_of(x->product, box->row, box->col);
+    return hs__triangle_elements(&triangle, 0, box->height, 0, box->width);
+}
+
+/* The least number of lines with that much work. */
+static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int64_t lines, double work)
+{
+    int64_t low = 0, high = lines;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const hs_box part = part_of(box, by_rows, 0, middle);
+        if (work_of(x, &part) < work) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The crews that have shares: the fastest ones, where there are not lines enough for all. */
+static void choose_crews(const hs__bands *x, int64_t lines, char *chosen)
+{
+    const int64_t room = hs__max(lines / LEAST, 1);
+    for (int64_t k = 0; k < room && k < x->crews; k++) {
+        int32_t best = -1;
+        for (int32_t c = 0; c < x->crews; c++)
+            if (!chosen[c] && x->crew[c].members && x->crew[c].speed > 0.0 && (best < 0 || x->crew[c].speed > x->crew[best].speed)) best = c;
+        if (best >= 0) chosen[best] = 1;
+    }
+}
+
+/* Bands of a share of so many lines, each of at most `most`; the last one is cut, that another crew can take some of it over. Writes the
+ * ends to end unless it is NULL. */
+static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int shares, int64_t *end)
+{
+    const int64_t each = shares ? hs__even_parts(lines, most, unit) : lines;
+    int32_t count = 0;
+    for (int64_t at = 0; at < lines; count++) {
+        int64_t size = hs__min(each, lines - at);
+        if (shares && at + size == lines && size / 4 >= TAIL) size -= size / 4 / unit * unit;
+        at += size;
+        if (end) end[count] = at;
+    }
+    return count;
+}
+
+/* How the box is cut: lines are its rows or columns. */
+typedef struct {
+    int by_rows, shares; /* shares: there are several */
+    int64_t lines, most, unit;
+    int64_t *end; /* [crews] of its share */
+} cut;
+
+/* Along the columns of C as the kernel sees them, for of these each operand is packed as often as in one piece; else along the other
+ * dimension if that is much longer. */
+static cut cut_of(const hs__bands *x, const hs_box *box, const hs__panel_product *whole)
+{
+    const hs_product *p = x->product;
+    const int turned = whole->c.rows == box->width && whole->c.row_stride == p->c_col_stride &&
+                       !(whole->c.rows == box->height && whole->c.row_stride == p->c_row_stride);
+    const int across = whole->c.rows > 2 * whole->c.cols;
+    const int64_t most = whole->kernel->cols / (1 + whole->complex), unit = across ? hs__row_unit(whole) : hs__col_unit(whole);
+    return (cut){.by_rows = turned != across, .shares = x->crews > 1, .lines = across ? whole->c.rows : whole->c.cols,
+                 .most = hs__max(most, unit), .unit = unit};
+}
+
+/* Where the shares end. */
+static hs_status divide(hs__bands *x, const hs_box *box, cut *cuts)
+{
+    char *chosen = hs__run_zeros(x->run, (size_t)x->crews, 1);
+    cuts->end = hs__run_zeros(x->run, (size_t)x->crews, sizeof *cuts->end);
+    if (!chosen || !cuts->end) return HS_ERROR_MEMORY;
+    choose_crews(x, cuts->lines, chosen);
+    double total = 0.0, sum = 0.0;
+    int32_t last = 0;
+    for (int32_t c = 0; c < x->crews; c++)
+        if (chosen[c]) total += x->crew[c].speed, last = c;
+    const double work = cuts->shares ? work_of(x, box) : 0.0;
+    for (int32_t c = 0; c < last; c++) {
+        if (chosen[c]) sum += x->crew[c].speed;
+        const int64_t exact = lines_for(x, box, cuts->by_rows, cuts->lines, work * (sum / total));
+        cuts->end[c] = hs__min((exact + cuts->unit / 2) / cuts->unit * cuts->unit, cuts->lines);
+    }
+    for (int32_t c = last; c < x->crews; c++) cuts->end[c] = cuts->lines;
+    return HS_OK;
+}
+
+static int64_t start_of(const cut *cuts, int32_t crew) { return crew ? cuts->end[crew - 1] : 0; }
+
+/* The bands of one crew. */
+static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *box, const cut *cuts, int64_t from, int64_t lines, int64_t *end)
+{
+    const int32_t bands = cut_share(lines, cuts->most, cuts->unit, cuts->shares, end);
+    crew->own = x->band + x->count;
+    for (int32_t i = 0; i < bands; i++) {
+        const int64_t first = i ? end[i - 1] : 0;
+        hs__band *band = &x->band[x->count];
+        band->box = part_of(box, cuts->by_rows, from + first, end[i] - first);
+        band->work = work_of(x, &band->box);
+        if (!(band->work > 0.0)) continue; /* beside the triangle */
+        crew->rest += band->work;
+        x->count++, crew->back++;
+    }
+}
+
+static hs_status make_bands(hs__bands *x, const hs_box *box, const cut *cuts)
+{
+    int64_t count = 0, most = 0;
+    for (int32_t c = 0; c < x->crews; c++) {
+        const int64_t lines = cuts->end[c] - start_of(cuts, c);
+        if (lines / cuts->most > INT32_MAX / 4) return HS_ERROR_MEMORY;
+        const int32_t bands = cut_share(lines, cuts->most, cuts->unit, cuts->shares, NULL);
+        count += bands, most = hs__max(most, bands);
+    }
+    if (count > INT32_MAX) return HS_ERROR_MEMORY;
+    x->band = hs__run_zeros(x->run, (size_t)count, sizeof *x->band);
+    int64_t *end = hs__run_zeros(x->run, (size_t)most, sizeof *end);
+    if (!x->band || !end) return HS_ERROR_MEMORY;
+    for (int32_t c = 0; c < x->crews; c++)
+        fill_share(x, &x->crew[c], box, cuts, start_of(cuts, c), cuts->end[c] - start_of(cuts, c), end);
+    atomic_store(&x->left, x->count);
+    return HS_OK;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+static size_t panel_space(const hs__panel_product *x) { return (hs__panel_bytes(x) + 4095) / 4096 * 4096; }
+
+static size_t larger(size_t x, size_t y) { return x > y ? x : y; }
+
+/* What a crew needs for a band: raises *tables to its bytes, and the crew's own needs. */
+static hs_status need(const hs__bands *x, hs__crew *crew, const hs__band *band, size_t *tables, int64_t *tiles)
+{
+    hs__panel_product product;
+    size_t bytes;
+    if (!hs__panel_product_init(&product, crew->kernel, x->product, &band->box, crew->members)) return HS_OK;
+    const hs_status status = hs__gang_measure(&product, crew->members, crew->speeds, &bytes, tiles);
+    if (status) return status;
+    const int64_t panels = hs__ceil_div(product.c.cols, product.panel_cols) * hs__ceil_div(product.a.cols, product.depth);
+    if (product.buffers > 1 && (x->count > 1 || panels > 1)) crew->buffers = 2;
+    *tables = larger(*tables, bytes);
+    crew->panel_space = larger(crew->panel_space, panel_space(&product)), crew->block = larger(crew->block, hs__block_bytes(&product));
+    return HS_OK;
+}
+
+static int are_equal(const hs__band *x, const hs__band *y) { return x->box.height == y->box.height && x->box.width == y->box.width; }
+
+/* Of all bands; those of a share are of two or three sizes, but of a triangle each is another. */
+static hs_status need_all(hs__bands *x, hs__crew *crew, size_t *tables)
+{
+    int64_t tiles = 0;
+    for (int32_t i = 0; i < x->count; i++) {
+        const hs__band *band = &x->band[i];
+        if (i == 0 || x->product->triangle || !are_equal(band, band - 1)) {
+            const hs_status status = need(x, crew, band, tables, &tiles);
+            if (status) return status;
+        }
+        if (band >= crew->own && band < crew->own + crew->back) x->run->total += tiles;
+    }
+    return HS_OK;
+}
+
+/* Room for the gang of each band, whoever takes it, and scratch for the packed operands. */
+static hs_status provide(hs__bands *x)
+{
+    size_t tables = 0;
+    for (int32_t c = 0; c < x->crews; c++) {
+        hs__crew *crew = &x->crew[c];
+        if (!crew->members) continue;
+        crew->buffers = 1;
+        const hs_status status = need_all(x, crew, &tables);
+        if (status) return status;
+        if (!hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, crew->panel_space * (size_t)crew->buffers)) return HS_ERROR_MEMORY;
+    }
+    char *room = hs__run_zeros(x->run, (size_t)x->count * (tables / 64), 64);
+    if (!room) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < x->count; i++) x->band[i].room = room + (size_t)i * tables;
+    for (int32_t w = 0; w < x->workers; w++)
+        if (!hs__pool_scratch(x->run->pool, HS__BLOCKS, w, x->crew[x->crew_of[w]].block)) return HS_ERROR_MEMORY;
+    return HS_OK;
+}
+
+hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box, const hs__kernel *kernel, const double *speeds, int alone)
+{
+    *x = (hs__bands){.run = run, .product = product};
+    if (pthread_mutex_init(&x->lock, NULL)) return HS_ERROR_MEMORY;
+    x->opened = 1;
+    hs_status status = man(x, kernel, speeds, alone);
+    if (status) return status;
+    hs__panel_product whole;
+    if (!hs__panel_product_init(&whole, x->crew[0].kernel, product, box, x->crew[0].members)) return HS_OK;
+    cut cuts = cut_of(x, box, &whole);
+    status = divide(x, box, &cuts);
+    if (!status) status = make_bands(x, box, &cuts);
+    return status ? status : provide(x);
+}
+
+void hs__bands_close(hs__bands *x)
+{
+    if (x->opened) pthread_mutex_destroy(&x->lock);
+}
+
+/* ---- work ----------------------------------------------------------------------------------------------------- */
+
+/* The crew that would need the longest for what it has begun, half of which is done, and what nobody has taken of its own; NULL: all is
+ * taken. */
+static hs__crew *latest(const hs__bands *x, double *seconds)
+{
+    hs__crew *found = NULL;
+    for (int32_t c = 0; c < x->crews; c++) {
+        hs__crew *crew = &x->crew[c];
+        if (crew->front == crew->back) continue;
+        const double rest = crew->rest + (crew->last ? crew->last->work / 2 : 0.0), time = crew->last && crew->speed > 0.0 ? rest / crew->speed : INFINITY;
+        if (!found || time > *seconds) found = crew, *seconds = time;
+    }
+    return found;
+}
+
+/* Its next own band from the front, else one of another's from the back, if that one would need longer for what it has. NULL: neither. */
+static hs__band *choose(hs__bands *x, hs__crew *crew)
+{
+    double seconds = 0.0;
+    hs__crew *from = crew->front < crew->back ? crew : latest(x, &seconds);
+    if (!from) return NULL;
+    if (from != crew && seconds < from->own[from->back - 1].work / crew->speed) return NULL; /* without a speed: never, but of one that has not begun */
+    hs__band *band = from == crew ? &crew->own[crew->front++] : &from->own[--from->back];
+    from->rest -= band->work;
+    return band;
+}
+
+static void take(hs__bands *x, hs__crew *crew, hs__band *band)
+{
+    hs__panel_product product;
+    char *panels = hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, 0); /* sized before the run */
+    hs__panel_product_init(&product, crew->kernel, x->product, &band->box, crew->members);
+    hs__gang_place(&band->gang, &product, crew->members, crew->speeds, crew->front == crew->back, crew->last ? &crew->last->gang : NULL, band->room);
+    band->gang.panels[0] = panels, band->gang.panels[1] = panels + (size_t)(crew->buffers - 1) * crew->panel_space;
+    crew->last = band;
+}
+
+typedef struct {
+    const hs__bands *bands;
+    _Atomic(hs__band *) *next;
+} turn;
+
+static int is_decided(const void *what)
+{
+    const turn *x = what;
+    return atomic_load(x->next) || !atomic_load(&x->bands->left);
+}
+
+/* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not take one over stays until all are taken:
+ * one whose crew does not come after all is not to be left. */
+static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__member *self)
+{
+    const turn what = {x, now ? &now->next : &crew->first};
+    while (!hs__stopped(self)) {
+        hs__band *next = atomic_load(what.next);
+        if (next || !atomic_load(&x->left)) return next;
+        pthread_mutex_lock(&x->lock);
+        if (!(next = atomic_load(what.next)) && (next = choose(x, crew))) {
+            take(x, crew, next);
+            atomic_store(what.next, next);
+            atomic_fetch_sub(&x->left, 1);
+        }
+        pthread_mutex_unlock(&x->lock);
+        if (next) return next;
+        hs__wait_until(&(hs__wait){.ready = is_decided, .what = &what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
+                                   .spin = INFINITY}, NULL);
+    }
+    return NULL;
+}
+
+double hs__bands_work(hs__bands *x, int32_t worker, void *block, hs__member *self)
+{
+    hs__crew *crew = &x->crew[x->crew_of[worker]];
+    double done = 0.0;
+    for (hs__band *band = NULL; (band = next_band(x, crew, band, self));) done += hs__gang_work(&band->gang, x->member[worker], block, self);
+    return done;
+}
+
+void hs__bands_wait(const hs__bands *x, hs__member *self)
+{
+    for (int32_t i = 0; i < x->count; i++) hs__gang_wait(&x->band[i].gang, self);
+}

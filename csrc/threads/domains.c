@@ -1,0 +1,74 @@
+#include "threads/domains.h"
+
+#include <stdlib.h>
+
+struct hs__domain {
+    int has_kernel;
+    hs__kernel kernel; /* its own, if it has one */
+    hs_domain sizes;   /* without the name */
+};
+
+static int are_sizes(const int32_t sizes[2]) { return sizes[0] >= 0 && sizes[1] >= 0; }
+
+static int is_valid(int32_t p, int32_t count, const hs_domain *given, const int32_t *domain_of)
+{
+    if (count < 1 || count > p || !given || !domain_of) return 0;
+    for (int32_t d = 0; d < count; d++)
+        if (!are_sizes(given[d].depth) || !are_sizes(given[d].rows) || !are_sizes(given[d].cols)) return 0;
+    for (int32_t w = 0; w < p; w++)
+        if (domain_of[w] < 0 || domain_of[w] >= count) return 0;
+    return 1;
+}
+
+hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_domain *given, const int32_t *domain_of)
+{
+    *x = (hs__domains){.count = 1};
+    if (!given && !domain_of && count <= 1) return HS_OK;
+    if (!is_valid(p, count, given, domain_of)) return HS_ERROR_VALUE;
+    x->of = malloc((size_t)p * sizeof *x->of);
+    x->domain = calloc((size_t)count, sizeof *x->domain);
+    if (!x->of || !x->domain) return HS_ERROR_MEMORY;
+    x->count = count;
+    for (int32_t w = 0; w < p; w++) x->of[w] = domain_of[w];
+    for (int32_t d = 0; d < count; d++) {
+        x->domain[d].sizes = given[d], x->domain[d].sizes.kernel = NULL;
+        if (!given[d].kernel) continue;
+        const hs_status status = hs__kernel_set(given[d].kernel, &x->domain[d].kernel);
+        if (status) return status;
+        x->domain[d].has_kernel = 1;
+    }
+    return HS_OK;
+}
+
+void hs__domains_close(hs__domains *x)
+{
+    free(x->of), free(x->domain);
+}
+
+static hs__kernel kernel_of(const hs__domain *x)
+{
+    hs__kernel kernel = x->has_kernel ? x->kernel : *hs__kernel_current();
+    for (int type = 0; type < 2; type++) {
+        hs__blocking *real = &kernel.real[type];
+        if (x->sizes.depth[type]) real->depth = x->sizes.depth[type];
+        if (x->sizes.rows[type]) real->rows = x->sizes.rows[type];
+        if (x->sizes.cols[type]) real->cols = x->sizes.cols[type];
+    }
+    return kernel;
+}
+
+void hs__domain_kernels(const hs__domains *x, hs__kernel *kernel)
+{
+    if (!x->domain) {
+        kernel[0] = *hs__kernel_current();
+        return;
+    }
+    int32_t least[2] = {INT32_MAX, INT32_MAX};
+    for (int32_t d = 0; d < x->count; d++) {
+        kernel[d] = kernel_of(&x->domain[d]);
+        for (int type = 0; type < 2; type++)
+            if (kernel[d].real[type].depth < least[type]) least[type] = kernel[d].real[type].depth;
+    }
+    for (int32_t d = 0; d < x->count; d++)
+        for (int type = 0; type < 2; type++) kernel[d].real[type].depth = least[type];
+}
