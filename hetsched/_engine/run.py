@@ -77,12 +77,31 @@ def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) ->
     ffi.from_handle(context)(row, col, height, width)
 
 
+class Domain(NamedTuple):
+    """An hs_domain: the set of our own kernels that its workers multiply with, None for the one in use; block sizes of float32 and
+    float64, 0 for the kernel's own."""
+
+    kernel: str | None = None
+    depth: tuple[int, int] = (0, 0)
+    rows: tuple[int, int] = (0, 0)
+    cols: tuple[int, int] = (0, 0)
+
+
 class Threads:
     """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
 
-    def __init__(self, workers: int, cores: Sequence[int] | None) -> None:
+    def __init__(
+        self, workers: int, cores: Sequence[int] | None, domains: Sequence[Domain] = (), domain_of: Sequence[int] = ()
+    ) -> None:
+        """domains, with which of them each worker is in; none: the workers are alike, and share a cache."""
         handle = ffi.new("hs_pool **")
-        check_status(lib.hs_pool_create(workers, ffi.NULL if cores is None else list(cores), handle))
+        pinned = ffi.NULL if cores is None else list(cores)
+        if domains:
+            names = [ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode()) for x in domains]
+            given = [(name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)]
+            check_status(lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), handle))
+        else:
+            check_status(lib.hs_pool_create(workers, pinned, handle))
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
         self.size = workers
 
