@@ -11,6 +11,7 @@
 #endif
 
 #include "threads/arena.h"
+#include "threads/cpus.h"
 #include "threads/migrate.h"
 
 /* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
@@ -52,8 +53,7 @@ struct hs_pool {
 void hs__pool_step_out(hs_pool *pool)
 {
     if (pool->own < 0) return;
-    const hs__home home = hs__placement_leave(&pool->helpers[pool->own].placement);
-    hs__go_home(&home);
+    hs__go_home(hs__placement_leave(&pool->helpers[pool->own].placement));
 }
 
 void hs__pool_step_in(hs_pool *pool)
@@ -111,9 +111,9 @@ static void *helper_main(void *argument)
         if (!atomic_exchange(&self->offered, 0)) continue; /* it came too late */
         hs__placement_take(&self->placement);
         pool->work(pool->job, self->worker, 0);
-        const hs__home home = hs__placement_leave(&self->placement);
+        const hs__cpus home = hs__placement_leave(&self->placement);
         finish(pool);
-        hs__go_home(&home);
+        hs__go_home(home);
     }
 }
 
