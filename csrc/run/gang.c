@@ -166,16 +166,25 @@ typedef struct {
 static int is_reached(const void *what)
 {
     const level *x = what;
-    return atomic_load_explicit(x->counter, memory_order_acquire) >= x->value;
+    return atomic_load(x->counter) >= x->value;
 }
 
-/* For what other members have to do first: short, and the more so the more often it is looked at. */
+/* For what other members have to do first: short, and the more so the more often it is looked at, where each has a core of its own; else
+ * a thread that looks keeps them from it. Not every tile that is done is worth waking those who wait for one: they look again. */
 static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
+    enum { LOOK = 2 };
     const level what = {counter, value};
     if (is_reached(&what)) return;
+    hs__signal *signal = self->run->signals;
     hs__wait_until(&(hs__wait){.ready = is_reached, .what = &what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
-                               .spin = INFINITY}, NULL);
+                               .spin = signal ? 0.0 : INFINITY, .sleep = LOOK}, signal);
+}
+
+/* One more of those that make up a panel; the last wakes who waits for it. */
+static void count_one(const hs__run *run, _Atomic int32_t *counter, int32_t all)
+{
+    if (atomic_fetch_add(counter, 1) + 1 == all && run->signals) hs__signal_send(run->signals);
 }
 
 void hs__gang_wait(const hs__gang *gang, hs__member *self)
@@ -221,7 +230,7 @@ static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32
 /* ---- panels ---------------------------------------------------------------------------------------------------- */
 
 /* Who packs the first chunk also fills the queues: nobody looks at them before all are packed. */
-static void pack_panel(hs__gang *gang, int64_t at, char *packed)
+static void pack_panel(hs__gang *gang, const hs__run *run, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     hs__panel *panel = &gang->panel[at];
@@ -230,7 +239,7 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
         int64_t col = chunk * width, cols = hs__min(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
         if (cols > 0) hs__pack_columns(x, panel, col, cols, packed);
-        atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);
+        count_one(run, &panel->packed, panel->chunk_count);
     }
 }
 
@@ -261,7 +270,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         char *packed = gang->panels[at & 1];
         const int last = at + 1 == gang->panel_count;
         if (at >= 2) wait_until(self, &panel[-2].finished, panel[-2].tile_count); /* its buffer is free */
-        pack_panel(gang, at, packed);
+        pack_panel(gang, run, at, packed);
         wait_until(self, &panel->packed, panel->chunk_count);
 
         hs__queue *queues = queues_of(gang, at);
@@ -279,7 +288,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 const double start = attends ? hs_clock() : 0.0;
                 hs__compute_tile(x, panel, t, &have, block, packed);
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
-                atomic_fetch_add_explicit(&panel->finished, 1, memory_order_release);
+                count_one(run, &panel->finished, panel->tile_count);
                 hs__count_task(run);
                 const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows, panel->col + t->col, t->cols);
                 const double flops = flops_per_update * elements * (double)panel->levels;

@@ -42,7 +42,7 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
 /* The same, after a glance, for a counter that is to reach a value. */
 void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter, int64_t value);
 
-/* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
+/* Sleeps until `until` seconds from the start, or a cancel: the caller, who polls, in pieces, others without waking in between. */
 void hs__sleep_until(hs__member *self, double until);
 
 /* An emulated transfer, [start, end] in seconds from the start of the run, before the work on what it brings and after it: this begins

@@ -202,6 +202,7 @@ static hs_status open_all(job *j)
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
     hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
+    if (!status && boxes->cooperative && !boxes->layered && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1)) status = HS_ERROR_MEMORY;
     if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
         status = HS_ERROR_MEMORY;
     if (!status && !(j->gang = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->gang))) status = HS_ERROR_MEMORY;

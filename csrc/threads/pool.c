@@ -71,6 +71,17 @@ void hs__pool_rescue(hs_pool *pool, int32_t worker)
     if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
+/* At the signal by which its thread hears of jobs: meanwhile there are none. */
+void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel)
+{
+    hs__sleep_at(&pool->helpers[worker].wake, until, cancel);
+}
+
+void hs__pool_wake(hs_pool *pool)
+{
+    for (int32_t i = 0; i < pool->p; i++) hs__signal_wake(&pool->helpers[i].wake);
+}
+
 static double spin_time(const hs_pool *pool) { return pool->spin ? spin_seconds : 0.0; }
 
 static void finish(hs_pool *pool)
