@@ -16,7 +16,7 @@ if not Path("/usr/aarch64-linux-gnu/include/stdio.h").is_file():
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs Debian's {' '.join(MISSING)}")
 
 #: Programs of csrc/tests whose results depend on the instruction set.
-PROGRAMS = ("kernel", "product", "gram", "thin", "lu", "factor", "tall", "stacks", "slices", "wavefront")
+PROGRAMS = ("kernel", "product", "thin", "lu", "factor", "tall", "stacks", "slices", "wavefront")
 
 INFO = r"""
 #include <stdio.h>
@@ -34,19 +34,19 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def build():
-    """Kept, as those of the other tests in C are: the next run compiles what has changed."""
+    """Kept, as those of the other tests in C are: the next run compiles what has changed. The
+    engine is compiled as for a release, the tests by -O1."""
     folder = ROOT / "build" / "ctest-aarch64"
     toolchain = f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'cmake' / 'aarch64.cmake'}"
-    options = ["-DSKBUILD=OFF", "-DHETSCHED_BLIS=OFF", "-DHETSCHED_TESTS=ON", "-DCMAKE_C_FLAGS=-Werror"]
-    run(tool("cmake"), "-S", ROOT, "-B", folder, toolchain, *options)
+    flags = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS=-Werror", "-DCMAKE_C_FLAGS_RELEASE=-O1"]
+    run(tool("cmake"), "-S", ROOT, "-B", folder, toolchain, "-DSKBUILD=OFF", "-DHETSCHED_BLIS=OFF", "-DHETSCHED_TESTS=ON", *flags)
     run(tool("cmake"), "--build", folder, "-j", "2", "--target", *(f"test_{name}" for name in PROGRAMS))
     return folder
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(build, name):
-    printed = run(tool("ctest"), "--test-dir", build, "--output-on-failure", "-R", f"^{name}$")
-    assert "100% tests passed, 0 tests failed out of 1" in printed
+    run(tool("ctest"), "--test-dir", build, "--output-on-failure", "--no-tests=error", "-R", f"^{name}$")
 
 
 def test_kernel_in_use(build, tmp_path):
