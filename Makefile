@@ -150,7 +150,7 @@ $(BIN)/cmake: | $(BIN)/python
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
 
-# The BLAS's and LAPACK's own test programs; without them their tests are skipped.
+# The BLAS's and LAPACK's own test programs, a compiler and an emulator of aarch64; without them their tests are skipped.
 test-system: | $(BIN)/python
 	@sh tools/system-packages.sh $(PYTHON) tests
 

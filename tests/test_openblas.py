@@ -18,6 +18,7 @@ PLAIN = {"name": "c", "set": "plain"}
         (PLAIN, True, "linux", ["openblas"]),
         (PLAIN, False, "linux", []),
         (PLAIN, False, "darwin", ["openblas"]),
+        ({"name": "c", "set": "neon"}, True, "linux", ["openblas"]),
         ({"name": "c", "set": "avx2"}, True, "linux", []),
         ({"name": "blis", "set": "generic"}, True, "linux", []),
     ],

@@ -202,6 +202,12 @@ class TestAffinity:
         t = read(tree.cpus("0-1,3", "0-127"))
         assert (t.online, t.allowed) == (3, (0, 1, 3))
 
+    def test_cpus_of_large_numbers(self, tree):
+        """Masks of more than the 64 bits of a word, of the 1024 of a cpu_set_t, of the largest number that a pool pins to."""
+        t = read(tree.cpus("0-1,63-64,1023-1024,65535", "1,64,1024,65535").smt("0-1", "63-64", "1023-1024", "65535"))
+        assert (t.online, t.allowed, t.worth) == (7, (1, 64, 1024, 65535), 4)
+        assert t.places == (1, 64, 1024, 65535)
+
     def test_unreadable_mask_is_unknown(self, tree):
         assert "affinity" not in read(tree).unknown
         t = read(tree.write("proc/self/status", "Name:\tpython"))

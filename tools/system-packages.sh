@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, if this is Debian and we are root (or have sudo); says in words what to do if not.
-# system-packages.sh PYTHON, and after it "clang" for what "make cfuzz" needs, "tests" for the BLAS's and LAPACK's own test programs.
+# system-packages.sh PYTHON, and after it "clang" for what "make cfuzz" needs, "tests" for the BLAS's and LAPACK's own test programs
+# and for a compiler and an emulator of aarch64.
 set -u
 python=$1
 missing=""
@@ -21,6 +22,9 @@ if [ "${2:-}" = tests ]; then
     [ -n "$(find /usr/lib -path '*/lapack/xlintstd' 2>/dev/null)" ] || missing="$missing liblapack-test"
     [ -n "$(find /usr/lib -path '*/blas/xblat3d' 2>/dev/null)" ] || missing="$missing libblas-test"
     [ -n "$(find /usr/lib -path '*/blas/libblas.so.3' 2>/dev/null)" ] || missing="$missing libblas3"
+    command -v aarch64-linux-gnu-gcc >/dev/null || missing="$missing gcc-aarch64-linux-gnu"
+    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] || missing="$missing libc6-dev-arm64-cross"
+    command -v qemu-aarch64 >/dev/null || missing="$missing qemu-user"
 fi
 [ -z "$missing" ] && exit 0
 

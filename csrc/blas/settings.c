@@ -2,13 +2,14 @@
 #include "blas/settings.h"
 
 #include <math.h>
-#include <sched.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blas/control.h"
 #include "blas/gate.h"
+#include "threads/cpus.h"
 
 hs__settings hs__set;
 int hs__counting;
@@ -67,7 +68,7 @@ int hetsched_blas_get_num_threads(void) { return hs__set.workers; }
 void hetsched_blas_set_num_threads(int threads) { hs__set.workers = threads < 1 ? 1 : threads < hs__set.most ? threads : hs__set.most; }
 
 /* Whether a cpu is the first of its core among those allowed; true where the system does not say. */
-static int is_first(int cpu, const cpu_set_t *allowed)
+static int is_first(int cpu, const hs__cpus *allowed)
 {
     char path[96];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
@@ -78,7 +79,7 @@ static int is_first(int cpu, const cpu_set_t *allowed)
         to = from;
         int mark = fgetc(file);
         if (mark == '-') mark = fscanf(file, "%d", &to) == 1 ? fgetc(file) : EOF;
-        for (int other = from; other <= to && other < cpu && other < CPU_SETSIZE; other++) first = first && !CPU_ISSET(other, allowed);
+        for (int other = from; other <= to && other < cpu; other++) first = first && !hs__cpus_have(allowed, other);
         if (mark != ',') break;
     }
     fclose(file);
@@ -87,13 +88,14 @@ static int is_first(int cpu, const cpu_set_t *allowed)
 
 static void find_cores(void)
 {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed)) {
+    hs__cpus allowed;
+    if (!hs__cpus_of(pthread_self(), &allowed)) {
         hs__set.workers = 1;
         return;
     }
-    for (int cpu = 0; cpu < CPU_SETSIZE && hs__set.workers < HS__MOST_WORKERS; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && is_first(cpu, &allowed)) hs__set.cores[hs__set.workers++] = cpu;
+    for (int32_t cpu = 0; cpu < hs__cpus_end(&allowed) && hs__set.workers < HS__MOST_WORKERS; cpu++)
+        if (hs__cpus_have(&allowed, cpu) && is_first(cpu, &allowed)) hs__set.cores[hs__set.workers++] = cpu;
+    free(allowed.set);
 }
 
 /* Numbers between commas; how many. */

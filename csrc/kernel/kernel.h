@@ -57,4 +57,11 @@ typedef struct hs__cpu {
 } hs__cpu;
 hs__cpu hs__cpu_detect(void);
 
+/* Vector registers of so many bytes: sums of tiles are kept in them. */
+#if defined(__aarch64__)
+#define HS__REGISTERS(bytes) 32
+#else
+#define HS__REGISTERS(bytes) ((bytes) == 64 ? 32 : 16)
+#endif
+
 #endif

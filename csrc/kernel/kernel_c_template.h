@@ -1,5 +1,6 @@
 /* A micro-kernel in C of one instruction set and type: tile_rows = VECTORS vectors of BYTES bytes, kept in registers with tile_cols =
- * COLS columns; each_real.h tells what else it takes. */
+ * COLS columns; with BY_ELEMENT a step of B too, COLS being whole vectors, for multiply-adds that take an element of a register. each_real.h
+ * tells what else it takes. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES)));
 typedef REAL NAME(unaligned) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
@@ -24,10 +25,18 @@ TARGET static inline __attribute__((always_inline)) void NAME(body)(
         __builtin_prefetch(b_next + l * COLS);
         NAME(vector) x[VECTORS];
         UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];
+#if BY_ELEMENT
+        NAME(vector) step[COLS / NAME(lanes)];
+        UNROLLED for (int u = 0; u < COLS / NAME(lanes); u++) step[u] = ((const NAME(vector) *)b)[u];
+#define OF_B(j) step[(j) / NAME(lanes)][(j) % NAME(lanes)]
+#else
+#define OF_B(j) b[j]
+#endif
         UNROLLED for (int j = 0; j < COLS; j++) {
-            const NAME(vector) y = b[j] - (NAME(vector)){0}; /* everywhere b[j], and no subtraction */
+            const NAME(vector) y = OF_B(j) - (NAME(vector)){0}; /* that element everywhere, and no subtraction */
             UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
         }
+#undef OF_B
     }
     if (alpha != 1)
         UNROLLED for (int j = 0; j < COLS; j++)

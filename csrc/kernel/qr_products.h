@@ -1,7 +1,7 @@
 /* Products of tall matrices and small ones without packing the tall ones, included by qr_vector_template.h. */
 
 /* Columns of v and of c whose products are in registers at a time; vectors of rows, and columns, of a tile of an update. */
-enum { NAME(across) = BYTES == 64 ? 4 : 2, NAME(down) = 4 / PARTS, NAME(high) = 3, NAME(wide) = (BYTES == 64 ? 8 : 4) / PARTS };
+enum { NAME(across) = HS__REGISTERS(BYTES) / 8, NAME(down) = 4 / PARTS, NAME(high) = 3, NAME(wide) = (BYTES == 64 ? 8 : 4) / PARTS };
 
 /* One more vector of rows: of conj(x) y a complex element has its real part from the products of the parts, and the imaginary one,
  * with the signs in turn, from those with the parts of y exchanged. */

@@ -19,10 +19,11 @@
 #define VECTORS 1
 #include "kernel/each_type.h"
 
+/* Where multiply-adds take an element of a register, those of A are in registers, too: three vectors were too many for 32. */
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES 16
-#define ROWS 4
+#define ROWS (HS__REGISTERS(BYTES) / 4)
 #define VECTORS 2
 #include "kernel/each_type.h"
 

@@ -10,20 +10,17 @@
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES 16
-#define ROWS 8
 #include "kernel/each_type.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
 #define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
-#define ROWS 8
 #include "kernel/each_type.h"
 
 #define SET(x) avx512_##x
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 #define BYTES 64
-#define ROWS 16
 #include "kernel/each_type.h"
 #endif
 

@@ -1,18 +1,21 @@
-/* The functions of thin.h, included by each_type.h: ROWS sums of vectors at a time. */
+/* The functions of thin.h, included by each_type.h. */
 #include "kernel/vector_type.h"
+
+/* Vectors of sums at a time. */
+enum { NAME(most) = HS__REGISTERS(BYTES) / 2 };
 
 /* ---- by rows --------------------------------------------------------------------------------------------------------- */
 
 TARGET static inline __attribute__((always_inline)) void NAME(dots)(
     const int rows, const int cols, int64_t n, int64_t reals, const REAL *a, int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
 {
-    NAME(vector) sum[PARTS][ROWS][4];
+    NAME(vector) sum[PARTS][NAME(most)][4];
     UNROLLED for (int part = 0; part < PARTS; part++)
         UNROLLED for (int r = 0; r < rows; r++)
             UNROLLED for (int j = 0; j < cols; j++) sum[part][r][j] = (NAME(vector)){0};
     int64_t l = 0;
     for (; l + NAME(lanes) <= reals; l += NAME(lanes)) {
-        NAME(vector) x[ROWS];
+        NAME(vector) x[NAME(most)];
         UNROLLED for (int r = 0; r < rows; r++) x[r] = NAME(load)(a + r * a_row + l);
         UNROLLED for (int j = 0; j < cols; j++)
             UNROLLED for (int part = 0; part < PARTS; part++) {
@@ -55,7 +58,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(some_columns)(
 /* The hs__thin_rows; blocks of rows stay in the second level cache while all columns of B pass. */
 TARGET static void NAME(rows)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row, const void *b_, int64_t b_step, void *c_)
 {
-    enum { BLOCK = 16, FOUR = ROWS / 4 / PARTS ? ROWS / 4 / PARTS : 1, TWO = ROWS / 2 / PARTS, ONE = ROWS > 8 ? 8 / PARTS : ROWS / PARTS };
+    enum { BLOCK = 16, FOUR = NAME(most) / 4 / PARTS ? NAME(most) / 4 / PARTS : 1, TWO = NAME(most) / 2 / PARTS, ONE = 8 / PARTS };
     const REAL *b = b_;
     a_row *= PARTS, k *= PARTS;
     for (int64_t i = 0; i < m; i += BLOCK) {

@@ -312,9 +312,11 @@ static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__memb
             atomic_fetch_sub(&x->left, 1);
         }
         pthread_mutex_unlock(&x->lock);
-        if (next) return next;
-        hs__wait_until(&(hs__wait){.ready = is_decided, .what = &what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
-                                   .spin = INFINITY}, NULL);
+        if (next) {
+            if (self->run->signals) hs__signal_send(self->run->signals);
+            return next;
+        }
+        hs__await_others(self, is_decided, &what);
     }
     return NULL;
 }

@@ -223,16 +223,20 @@ typedef struct {
 static int is_reached(const void *what)
 {
     const level *x = what;
-    return atomic_load_explicit(x->counter, memory_order_acquire) >= x->value;
+    return atomic_load(x->counter) >= x->value;
 }
 
-/* For what other members have to do first: short, and the more so the more often it is looked at. */
+/* For what other members have to do first. Not every tile that is done is worth waking those who wait for one: they look again. */
 static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
     const level what = {counter, value};
-    if (is_reached(&what)) return;
-    hs__wait_until(&(hs__wait){.ready = is_reached, .what = &what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
-                               .spin = INFINITY}, NULL);
+    if (!is_reached(&what)) hs__await_others(self, is_reached, &what);
+}
+
+/* One more of those that make up a panel; the last wakes who waits for it. */
+static void count_one(const hs__run *run, _Atomic int32_t *counter, int32_t all)
+{
+    if (atomic_fetch_add(counter, 1) + 1 == all && run->signals) hs__signal_send(run->signals);
 }
 
 void hs__gang_wait(const hs__gang *gang, hs__member *self)
@@ -278,7 +282,7 @@ static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32
 /* ---- panels ---------------------------------------------------------------------------------------------------- */
 
 /* Who packs the first chunk also fills the queues: nobody looks at them before all are packed. */
-static void pack_panel(hs__gang *gang, int64_t at, char *packed)
+static void pack_panel(hs__gang *gang, const hs__run *run, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     hs__panel *panel = &gang->panel[at];
@@ -287,7 +291,7 @@ static void pack_panel(hs__gang *gang, int64_t at, char *packed)
         int64_t col = chunk * width, cols = hs__min(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
         if (cols > 0) hs__pack_columns(x, panel, col, cols, packed);
-        atomic_fetch_add_explicit(&panel->packed, 1, memory_order_release);
+        count_one(run, &panel->packed, panel->chunk_count);
     }
 }
 
@@ -319,7 +323,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         const int last = gang->ends && at + 1 == gang->panel_count;
         const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in its buffer */
         if (old) wait_until(self, &old->finished, old->tile_count);
-        pack_panel(gang, at, packed);
+        pack_panel(gang, run, at, packed);
         wait_until(self, &panel->packed, panel->chunk_count);
 
         hs__queue *queues = queues_of(gang, at);
@@ -337,7 +341,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 const double start = attends ? hs_clock() : 0.0;
                 hs__compute_tile(x, panel, t, &have, block, packed);
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
-                atomic_fetch_add_explicit(&panel->finished, 1, memory_order_release);
+                count_one(run, &panel->finished, panel->tile_count);
                 hs__count_task(run);
                 const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows, panel->col + t->col, t->cols);
                 const double flops = flops_per_update * elements * (double)panel->levels;

@@ -40,7 +40,8 @@ void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members,
 hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds);
 
 /* The part of one member, until nothing is left for it to take; returns its flops. block is its buffer for A. Meanwhile self keeps its
- * pace, records, attends to its run and ends with it. */
+ * pace, records, attends to its run and ends with it. Members wait for each other at the run's first signal, where it has signals: as its
+ * workers have no cores of their own; else they look all the time. */
 double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *self);
 
 /* Waits until the others have finished theirs: then the buffers and C are free for the next box. */

@@ -66,6 +66,15 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
     hs__wait_until(&wait, own);
 }
 
+void hs__await_others(hs__member *self, hs__ready *ready, const void *what)
+{
+    enum { LOOK = 2 };
+    hs__signal *signal = self->run->signals;
+    const hs__wait wait = {.ready = ready, .what = what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
+                           .spin = signal ? 0.0 : INFINITY, .sleep = LOOK};
+    hs__wait_until(&wait, signal);
+}
+
 typedef struct {
     const _Atomic int64_t *counter;
     int64_t value;
@@ -84,10 +93,14 @@ void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *c
 
 void hs__sleep_until(hs__member *self, double until)
 {
+    hs__run *run = self->run;
+    if (!self->is_caller) {
+        hs__pool_sleep(run->pool, self->worker, run->start + until, &run->cancel);
+        return;
+    }
     while (!hs__attend(self)) {
-        double left = until - hs__since_start(self->run);
+        const double left = fmin(until - hs__since_start(run), 1e-3 * HS__SLEEP);
         if (left <= 0.0) return;
-        if (left > 0.02) left = 0.02;
         nanosleep(&(struct timespec){.tv_nsec = (long)(left * 1e9)}, NULL);
     }
 }

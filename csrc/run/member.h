@@ -39,10 +39,14 @@ enum { HS__SLEEP = 20 }; /* milliseconds: a cancel or a poll waits no longer */
 static const double HS__GLANCE = 50e-6;
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what);
 
-/* The same, after a glance, for a counter that is to reach a value. */
+/* In a shared run, for what others do in a moment: short, and the more so the more often it is looked at, where each has a core of its own;
+ * else the run has a signal, for a thread that looks keeps them from it. They send it when that is worth waking somebody. */
+void hs__await_others(hs__member *self, hs__ready *ready, const void *what);
+
+/* As hs__await, after a glance, for a counter that is to reach a value. */
 void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter, int64_t value);
 
-/* Sleeps until `until` seconds from the start, in pieces short enough to notice a cancel. */
+/* Sleeps until `until` seconds from the start, or a cancel: the caller, who polls, in pieces, others without waking in between. */
 void hs__sleep_until(hs__member *self, double until);
 
 /* An emulated transfer, [start, end] in seconds from the start of the run, before the work on what it brings and after it: this begins

@@ -266,6 +266,7 @@ static hs_status open_all(job *j)
     hs__domain_kernels(domains, j->kernel);
     hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
+    if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1)) status = HS_ERROR_MEMORY;
     if (!status) status = open_arrays(j);
     for (int32_t i = 0; i < boxes->count && !status; i++) status = open_box(j, i);
     return status;

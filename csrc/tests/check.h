@@ -25,8 +25,8 @@ static inline int check_result(void)
 }
 
 /* How many inputs of one kind, or in which steps: `all`, and `few` under the thread sanitizer, which is slow and where only the turns of
- * threads matter: neither sizes nor layouts nor one worker's arithmetic. */
-#ifdef __SANITIZE_THREAD__
+ * threads matter: neither sizes nor layouts nor one worker's arithmetic. Few as well in an emulator, which is as slow. */
+#if defined(__SANITIZE_THREAD__) || defined(HS_TEST_FEW)
 #define CHECK_MANY(all, few) (few)
 #else
 #define CHECK_MANY(all, few) (all)

@@ -9,7 +9,7 @@
 #include "hetsched.h"
 
 static long scarce_left = -1; /* atomic, for workers allocate too: allocations that still succeed; -1: all */
-static int scarce_lasts;      /* after the one that fails, all others fail as well; else none does */
+__attribute__((unused)) static int scarce_lasts; /* after the one that fails, all others fail as well; else none does */
 static size_t scarce_bytes;   /* atomic: all that has been asked for */
 
 #ifdef HS_TEST_SCARCE

@@ -366,7 +366,7 @@ static void errors(hs_pool *pool)
 /* More panels than there are slots for queues. */
 static void shared_by_many_panels(hs_pool *pool)
 {
-    enum { SIDE = 40, DEPTH = 9000 };
+    enum { SIDE = 40, DEPTH = 3000 };
     const hs_box whole = {.height = SIDE, .width = SIDE, .length = DEPTH};
     one_case(pool, HS_FLOAT64, SIDE, SIDE, DEPTH, 0, 1, 1, &(test_run){.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1});
 }

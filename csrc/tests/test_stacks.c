@@ -373,7 +373,7 @@ int main(void)
         hs_pool *const who = sets == 2 ? pool : alone;
         products(who, sets == 2 ? CHECK_MANY(1, 5) : 5);
         for (int dtype = 0; dtype < 4; dtype++)
-            for (size_t i = 0; i < sizeof orders / sizeof *orders; i += sets == 2 ? CHECK_MANY(1, 3) : 2) {
+            for (size_t i = 0; i < sizeof orders / sizeof *orders; i += sets == 2 ? CHECK_MANY(1, 5) : 2) {
                 const int64_t n = orders[i];
                 const int layout = (int)i % 4;
                 systems(who, dtype, n, n % 3 ? 1 + n % 7 : n, layout), factors(who, dtype, n, layout), cholesky(who, dtype, n ? n : 1, layout);

@@ -5,12 +5,13 @@
 
 #include "check.h"
 #include "core/cancel.h"
+#include "hetsched.h"
 
 typedef struct {
     hs__signal signal;
     atomic_int value, turns;
     int cancel, goal;
-    double spin;
+    double spin, until;
     int32_t sleep;
 } scene;
 
@@ -61,6 +62,48 @@ static void cancelled(double spin, int32_t sleep)
     hs__signal_end(&x.signal);
 }
 
+static void *sleeper(void *context)
+{
+    scene *x = context;
+    hs__sleep_at(&x->signal, x->until, &x->cancel);
+    atomic_fetch_add(&x->turns, 1);
+    return (void *)(intptr_t)(hs_clock() < x->until);
+}
+
+/* Nobody is early because others are woken; a time that has come is no sleep. */
+static void sleeps_until(void)
+{
+    scene x = {.until = hs_clock() + 30e-3};
+    pthread_t thread;
+    void *early;
+    hs__signal_init(&x.signal);
+    if (!CHECK(pthread_create(&thread, NULL, sleeper, &x) == 0)) return;
+    while (!atomic_load(&x.turns)) hs__signal_wake(&x.signal), sched_yield();
+    CHECK(pthread_join(thread, &early) == 0 && !early);
+    hs__sleep_at(&x.signal, x.until, NULL), hs__sleep_at(&x.signal, -1.0, NULL);
+    hs__signal_end(&x.signal);
+}
+
+/* A cancel at any time and one wake after it end all sleeps, however long: one that is lost is a test that never ends. */
+static void sleeps_cancelled(void)
+{
+    enum { SLEEPERS = 3, ROUNDS = 200 };
+    for (int round = 0; round < ROUNDS; round++) {
+        scene x = {.until = INFINITY};
+        pthread_t threads[SLEEPERS];
+        hs__signal_init(&x.signal);
+        for (int i = 0; i < SLEEPERS; i++)
+            if (!CHECK(pthread_create(&threads[i], NULL, sleeper, &x) == 0)) return;
+        for (int i = 0; i < round; i++) sched_yield();
+        CHECK(atomic_load(&x.turns) == 0);
+        hs__cancel(&x.cancel);
+        hs__signal_wake(&x.signal);
+        for (int i = 0; i < SLEEPERS; i++) pthread_join(threads[i], NULL);
+        CHECK(atomic_load(&x.turns) == SLEEPERS);
+        hs__signal_end(&x.signal);
+    }
+}
+
 /* Nothing is asked of a signal that nobody needs, and nobody has a turn where there is nothing to wait for. */
 static void at_once(void)
 {
@@ -75,6 +118,8 @@ int main(void)
 {
     counted(0.0, 0), counted(0.0, 20), counted(20e-6, 0), counted(INFINITY, 0);
     cancelled(0.0, 1), cancelled(INFINITY, 0), cancelled(1e-4, 1);
+    sleeps_until();
+    sleeps_cancelled();
     at_once();
     return check_result();
 }

@@ -15,23 +15,6 @@
 #include "hetsched/status.h"
 #include "threads/wait.h"
 
-int hs__pin(pthread_t thread, int32_t core)
-{
-#if defined(__linux__)
-    cpu_set_t *set = CPU_ALLOC(core + 1);
-    if (!set) return 0;
-    size_t bytes = CPU_ALLOC_SIZE(core + 1);
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S(core, bytes, set);
-    const int refused = pthread_setaffinity_np(thread, bytes, set);
-    CPU_FREE(set);
-    return !refused;
-#else
-    (void)thread, (void)core;
-    return 0;
-#endif
-}
-
 static int try_watch(hs__placement *s) { return !atomic_flag_test_and_set_explicit(&s->watched, memory_order_acquire); }
 static void end_watch(hs__placement *s) { atomic_flag_clear_explicit(&s->watched, memory_order_release); }
 
@@ -52,21 +35,22 @@ void hs__placement_take(hs__placement *s)
     end_watch(s);
 }
 
-hs__home hs__placement_leave(hs__placement *s)
+hs__cpus hs__placement_leave(hs__placement *s)
 {
     await_watch(s);
     atomic_store_explicit(&s->taken, 0, memory_order_relaxed);
-    const hs__home home = s->home;
-    s->home.away = 0;
+    const hs__cpus home = s->home;
+    s->home = (hs__cpus){0};
     end_watch(s);
     return home;
 }
 
 #if defined(__linux__)
 
-void hs__go_home(const hs__home *home)
+void hs__go_home(hs__cpus home)
 {
-    if (home->away) pthread_setaffinity_np(pthread_self(), sizeof home->cpus, &home->cpus);
+    if (home.set) hs__confine(pthread_self(), &home);
+    free(home.set);
 }
 
 static double cpu_time(pthread_t thread)
@@ -93,16 +77,12 @@ static int core_of(pid_t tid)
     return at ? (int)strtol(at, NULL, 10) : -1;
 }
 
-static int save_home(hs__home *home, pthread_t thread)
-{
-    if (!home->away) home->away = !pthread_getaffinity_np(thread, sizeof home->cpus, &home->cpus);
-    return home->away;
-}
+static int save_home(hs__cpus *home, pthread_t thread) { return home->set || hs__cpus_of(thread, home); }
 
 /* To that core; a thread whose home it belongs to is free to leave it. */
-static void put(const hs__home *home, pthread_t thread, int core)
+static void put(const hs__cpus *home, pthread_t thread, int core)
 {
-    if (hs__pin(thread, core) && core < CPU_SETSIZE && CPU_ISSET(core, &home->cpus)) pthread_setaffinity_np(thread, sizeof home->cpus, &home->cpus);
+    if (hs__pin(thread, core) && hs__cpus_have(home, core)) hs__confine(thread, home);
 }
 
 /* With s watched, which ends. While the calling thread waits for its new core, nobody waits for it. */
@@ -141,7 +121,7 @@ int hs__placement_watch(hs__placement *s, hs__placement *own)
 
 #else
 
-void hs__go_home(const hs__home *home) { (void)home; }
+void hs__go_home(hs__cpus home) { (void)home; }
 int hs__placement_watch(hs__placement *s, hs__placement *own) { return (void)s, (void)own, 0; }
 
 #endif

@@ -3,21 +3,10 @@
 #define HS_THREADS_MIGRATE_H
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-/* Whether that succeeded: a core that is gone meanwhile, or that another mask forbids, leaves the thread where it was. */
-int hs__pin(pthread_t thread, int32_t core);
-
-/* Where a thread belongs that has been moved. */
-typedef struct hs__home {
-    int away;
-#if defined(__linux__)
-    cpu_set_t cpus;
-#endif
-} hs__home;
+#include "threads/cpus.h"
 
 typedef struct hs__placement {
     atomic_int taken;
@@ -26,15 +15,17 @@ typedef struct hs__placement {
     pid_t tid;
     double last;       /* when it was looked at */
     double since, had; /* since when, and its CPU time then */
-    hs__home home;
+    hs__cpus home;     /* where the thread belongs, if it has been moved; else none */
 } hs__placement;
 
-/* The calling thread begins and ends its part of a job. */
+/* The calling thread begins its part of a job. */
 void hs__placement_take(hs__placement *placement);
-hs__home hs__placement_leave(hs__placement *placement);
 
-/* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. */
-void hs__go_home(const hs__home *home);
+/* It ends it, and takes its home along: it has to go there. */
+hs__cpus hs__placement_leave(hs__placement *placement);
+
+/* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. home is freed. */
+void hs__go_home(hs__cpus home);
 
 /* Looked at again and again by a thread with nothing to do but wait, whose own placement is `own`, or NULL if that is over. If the thread
  * of the first one could run but has hardly had a core for a tenth of a millisecond, for another program has its turn there, the two

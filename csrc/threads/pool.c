@@ -11,6 +11,7 @@
 #endif
 
 #include "threads/arena.h"
+#include "threads/cpus.h"
 #include "threads/migrate.h"
 
 /* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
@@ -53,8 +54,7 @@ struct hs_pool {
 void hs__pool_step_out(hs_pool *pool)
 {
     if (pool->own < 0) return;
-    const hs__home home = hs__placement_leave(&pool->helpers[pool->own].placement);
-    hs__go_home(&home);
+    hs__go_home(hs__placement_leave(&pool->helpers[pool->own].placement));
 }
 
 void hs__pool_step_in(hs_pool *pool)
@@ -70,6 +70,17 @@ void hs__pool_rescue(hs_pool *pool, int32_t worker)
     for (int32_t i = 0; i < pool->p; i++)
         if (i != worker) guests += hs__placement_watch(&pool->helpers[i].placement, own);
     if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+/* At the signal by which its thread hears of jobs: meanwhile there are none. */
+void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel)
+{
+    hs__sleep_at(&pool->helpers[worker].wake, until, cancel);
+}
+
+void hs__pool_wake(hs_pool *pool)
+{
+    for (int32_t i = 0; i < pool->p; i++) hs__signal_wake(&pool->helpers[i].wake);
 }
 
 static double spin_time(const hs_pool *pool) { return pool->spin ? spin_seconds : 0.0; }
@@ -112,9 +123,9 @@ static void *helper_main(void *argument)
         if (!atomic_exchange(&self->offered, 0)) continue; /* it came too late */
         hs__placement_take(&self->placement);
         pool->work(pool->job, self->worker, 0);
-        const hs__home home = hs__placement_leave(&self->placement);
+        const hs__cpus home = hs__placement_leave(&self->placement);
         finish(pool);
-        hs__go_home(&home);
+        hs__go_home(home);
     }
 }
 

@@ -50,6 +50,10 @@ typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__man
 /* Runs a job, and returns when all parts have ended. While the caller only waits, idle(job) is called every 20 ms or more often. */
 void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job), void *job, void (*idle)(void *job));
 
+/* A worker that is not the caller sleeps until hs_clock() says so, or a cancel; who cancels calls hs__pool_wake. */
+void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel);
+void hs__pool_wake(hs_pool *pool);
+
 /* In a loop in which a worker, or -1 for a thread that has no part in it any more, waits for others of the job, now and then: of a pool
  * that spins, one whose core is another program's just now gets that of the calling thread, which takes its place there. */
 void hs__pool_rescue(hs_pool *pool, int32_t worker);

@@ -47,7 +47,11 @@ void hs__signals_close(hs__signal *signals, int32_t count)
 
 void hs__signal_send(hs__signal *signal)
 {
-    if (!atomic_load(&signal->asleep)) return;
+    if (atomic_load(&signal->asleep)) hs__signal_wake(signal);
+}
+
+void hs__signal_wake(hs__signal *signal)
+{
     pthread_mutex_lock(&signal->lock);
     pthread_cond_broadcast(&signal->wake);
     pthread_mutex_unlock(&signal->lock);
@@ -75,7 +79,8 @@ static int spin(const hs__wait *w)
     return 0;
 }
 
-static void sleep_for(hs__signal *signal, int32_t milliseconds)
+/* With the signal locked, at most so many seconds from now. */
+static void sleep_for(hs__signal *signal, double seconds)
 {
     struct timespec until;
 #if defined(__APPLE__)
@@ -83,9 +88,17 @@ static void sleep_for(hs__signal *signal, int32_t milliseconds)
 #else
     clock_gettime(CLOCK_MONOTONIC, &until);
 #endif
-    until.tv_nsec += milliseconds * 1000000;
+    const double longest = 86400.0, whole = floor(fmin(seconds, longest));
+    until.tv_sec += (time_t)whole, until.tv_nsec += (long)(1e9 * (fmin(seconds, longest) - whole));
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
     pthread_cond_timedwait(&signal->wake, &signal->lock, &until);
+}
+
+void hs__sleep_at(hs__signal *signal, double until, const int *cancel)
+{
+    pthread_mutex_lock(&signal->lock);
+    for (double left; !hs__cancelled(cancel) && (left = until - hs_clock()) > 0.0;) sleep_for(signal, left);
+    pthread_mutex_unlock(&signal->lock);
 }
 
 void hs__wait_until(const hs__wait *w, hs__signal *signal)
@@ -96,7 +109,7 @@ void hs__wait_until(const hs__wait *w, hs__signal *signal)
         pthread_mutex_lock(&signal->lock);
         atomic_fetch_add(&signal->asleep, 1);
         if (!over(w)) {
-            if (w->sleep) sleep_for(signal, w->sleep);
+            if (w->sleep) sleep_for(signal, 1e-3 * w->sleep);
             else pthread_cond_wait(&signal->wake, &signal->lock);
         }
         atomic_fetch_sub(&signal->asleep, 1);

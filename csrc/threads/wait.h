@@ -24,6 +24,12 @@ void hs__signals_close(hs__signal *signals, int32_t count);
 /* Wakes all who sleep there. What they wait for is stored before, with sequential consistency. O(1) where nobody sleeps. */
 void hs__signal_send(hs__signal *signal);
 
+/* The same however it was stored, as a cancel is. */
+void hs__signal_wake(hs__signal *signal);
+
+/* Sleeps until hs_clock() says so, or a cancel after which the signal is woken. Others who sleep there, and may wake this one, do no harm. */
+void hs__sleep_at(hs__signal *signal, double until, const int *cancel);
+
 /* What is waited for: loads with sequential consistency, as it is also looked at by who is about to sleep. */
 typedef int hs__ready(const void *what);
 

@@ -79,13 +79,13 @@ def _openblas_threads(library: Any) -> tuple[int, int]:
 
 
 def _choose_kernel() -> None:
-    """BLIS if the build has it; else our own where they are tuned for the processor; else SciPy's OpenBLAS, if it is there.
+    """BLIS if the build has it; else our own where they were measured beside others; else SciPy's OpenBLAS, if it is there.
 
     All workers call it at once, so its own threads must be held at one; not so macOS' Accelerate, which has no such function."""
     from importlib.util import find_spec
 
     chosen = kernel()
-    if chosen["name"] == "c" and chosen["set"] == "plain" and find_spec("scipy") is not None:
+    if chosen["name"] == "c" and chosen["set"] in ("plain", "neon") and find_spec("scipy") is not None:
         with contextlib.suppress(Exception):  # another SciPy, another BLAS: our own kernels do
             if _hand_in_openblas() or sys.platform == "darwin":
                 use_kernel("openblas")

@@ -1,0 +1,86 @@
+/* What a pool of many workers and one product take beside the operands, packed panels and stacks: queues, tables of gangs,
+ * signals, events. With the source itself, for a product that nobody waits for. */
+#include "run/product.c"
+
+#include "check.h"
+#include "scarce.h"
+
+#ifdef HS_TEST_SCARCE
+
+enum { WORKERS = 256, ROWS = 16, COLUMNS = WORKERS / ROWS, N = 20000 };
+static const size_t MOST = 10 << 20;
+
+/* As Python asks for them. */
+static size_t event_bytes(int32_t boxes) { return (1000 + 200 * WORKERS + 4 * (size_t)boxes) * sizeof(hs_event); }
+
+/* What a job asks for the second time, when the pool has its panels already. */
+static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *boxes)
+{
+    size_t asked = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        job j = {.run = hs__run_of(&kind, pool, NULL, NULL), .product = product, .boxes = boxes};
+        if (!CHECK(check(&j) == HS_OK && hs__pool_lock(pool, NULL, NULL) == HS_OK)) return 0;
+        scarce_asked();
+        CHECK(open(&j) == HS_OK);
+        asked = scarce_asked();
+        CHECK(j.run.total >= WORKERS);
+        hs__run_free(&j.run);
+        hs__pool_unlock(pool);
+    }
+    CHECK(asked > 0);
+    return asked;
+}
+
+static hs_product product_of(int64_t m, int64_t n, int64_t k, double *somewhere)
+{
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, m, n, k, somewhere, somewhere, somewhere);
+    product.beta[0] = 1.0;
+    return product;
+}
+
+static void shared(hs_pool *pool, size_t own)
+{
+    double x = 0.0;
+    const hs_box whole = {.height = N, .width = N, .length = N};
+    for (hs_triangle triangle = HS_TRIANGLE_NONE; triangle <= HS_TRIANGLE_LOWER; triangle++) {
+        hs_product product = product_of(N, N, N, &x);
+        product.triangle = triangle;
+        const hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1};
+        CHECK(own + tables(pool, &product, &boxes) + event_bytes(1) < MOST);
+    }
+}
+
+static void zones(hs_pool *pool, size_t own)
+{
+    double x = 0.0;
+    static hs_box box[WORKERS];
+    for (int32_t w = 0; w < WORKERS; w++)
+        box[w] = (hs_box){.worker = w, .row = w / COLUMNS * (N / ROWS), .col = w % COLUMNS * (N / COLUMNS), .height = N / ROWS,
+                          .width = N / COLUMNS, .length = N};
+    const hs_product product = product_of(N, N, N, &x);
+    const hs_boxes boxes = {.box = box, .count = WORKERS};
+    CHECK(own + tables(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
+}
+
+int main(void)
+{
+    hs_pool *pool = NULL;
+    scarce_asked();
+    if (CHECK(hs_pool_create(WORKERS, NULL, &pool) == HS_OK)) {
+        const size_t own = scarce_asked();
+        shared(pool, own);
+        zones(pool, own);
+    }
+    hs_pool_destroy(pool);
+    return check_result();
+}
+
+#else
+
+int main(void)
+{
+    return CHECK(1), check_result();
+}
+
+#endif

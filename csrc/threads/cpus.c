@@ -1,0 +1,49 @@
+#define _GNU_SOURCE
+#include "threads/cpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#if defined(__linux__)
+
+int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
+{
+    enum { MOST = 1 << 20 };
+    *cpus = (hs__cpus){0};
+    int refused = EINVAL; /* by the system: it has more cpus than there is room for */
+    for (size_t count = CPU_SETSIZE; refused == EINVAL && count <= MOST; count *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(count);
+        cpu_set_t *set = malloc(bytes);
+        if (!set) return 0;
+        refused = pthread_getaffinity_np(thread, bytes, set);
+        if (refused) free(set);
+        else *cpus = (hs__cpus){set, bytes};
+    }
+    return !refused;
+}
+
+int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return cpu >= 0 && CPU_ISSET_S((size_t)cpu, cpus->bytes, cpus->set); }
+
+int32_t hs__cpus_end(const hs__cpus *cpus) { return (int32_t)(8 * cpus->bytes); }
+
+int hs__confine(pthread_t thread, const hs__cpus *cpus) { return !pthread_setaffinity_np(thread, cpus->bytes, cpus->set); }
+
+int hs__pin(pthread_t thread, int32_t core)
+{
+    const hs__cpus one = {calloc(1, CPU_ALLOC_SIZE(core + 1)), CPU_ALLOC_SIZE(core + 1)};
+    if (!one.set) return 0;
+    CPU_SET_S(core, one.bytes, one.set);
+    const int pinned = hs__confine(thread, &one);
+    free(one.set);
+    return pinned;
+}
+
+#else
+
+int hs__cpus_of(pthread_t thread, hs__cpus *cpus) { return (void)thread, *cpus = (hs__cpus){0}, 0; }
+int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return (void)cpus, (void)cpu, 0; }
+int32_t hs__cpus_end(const hs__cpus *cpus) { return (void)cpus, 0; }
+int hs__confine(pthread_t thread, const hs__cpus *cpus) { return (void)thread, (void)cpus, 0; }
+int hs__pin(pthread_t thread, int32_t core) { return (void)thread, (void)core, 0; }
+
+#endif
