@@ -19,6 +19,7 @@ from oracles_star import (
     judge,
     least_makespan,
     makespan,
+    pair_side,
     selections,
     shared,
     side_of,
@@ -52,7 +53,8 @@ def plan_of(instance, method="best", **options):
 
 
 def chunks_of(rows):
-    return np.array(list(rows), STAR_CHUNK)
+    """Of rows of STAR_CHUNK; without the last column no chunk is ahead."""
+    return np.array([(*row, 0)[:9] for row in rows], STAR_CHUNK)
 
 
 def drawn(seed, *, most=4):
@@ -136,7 +138,8 @@ class TestPaper:
             assert star_side(m, 2) == math.isqrt(m // 3)
             assert star_side(m, 0) == max(math.isqrt(m + 4) - 2, 0)
         for m in range(120):
-            assert [star_side(m, layout) for layout in (0, 1, 2)] == [side_of(m), side_of(m, True), toledo_side(m)]
+            sides = [side_of(m), side_of(m, True), toledo_side(m), pair_side(m)]
+            assert [star_side(m, layout) for layout in range(4)] == sides
         assert star_side(2**53, 0) == math.isqrt(2**53 + 4) - 2
 
 
@@ -148,6 +151,8 @@ class TestRules:
             instance = drawn(100 * seed + k)
             for returns in ("lazy", "eager"):
                 for method, log in every_log(*instance, eager=returns == "eager").items():
+                    if method == "overlap" and max(instance[5]) < 6:
+                        continue
                     plan = plan_of(instance, method, returns=returns)
                     messages = [(x[0], x[1], x[4], x[5]) for x in plan.messages.tolist()]
                     assert messages == [message[:4] for message in log], (instance, method)
@@ -317,7 +322,9 @@ class TestBounds:
             assert max(plan.bounds[name] for name in names) <= plan.makespan
             assert plan.lower_bound == min(plan.makespan, max(plan.bounds[name] for name in valid_for_all))
             assert plan.bounds[plan.binding] == max(plan.bounds[name] for name in valid_for_all)
-            side = {"bmm": toledo_side, "maxreuse": lambda m: side_of(m, single=True)}.get(plan.method, side_of)
+            side = {"bmm": toledo_side, "maxreuse": lambda m: side_of(m, single=True), "overlap": pair_side}.get(
+                plan.method, side_of
+            )
             sides = [side(m) for m in memory]
             for name, with_c in (("steady state", False), ("steady state with C", True)):
                 exact = float(steady_state(r, s, t, costs, times, sides, with_c=with_c))
@@ -482,7 +489,7 @@ class TestSearch:
         with pytest.raises(ValueError, match="need a larger budget"):
             plan_of(instance, "exact", budget=0)
         found = plan_of(instance, "exact", budget=100)
-        assert found.scope == "panels of full columns"
+        assert found.scope == "panels of full columns, one chunk at a time"
         assert found.makespan == plan_of(instance, "exact").makespan
 
     def test_many_panels_are_searched_coarsely(self):
@@ -530,8 +537,9 @@ class TestExact:
         plan = plan_of(instance, "exact")
         assert plan.makespan == value
         assert valid(instance, plan)
-        assert (plan.method, plan.scope, plan.optimal, plan.returns) == ("exact", "panels of full columns", False, "")
-        assert "optimal among panels of full columns (exact)" in str(plan.certificate)
+        scope = "panels of full columns, one chunk at a time"
+        assert (plan.method, plan.scope, plan.optimal, plan.returns) == ("exact", scope, False, "")
+        assert f"optimal among {scope} (exact)" in str(plan.certificate)
         assert plan.mu.tolist() == [side_of(m) for m in instance[5]]
 
     @pytest.mark.parametrize("seed", range(60))
@@ -674,7 +682,7 @@ class TestPlan:
     def test_unlimited_memory(self):
         plan = hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]), "het")
         assert plan.mu.tolist() == [5]
-        assert plan.chunks.tolist() == [(0, 0, 2, 0, 0, 3, 5, 1)]
+        assert plan.chunks.tolist() == [(0, 0, 2, 0, 0, 3, 5, 1, 0)]
         assert plan.makespan == 15 + 8 + 15 + 15 + 15
 
     def test_only_toledo_fits(self):
@@ -733,7 +741,7 @@ class TestPlan:
             with pytest.raises(ValueError, match="need more messages, at most 100000000 can be simulated"):
                 hs.plan_product(*shape, platform_of([1, 2], [2, 3], [2**40, 21]), method)
         vast = platform_of([1, 2], [2, 3], [2**53, 2**53])
-        assert len(hs.plan_product(*shape, vast).messages) < 1000
+        assert len(hs.plan_product(*shape, vast).messages) < 2000
 
         def refuse(*_: object) -> None:
             raise NotImplementedError
