@@ -333,9 +333,9 @@ def queue_of(shape, chunk):
 
 
 def sequence_of(shape, chunks):
-    """The messages of a worker's chunks, as of `queue_of`, the index that of all. A chunk that is ahead comes before the last message
-    of the one before, but for the panels that have no buffer yet."""
-    found, panels, buffers, start = [], [], 2, 0  # of chunks each ahead of the one before: the panels' places, how many fit, the load
+    """The messages of a worker's chunks, as of `queue_of`, the index among all. A chunk that is ahead comes before the last
+    message of the one before, but for the panels that have no buffer yet."""
+    found, panels, buffers, start = [], [], 2, 0  # of chunks each ahead of the one before: panels' places, how many fit, the load
     for number, chunk in enumerate(chunks):
         queue, own = queue_of(shape, chunk), max(chunk[2], 1)
         ahead = number > 0 and chunk[8]
@@ -544,8 +544,8 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
         if kind == LOAD:
             assert not loaded[chunk]
             assert not sent[chunk]
-            others = [loaded[k] and not over[k] for k in range(len(chunks)) if chunks[k][0] == worker]
-            assert sum(others) <= ahead, "the result before has not left, or of a chunk ahead the one before that"
+            others = [over[k] for k in range(len(chunks)) if chunks[k][0] == worker and loaded[k]]
+            assert others.count(False) == (ahead and len(others) > 0), "before the result of the one before, or not though ahead"
             loaded[chunk] = True
             blocks = stays
             stored[worker].append((start, 1, blocks))

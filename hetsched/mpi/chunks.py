@@ -159,7 +159,7 @@ def panels_of(chunk: Chunk, t: int) -> range:
 
 
 def steps_of(chain: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
-    """The messages of a chunk, or of several each ahead of the one before, in the order of the model; which of them each is of."""
+    """The messages of a chunk, or of several each ahead of the one before, in the model's order: (place of the chunk, step)."""
     if chain[0].held != C:
         yield from ((0, step) for step in _steps_with_results(chain[0], t))
         return

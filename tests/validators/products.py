@@ -76,7 +76,7 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
         leaving[worker] = [gone for gone in leaving[worker] if gone[0] > start]
         if kind == 0:
             assert not loaded[chunk], "a chunk that is sent twice"
-            assert open_chunks[worker] <= ahead, "a chunk before the result of the one before, or of two before"
+            assert open_chunks[worker] == ahead, "a chunk before the result of the one before, or one ahead that is not"
             open_chunks[worker] += 1
             loaded[chunk], blocks = True, stays
             inside[worker] += blocks

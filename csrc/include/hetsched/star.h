@@ -161,7 +161,8 @@ HS_API hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star
 /* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
  * holds, whether chunks are loaded ahead, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
  * simulated makespans. Deterministic.
- *   effort    messages to simulate, about (a sixty-fourth more for each worker); at least one plan is evaluated
+ *   effort    messages to simulate, about (a sixty-fourth more for each worker), again where streamed chunks may be tried, and half
+ *             of it where chunks ahead may be; at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks), HS_ERROR_UNSUPPORTED if no plan looked at has less than about
  * HS_STAR_MESSAGES messages. Time O(p) per message; memory O(p + chunks). */
