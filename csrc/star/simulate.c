@@ -87,6 +87,7 @@ static double earliest(const hs__desk *desk)
     return desk->buffers == 2 ? desk->before : desk->last;
 }
 
+/* The worker's next message is of that kind. */
 static inline void ask(hs__port *port, int32_t i, int32_t kind)
 {
     hs__desk *desk = &port->desk[i];

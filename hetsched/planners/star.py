@@ -20,11 +20,11 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
 from .stacked import PlanStack, one_by_one, stack_of
 
-PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
 REUSE = "maxreuse"  # section 3's
 OVERLAP = "overlap"  # what section 4 ends with
-_RULES = (*PAPER, REUSE, OVERLAP)
-METHODS = (*_RULES, "search", "exact")
+RULES = (*PAPER, REUSE, OVERLAP)  # in the order of hs_star_method
+METHODS = (*RULES, "search", "exact")
 RETURNS = ("lazy", "eager")
 VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "global": 0,
@@ -45,7 +45,7 @@ _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C",
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # hold for every plan
 _DOUBLE, _SINGLE, _TOLEDO, _PAIR = range(4)  # hs_star_layout
 _LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # others double
-_LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # blocks; others 5
+LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # blocks; others 5
 STREAM_A, STREAM_B = 0, -1  # in the place of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
@@ -294,7 +294,7 @@ def planned(
         check.choice("variant", variant, VARIANTS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
     end = None if budget is None else start + check.number("budget", budget, low=0.0)
-    least = _LEAST_MEMORY.get(method, 5)
+    least = LEAST_MEMORY.get(method, 5)
     if memory.max() < least:
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
@@ -316,7 +316,7 @@ def planned(
             chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
     for name in _worth_trying(most, memory) if method == "best" else ():
         with suppress(NotImplementedError):
-            trials[name] = star.plan(_RULES.index(name), choice, eager, 0, long).makespan
+            trials[name] = star.plan(RULES.index(name), choice, eager, 0, long).makespan
     if method in ("best", "search"):
         if not trials:
             raise _too_many(shape, "more messages")
@@ -328,7 +328,7 @@ def planned(
         makespan, chunks, log = _exact(star, shape, memory, messages, end, effort)
     else:
         try:
-            result = star.plan(_RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
+            result = star.plan(RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
@@ -337,7 +337,7 @@ def planned(
     bound = max(bounds[name] for name in _FOR_ALL)
     updates = np.zeros(len(times), np.int64)
     np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
-    mu = result.sides if chosen in _RULES else _sides(memory, layout)
+    mu = result.sides if chosen in RULES else _sides(memory, layout)
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
@@ -427,8 +427,8 @@ def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
     """Those of the paper's methods that can be planned, and in time."""
     p = len(memory)
-    steps = dict.fromkeys(_RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
-    return [name for name in _RULES if steps[name] <= _MOST_STEPS and memory.max() >= _LEAST_MEMORY.get(name, 5)]
+    steps = dict.fromkeys(RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
+    return [name for name in RULES if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)]
 
 
 def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
