@@ -17,7 +17,7 @@ from ..platform import Platform, Unit, whose
 from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, RULES, StarPlan, planned, star_of
 
 _MOST = 2**20  # blocks of a side: their cube fits a double exactly
-_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)  # widths are compared by the method asked for, if it is one of these
+_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)  # widths are compared by the method asked for if it is one
 _FEW = 16  # widths up to this are all tried, then those of a geometric row
 _LEAST = 10**5  # messages that each search may try
 _STEPS = 2048  # that a width may have to be tried
