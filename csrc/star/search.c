@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "star/star.h"
 
-enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, STREAMED = 1 << 16 };
+enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, FEW_MESSAGES = 1 << 16 };
 enum { STREAMS = 1, AHEAD = 2 }; /* extras, each for a search of its own */
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
@@ -159,12 +159,15 @@ static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
     return side;
 }
 
-/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or its messages are too many to be tried. */
+/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or of extras the messages are too many to
+ * be tried. */
 static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t ahead, worker *w)
 {
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
     const int64_t side = largest_square(m, buffers, ahead);
-    if (!side || (buffers == HS_STAR_STREAM_A && r * s * t > (double)STREAMED * (double)side)) return 0;
+    if (!side) return 0;
+    const int streamed = buffers == HS_STAR_STREAM_A;
+    if ((streamed || ahead) && r * s * t > (double)FEW_MESSAGES * (double)side * (streamed ? 1.0 : (double)side)) return 0;
     option best[2] = {{.column = INFINITY}, {.column = INFINITY}};
     const int64_t first = hs__ceil_div(star->r, side);
     for (int64_t rows = first > 2 ? first - 2 : 1; rows <= star->r && rows <= first + 3; rows++) {

@@ -26,10 +26,10 @@ HS_C_BEGIN
  * A worker's messages have one order: panels with results go first as far as buffers are free. It computes a panel when it has
  * come and the one before is computed, in (updates of the panel) * cycle_time; it receives meanwhile.
  * Where C is held by two chunks of a worker one after the other, the second may be `ahead` (end of section 4): it is loaded before the
- * result of the first has left, and computed without a pause. Its load and as many of its panels as there are buffers come
+ * result of the first has left, and computed without a pause. Its load and as many of its panels as it has buffers come
  * after the last panel of the first chunk, then that one's result goes, then the other panels come. The panels before its first
- * ones are those of the first chunk; where that has one buffer all of them must be computed. Chunks each ahead of the one before need room for
- * what two neighbours hold, the two that need most, and for the panels of one, the one that needs most.
+ * ones are those of the first chunk; where that has one buffer all of them must be computed. Chunks each ahead of the one before
+ * need room for what two neighbours hold, the two that need most, and for the panels of one, the one that needs most.
  *   r, s, t      blocks, 1 .. 2^31 - 1
  *   cycle_times  [p] per block update, > 0, at most HS_STAR_MOST
  *   link_costs   [p] per block, >= 0, at most HS_STAR_MOST
@@ -91,7 +91,8 @@ HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_s
 typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2, HS_STAR_PAIR = 3 } hs_star_layout;
 HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
-/* The paper's seven algorithms, sections 4 to 6, that of section 3, and what section 4 ends with. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
+/* The paper's seven algorithms, sections 4 to 6, that of section 3, and what section 4 ends with. Workers get full columns, min(mu, left)
+ * at a time, chunks of them top-down. */
 typedef enum hs_star_method {
     HS_STAR_HOM = 0,    /* the best virtual homogeneous platform for a memory size, in turn */
     HS_STAR_HOMI = 1,   /* also for link cost and cycle-time */
@@ -131,9 +132,9 @@ enum { HS_STAR_MESSAGES = 100000000 };
 HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                               int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
 
-/* The least makespan over panels of full columns, one chunk at a time: a panel of 1 .. mu columns, mu = hs_star_side(memory, HS_STAR_DOUBLE), goes to
- * a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1, no chunk is ahead; in every order of the port,
- * results at any time. Layers of states with dominance and bounds, widened until nothing is left out that could matter: for small instances.
+/* The least makespan over panels of full columns, one chunk at a time: a panel of 1 .. mu columns, mu = hs_star_side(memory,
+ * HS_STAR_DOUBLE), goes to a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1, no chunk is ahead; in
+ * every order of the port, results at any time. Layers of states with dominance and bounds, widened until nothing is left out that could matter: for small instances.
  *   effort       messages tried, at most; HS_ERROR_UNSUPPORTED if they, or 2^20 messages of a plan, do not suffice
  *   limit        > 0: plans that end before this are looked for, INFINITY: all; HS_ERROR_INFEASIBLE if there is none, or no
  *                worker can hold a chunk (5 blocks)
@@ -159,8 +160,8 @@ typedef struct hs_star_share {
 HS_API hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks);
 
 /* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
- * holds, whether chunks are loaded ahead, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
- * simulated makespans. Deterministic.
+ * holds, whether chunks are loaded ahead, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed
+ * charges, then by annealing on simulated makespans. Deterministic.
  *   effort    messages to simulate, about (a sixty-fourth more for each worker), again where streamed chunks may be tried, and half
  *             of it where chunks ahead may be; at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
