@@ -32,7 +32,7 @@ typedef struct {
     int64_t peak;
 } __attribute__((aligned(64))) buffers;
 
-/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room for panels at the arena's begin, and
+/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room for panels where the arena begins, and
  * behind it one for what two neighbours hold, who have its two ends. */
 typedef struct {
     int64_t first;      /* the chunk that begins the chain */
@@ -68,13 +68,15 @@ static int64_t panels_of(int64_t length, int64_t depth) { return 1 + (length - 1
 /* Whether a chunk is ahead of one before. */
 static int is_ahead(const job *j, int64_t chunk) { return j->places[chunk].first != chunk; }
 
-static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk) { return &j->places[j->places[chunk - j->x->chunks].first].chain; }
+static const place *place_of(const job *j, const hs_star_chunk *chunk) { return &j->places[chunk - j->x->chunks]; }
+
+static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk) { return &j->places[place_of(j, chunk)->first].chain; }
 
 /* The block of the arena at which begins what is held. */
 static int64_t held_at(const job *j, const hs_star_chunk *chunk)
 {
     const hs__chain *chain = chain_of(j, chunk);
-    return chain->passing + (j->places[chunk - j->x->chunks].odd ? chain->held - hs__star_passage(j->x->star->t, chunk).held : 0);
+    return chain->passing + (place_of(j, chunk)->odd ? chain->held - hs__star_passage(j->x->star->t, chunk).held : 0);
 }
 
 /* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns, one after the other. */
@@ -110,7 +112,7 @@ static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piec
     const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
     const int64_t col = chunk->col + (chunk->held == A ? first : 0), width = chunk->held == A ? deep : chunk->width;
     const int64_t inner = chunk->held == C ? first : 0, depth = chunk->held == C ? deep : t;
-    const int second = chunk->buffers == 2 && (first / chunk->depth + j->places[chunk - j->x->chunks].turn) % 2;
+    const int second = chunk->buffers == 2 && (first / chunk->depth + place_of(j, chunk)->turn) % 2;
     int64_t at = second ? chain_of(j, chunk)->passing - most * form.in : 0;
     pieces[A] = (piece){.row = row, .col = inner, .height = height, .width = depth};
     pieces[B] = (piece){.row = inner, .col = col, .height = depth, .width = width};

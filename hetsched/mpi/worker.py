@@ -118,7 +118,7 @@ class _Work:
         self._places = self._placed(chain)
 
     def _placed(self, chain: list[tuple[int, Chunk]]) -> list[_Place]:
-        """Panels have a room at the arena's begin; behind it is one for what two neighbours hold, who have its two ends."""
+        """Panels have a room where the arena begins; behind it is one for what two neighbours hold, who have its two ends."""
         dtype, product = np.dtype(self._product.dtype), self._product
         held, panel = ([chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain] for kind in (LOAD, PANEL))
         passing = max(chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True))
