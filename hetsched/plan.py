@@ -174,6 +174,7 @@ class Plan(Frozen, Drawn):
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
     _records: ClassVar[dict[str, np.dtype[Any]]] = {}  # of the fields that are tables
+    _added: ClassVar[dict[str, int]] = {}  # how many last columns of such a table older files do not have: they are 0
     _fixed: ClassVar[str] = ""  # why it has no meaning on other workers
     sense: ClassVar[str] = "min"
 
@@ -421,7 +422,7 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
         if isinstance(value, dict) and not text.startswith("dict"):
             return check.frozen(np.zeros(value["shape"], value["dtype"]))
         if key in kind._records:
-            return check.frozen(np.array([tuple(row) for row in _read_floats(value)], kind._records[key]))
+            return check.frozen(_read_table(value, kind._records[key], kind._added.get(key, 0)))
         if isinstance(value, list) and not text.startswith("tuple"):
             found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
             return check.frozen(np.array(_read_floats(value), found[1] if found else None))
@@ -430,6 +431,12 @@ def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
         return _tuples(_read_floats(value))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ValueError(f"content[{key!r}] is not what a {kind.__name__} has: {error}") from error
+
+
+def _read_table(rows: Any, record: np.dtype[Any], added: int) -> NDArray[Any]:
+    """Where all rows lack the last columns, which older files do not have, these are 0."""
+    older = (0,) * added if all(len(row) == len(record.names or ()) - added for row in rows) else ()
+    return np.array([(*row, *older) for row in _read_floats(rows)], record)
 
 
 def _read_floats(value: Any) -> Any:

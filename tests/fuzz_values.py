@@ -72,7 +72,7 @@ _HINTS = _LIMITS | {
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
     **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},  # a million blocks take minutes
     "plan_star_lu.n": ["1", "2", "3", "6"],
-    "plan_star_lu.method": ["'oddoml'", "'maxreuse'", "'bmm'", "'best'"],
+    "plan_star_lu.method": ["'oddoml'", "'maxreuse'", "'overlap'", "'bmm'", "'best'"],
     "wavefront.rows": ["1", "2", "3", "10", "17", "100", "1000"],  # 100,000 take a minute
     "wavefront.cols": ["1", "2", "3", "10", "17", "100"],
     "map_tasks.workers": ["1", "2", "3", "None"],  # processes

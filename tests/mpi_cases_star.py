@@ -36,7 +36,7 @@ def product(comm, plan, A, B, root=0, order="plan", trace=False, progress=None, 
 
 def case_methods(comm):
     A, B = integers((4 * 7 - 3, 3 * 7 - 1), float), integers((3 * 7 - 1, 8 * 7 - 6), float)
-    for method, order in itertools.product(("best", "het", "bmm", "orroml", "hom"), ("plan", "demand")):
+    for method, order in itertools.product(("best", "het", "bmm", "orroml", "hom", "overlap"), ("plan", "demand")):
         C = product(comm, hs.plan_product(4, 8, 3, platform(comm.size - 1), method), A, B, order=order)
         assert (C == A @ B).all() if comm.rank == 0 else C is None
 

@@ -262,7 +262,7 @@ def homogeneous(r, s, t, costs, times, memory, *, improved, eager=False):
 
 
 def every_log(r, s, t, costs, times, memory, *, eager=False):
-    """Method -> log of the seven methods."""
+    """Method -> log of the seven methods, and of "overlap"."""
     sides = [side_of(m) for m in memory]
     args = (r, s, t, costs, times)
     runs = het(*args, memory, eager=eager)
@@ -274,6 +274,7 @@ def every_log(r, s, t, costs, times, memory, *, eager=False):
         "ommoml": ommoml(*args, memory, eager=eager)[0],
         "oddoml": simulate_dealt(*args, sides, demand=True, eager=eager),
         "bmm": simulate_dealt(*args, [toledo_side(m) for m in memory], demand=True, toledo=True, eager=eager),
+        "overlap": simulate_overlap(*args, [pair_side(m) for m in memory], eager=eager),
     }
 
 
@@ -300,7 +301,7 @@ def shared(updates, needs):
 def queue_of(shape, chunk):
     """The messages of a chunk in their order: (kind, layer, blocks, updates, index of the message whose end it waits for)."""
     r, s, t = shape
-    _, held, buffers, _, _, h, v, depth = chunk
+    _, held, buffers, _, _, h, v, depth, _ = chunk
     if (
         buffers < 1
     ):  # the blocks of A (of B) come one by one, for a row (a column) of the chunk each; v (h) of the other for a layer
@@ -331,34 +332,123 @@ def queue_of(shape, chunk):
     return queue
 
 
+def sequence_of(shape, chunks):
+    """The messages of a worker's chunks, as of `queue_of`, the index among all. A chunk that is ahead comes before the last
+    message of the one before, but for the panels that have no buffer yet."""
+    found, panels, buffers, start = [], [], 2, 0  # of chunks each ahead of the one before: panels' places, how many fit, the load
+    for number, chunk in enumerate(chunks):
+        queue, own = queue_of(shape, chunk), max(chunk[2], 1)
+        ahead = number > 0 and chunk[8]
+        result = found.pop() if ahead else None
+        if not ahead:
+            panels, buffers, start = [], own, len(found)
+        before, first = len(panels), len(found)
+        where = {}  # of each message of the queue, in all
+        for k, (kind, layer, blocks, updates, waits) in enumerate(queue):
+            count = len(panels) - before
+            if result is not None and (count == own or kind == RETURN):
+                found.append(result)
+                result = None
+            if kind == LOAD:
+                waits = next((n for n in reversed(range(first)) if found[n][0] != PANEL), None)
+            elif kind == PANEL and ahead and count < own:
+                nth = before - 1 if buffers == 1 else len(panels) - own
+                waits = panels[nth] if nth >= 0 else start
+            else:
+                waits = where[waits]
+            where[k] = len(found)
+            if kind == PANEL:
+                panels.append(len(found))
+            found.append((kind, layer, blocks, updates, waits))
+        buffers = own
+    return found
+
+
 def simulate_given(shape, costs, times, chunks, *, demand):
     """(worker, kind, layer, start, end) of each message of given chunks, in turn or demand driven."""
     p = len(costs)
-    own = [[queue_of(shape, chunk) for chunk in chunks if chunk[0] == i] for i in range(p)]
-    place, done, free, busy = [(0, 0)] * p, [[] for _ in range(p)], [Fraction(0)] * p, [Fraction(0)] * p
+    own = [sequence_of(shape, [chunk for chunk in chunks if chunk[0] == i]) for i in range(p)]
+    done, busy = [[] for _ in range(p)], [Fraction(0)] * p
     port, log, turn = Fraction(0), [], 0
 
     def earliest(i):
-        waits = own[i][place[i][0]][place[i][1]][4]
-        return free[i] if waits is None else done[i][waits]
+        waits = own[i][len(done[i])][4]
+        return Fraction(0) if waits is None else done[i][waits]
 
     while True:
-        asking = [i for i in range(p) if place[i][0] < len(own[i])]
+        asking = [i for i in range(p) if len(done[i]) < len(own[i])]
         if not asking:
             return log
         i = min(asking, key=lambda x: (earliest(x), x)) if demand else min(asking, key=lambda x: (x - turn) % p)
         turn = i + 1
-        c, k = place[i]
-        kind, layer, blocks, updates, _ = own[i][c][k]
+        kind, layer, blocks, updates, _ = own[i][len(done[i])]
         start = max(port, earliest(i))
         port = start + blocks * Fraction(costs[i])
         log.append((i, kind, layer, start, port))
         if kind == PANEL:
             busy[i] = max(port, busy[i]) + updates * Fraction(times[i])
         done[i].append(busy[i] if kind == PANEL else port)
-        place[i] = (c, k + 1)
-        if k + 1 == len(own[i][c]):
-            place[i], free[i], done[i] = (c + 1, 0), port, []
+
+
+def pair_side(memory):
+    """Largest mu with 2 mu^2 + 4 mu <= memory."""
+    return next(mu for mu in itertools.count() if 2 * (mu + 1) ** 2 + 4 * (mu + 1) > memory)
+
+
+def simulate_overlap(r, s, t, costs, times, sides, *, eager=False):
+    """Demand driven, each worker's next chunk before the result of the last one where there is a next one: (worker, kind, start,
+    end, when computed) of each message."""
+    p, left, port, log = len(sides), s, Fraction(0), []
+    rows, width = [r] * p, [0] * p  # below: dealt columns, and the row that comes next
+    sent, work, owed = [None] * p, [None] * p, [None] * p  # panels of the last chunk, (h, v) of it and of the one before
+    passed, ends = [Fraction(0)] * p, [[] for _ in range(p)]  # the last load or result; of panels
+    come, due = [Fraction(0)] * p, [Fraction(0)] * p  # the first load; when the result owed is ready
+
+    def request(i):
+        """(when it can start, kind) of the next message, or None."""
+        more = rows[i] < r or left > 0
+        if work[i] and sent[i] < t and not (owed[i] and sent[i] >= 2):
+            return (ends[i][-2] if len(ends[i]) > 1 else come[i]), PANEL
+        if owed[i]:
+            return due[i], RETURN
+        if more:
+            return passed[i], LOAD
+        return (ends[i][-1], RETURN) if work[i] else None
+
+    while True:
+        asking = [(*request(i), i) for i in range(p) if sides[i] and request(i)]
+        if not asking:
+            return log
+        ready = [x for x in asking if eager and x[1] == RETURN and x[0] <= port]
+        since, kind, i = min(ready or asking, key=lambda x: (x[0], x[2]))
+        start, then = max(port, since), None
+        if kind == LOAD:
+            if rows[i] == r:
+                width[i], rows[i] = min(sides[i], left), 0
+                left -= width[i]
+            if work[i]:
+                owed[i], due[i] = work[i], ends[i][-1]
+            else:
+                ends[i] = []
+            work[i], sent[i] = (min(sides[i], r - rows[i]), width[i]), 0
+            rows[i] += work[i][0]
+            blocks = math.prod(work[i])
+        elif kind == PANEL:
+            blocks, sent[i] = sum(work[i]), sent[i] + 1
+        elif owed[i]:
+            blocks, owed[i] = math.prod(owed[i]), None
+        else:
+            blocks, work[i] = math.prod(work[i]), None
+        port = start + blocks * Fraction(costs[i])
+        if kind == PANEL:
+            begin = max([port, *ends[i][-1:]])
+            then = begin, begin + math.prod(work[i]) * Fraction(times[i])
+            ends[i].append(then[1])
+        else:
+            passed[i] = port
+        if kind == LOAD and not owed[i]:
+            come[i] = port
+        log.append((i, kind, start, port, then))
 
 
 def splits(columns, widest):
@@ -427,7 +517,7 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
     r, s, t = shape
     chunks = [tuple(chunk) for chunk in chunks]
     painted: dict[tuple[int, int], int] = {}
-    for index, (_, _, _, row, col, height, width, _) in enumerate(chunks):
+    for index, (_, _, _, row, col, height, width, *_) in enumerate(chunks):
         for cell in itertools.product(range(row, row + height), range(col, col + width)):
             assert cell not in painted, "a block of C in two chunks"
             painted[cell] = index
@@ -440,7 +530,7 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
     stored: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
     computing: list[list[tuple[float, float]]] = [[] for _ in memory]
     for worker, kind, chunk, layer, start, end, begin, done in messages:
-        owner, held, buffers, _, _, h, v, depth = chunks[chunk]
+        owner, held, buffers, _, _, h, v, depth, ahead = chunks[chunk]
         stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
         updates = h * v * t // length
         many, few = (h, v) if buffers == 0 else (v, h)
@@ -454,6 +544,8 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
         if kind == LOAD:
             assert not loaded[chunk]
             assert not sent[chunk]
+            others = [over[k] for k in range(len(chunks)) if chunks[k][0] == worker and loaded[k]]
+            assert others.count(False) == (ahead and len(others) > 0), "before the result of the one before, or not though ahead"
             loaded[chunk] = True
             blocks = stays
             stored[worker].append((start, 1, blocks))

@@ -1,20 +1,21 @@
 """Products on stars in SimGrid: instances as JSON on the standard input, the times at which they end on the standard output.
 
 It is run by a Python that has SimGrid (Debian's python3-simgrid is for the system's) and shares nothing with hetsched. An
-instance is shape, link_costs, cycle_times, chunks (worker, held, buffers, row, col, height, width, depth) and port: worker and
-kind of each message in the master's order. Sizes, what waits for what, and times are found here:
+instance is shape, link_costs, cycle_times, chunks (worker, held, buffers, row, col, height, width, depth, ahead) and port: worker
+and kind of each message in the master's order. Sizes, what waits for what, and times are found here:
 
 - A worker is a host of 1 / cycle_time updates a second on a link of its own of 1 / link_cost blocks a second.
 - The master is one actor that does one blocking put or get after the other. That is its port: a message starts when both ends
   are at it, and the next when it has ended.
-- A worker is one actor that communicates and one per chunk that computes. Between the two are three semaphores: buffers that
-  are free, panels that have come, panels that are computed.
+- A worker is one actor that communicates and one that computes, for a chunk or several each ahead of the one before. Between the
+  two are three counts, semaphores: buffers that are free again, panels that have come, panels that are computed.
 
 No message is ever beside another one on a star, so nothing of SimGrid's sharing is in it; without latency and the corrections
 for TCP (CM02, factors of 1, no cross traffic) a message takes its size over the bandwidth. The engine runs once per process,
 so all instances are in it at the same time, as separate stars.
 """
 
+import itertools
 import json
 import sys
 
@@ -32,29 +33,32 @@ class Chunk:
     """What stays and what passes, in blocks; the updates and the layers of each panel."""
 
     def __init__(self, shape, chunk):
-        t, (_, held, self.buffers, _, _, h, v, depth) = shape[2], chunk
+        t, (_, held, buffers, _, _, h, v, depth, self.ahead) = shape[2], chunk
         self.stays, passes, returns, layers = ((h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h))[held]
-        self.panels = [min(depth, layers - low) for low in range(0, layers, depth)]
-        self.updates = [deep * h * v * t // layers for deep in self.panels]
-        self.arrive = [deep * passes for deep in self.panels]
-        self.back = [deep * returns for deep in self.panels] if returns else [self.stays]  # results, one per panel or one for all
+        panels = [min(depth, layers - low) for low in range(0, layers, depth)]
+        self.updates = [deep * h * v * t // layers for deep in panels]
+        self.arrive = [deep * passes for deep in panels]
+        if buffers < 1:  # blocks of A one by one, each for a row of the chunk, and v of B with the first of a layer; or of B
+            many, few = (v, h) if buffers else (h, v)
+            self.updates = [few] * many * t
+            self.arrive = [1 + few, *[1] * (many - 1)] * t
+        self.back = [deep * returns for deep in panels] if returns else [self.stays]  # results, one per panel or one for all
         self.each = returns > 0
+        self.buffers = max(buffers, 1)
 
 
 def sized(chunks, order):
     """Worker, kind and blocks of each message."""
-    queues = [[] for _ in chunks]
-    for queue, own in zip(queues, chunks, strict=True):
-        for chunk in own:
-            queue.append(
-                {LOAD: iter([chunk.stays]), PANEL: iter(chunk.arrive), RESULT: iter(chunk.back), "left": len(chunk.back)}
-            )
+    sizes = [
+        {
+            LOAD: iter([chunk.stays for chunk in own]),
+            PANEL: iter([size for chunk in own for size in chunk.arrive]),
+            RESULT: iter([size for chunk in own for size in chunk.back]),
+        }
+        for own in chunks
+    ]
     for worker, kind in order:
-        chunk = queues[worker][0]
-        yield worker, kind, next(chunk[kind])
-        chunk["left"] -= kind == RESULT
-        if chunk["left"] == 0:
-            queues[worker].pop(0)
+        yield worker, kind, next(sizes[worker][kind])
 
 
 def master(boxes, messages, ended):
@@ -66,36 +70,59 @@ def master(boxes, messages, ended):
     ended(Engine.clock)
 
 
+class Count:
+    """What others have done so often."""
+
+    def __init__(self):
+        self.semaphore, self.seen = Semaphore(0), 0
+
+    def more(self):
+        self.semaphore.release()
+
+    def wait(self, number):
+        for _ in range(number - self.seen):
+            self.semaphore.acquire()
+        self.seen = max(self.seen, number)
+
+
 def worker(box, chunks, messages):
     messages = iter(messages)
-    for chunk in chunks:
-        kind, _ = next(messages)
-        assert kind == LOAD
-        box.get()
-        free, come, computed = Semaphore(chunk.buffers), Semaphore(0), Semaphore(0)
-        Actor.create("compute", this_actor.get_host(), compute, chunk, free, come, computed)
-        for _ in range(len(chunk.panels) + len(chunk.back)):
+    while chunks:
+        length = next((k for k in range(1, len(chunks)) if not chunks[k].ahead), len(chunks))
+        chain, chunks = chunks[:length], chunks[length:]
+        come, computed, free = Count(), Count(), Count()
+        updates = [size for chunk in chain for size in chunk.updates]
+        Actor.create("compute", this_actor.get_host(), compute, updates, come, computed, None if chain[0].each else free)
+        ends = list(itertools.accumulate(len(chunk.updates) for chunk in chain))
+        panels = iter(
+            max(before if k and chain[k - 1].buffers == 1 else 0, before + n + 1 - chunk.buffers)
+            for k, (chunk, before) in enumerate(zip(chain, [0, *ends], strict=False))
+            for n in range(len(chunk.updates))
+        )
+        results = iter(range(1, ends[0] + 1) if chain[0].each else ends)
+        for _ in range(sum(1 + len(chunk.updates) + len(chunk.back) for chunk in chain)):
             kind, size = next(messages)
-            if kind == PANEL:
-                free.acquire()
-                box.get()
-                come.release()
+            if kind == RESULT:
+                computed.wait(next(results))
+                box.put("result", size)
+                if chain[0].each:
+                    free.more()
                 continue
-            for _ in range(1 if chunk.each else len(chunk.panels)):
-                computed.acquire()
-            box.put("result", size)
-            if chunk.each:
-                free.release()
+            if kind == PANEL:
+                free.wait(next(panels))
+            box.get()
+            if kind == PANEL:
+                come.more()
     assert next(messages, None) is None
 
 
-def compute(chunk, free, come, computed):
-    for updates in chunk.updates:
-        come.acquire()
-        this_actor.execute(updates)
-        computed.release()
-        if not chunk.each:
-            free.release()
+def compute(updates, come, computed, free):
+    for number, size in enumerate(updates):
+        come.wait(number + 1)
+        this_actor.execute(size)
+        computed.more()
+        if free is not None:
+            free.more()
 
 
 def main():

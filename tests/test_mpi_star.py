@@ -53,7 +53,7 @@ def plan_of_chunks(shape, costs, times, memory, table):
     """A StarPlan of any chunks, demand driven."""
     platform = hs.Platform.star(times, link_costs=costs, memory=[max(m, 3) for m in memory])
     plan = hs.plan_product(*shape, platform, "bmm")
-    table = np.array(table, STAR_CHUNK)
+    table = np.array([(*chunk, 0)[:9] for chunk in table], STAR_CHUNK)
     model = Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
     makespan, messages = model.simulate(table, 1, np.zeros(0, np.int32), False)
     return replace(plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64))
@@ -98,7 +98,7 @@ def bytes_of(plan, messages, q, m, n, k, itemsize):
     )
     found = np.zeros((len(plan.names), 2), np.int64)
     for worker, kind, number, first in messages[["worker", "kind", "chunk", "depth"]].tolist():
-        _, held, _, row, col, height, width, depth = plan.chunks[number].tolist()
+        _, held, _, row, col, height, width, depth, _ = plan.chunks[number].tolist()
         y, x, z = list(range(row, row + height)), list(range(col, col + width)), list(range(plan.shape[2]))
         lines = (z, x, y)[held]
         if kind != 0 and not (kind == 2 and held == 0):

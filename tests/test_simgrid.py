@@ -79,7 +79,7 @@ def test_methods(simgrid):
         costs, times, memory = platform(rng)
         shape = rng.randint(1, 9), rng.randint(1, 12), rng.randint(1, 5)
         star = hs.Platform.star(times, costs, memory)
-        for method, returns in itertools.product((*PAPER, "search"), ("lazy", "eager")):
+        for method, returns in itertools.product((*PAPER, "maxreuse", "overlap", "search"), ("lazy", "eager")):
             plan = hs.plan_product(*shape, star, method, returns=returns, budget=0)
             instances.append(instance(shape, costs, times, plan.chunks, plan.messages))
             makespans.append(plan.makespan)
@@ -87,7 +87,7 @@ def test_methods(simgrid):
 
 
 def test_whatever_is_held(simgrid):
-    """Chunks that hold A, B or C, with one buffer or two, of panels of any depth."""
+    """Chunks that hold A, B or C, with one buffer or two, of panels of any depth or block by block, some ahead."""
     instances, makespans = [], []
     for seed in range(25):
         rng = random.Random(1000 + seed)

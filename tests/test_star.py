@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
@@ -19,6 +20,7 @@ from oracles_star import (
     judge,
     least_makespan,
     makespan,
+    pair_side,
     selections,
     shared,
     side_of,
@@ -52,7 +54,8 @@ def plan_of(instance, method="best", **options):
 
 
 def chunks_of(rows):
-    return np.array(list(rows), STAR_CHUNK)
+    """Of rows of STAR_CHUNK; without the last column no chunk is ahead."""
+    return np.array([(*row, 0)[:9] for row in rows], STAR_CHUNK)
 
 
 def drawn(seed, *, most=4):
@@ -136,7 +139,8 @@ class TestPaper:
             assert star_side(m, 2) == math.isqrt(m // 3)
             assert star_side(m, 0) == max(math.isqrt(m + 4) - 2, 0)
         for m in range(120):
-            assert [star_side(m, layout) for layout in (0, 1, 2)] == [side_of(m), side_of(m, True), toledo_side(m)]
+            sides = [side_of(m), side_of(m, True), toledo_side(m), pair_side(m)]
+            assert [star_side(m, layout) for layout in range(4)] == sides
         assert star_side(2**53, 0) == math.isqrt(2**53 + 4) - 2
 
 
@@ -148,6 +152,8 @@ class TestRules:
             instance = drawn(100 * seed + k)
             for returns in ("lazy", "eager"):
                 for method, log in every_log(*instance, eager=returns == "eager").items():
+                    if method == "overlap" and max(instance[5]) < 6:
+                        continue
                     plan = plan_of(instance, method, returns=returns)
                     messages = [(x[0], x[1], x[4], x[5]) for x in plan.messages.tolist()]
                     assert messages == [message[:4] for message in log], (instance, method)
@@ -317,7 +323,9 @@ class TestBounds:
             assert max(plan.bounds[name] for name in names) <= plan.makespan
             assert plan.lower_bound == min(plan.makespan, max(plan.bounds[name] for name in valid_for_all))
             assert plan.bounds[plan.binding] == max(plan.bounds[name] for name in valid_for_all)
-            side = {"bmm": toledo_side, "maxreuse": lambda m: side_of(m, single=True)}.get(plan.method, side_of)
+            side = {"bmm": toledo_side, "maxreuse": lambda m: side_of(m, single=True), "overlap": pair_side}.get(
+                plan.method, side_of
+            )
             sides = [side(m) for m in memory]
             for name, with_c in (("steady state", False), ("steady state with C", True)):
                 exact = float(steady_state(r, s, t, costs, times, sides, with_c=with_c))
@@ -415,10 +423,100 @@ class TestMaximumReuse:
         assert {int(b) for plan in plans for b in plan.chunks["buffers"]} & {0, -1}
 
 
+class TestOverlap:
+    """The end of section 4: the next chunk comes before the result of the last one goes."""
+
+    @pytest.mark.parametrize("seed", range(15))
+    def test_every_schedule_is_valid(self, seed):
+        """ "best" is never slower, and no bound is above it."""
+        for k in range(10):
+            instance = drawn(1000 * seed + k, most=5)
+            if max(instance[-1]) < 6:
+                with pytest.raises(hs.InfeasibleError, match="'overlap' needs at least 6 blocks, the largest is 5"):
+                    plan_of(instance, "overlap")
+                continue
+            for returns in ("lazy", "eager"):
+                plan = plan_of(instance, "overlap", returns=returns)
+                assert valid(instance, plan)
+                assert plan.mu.tolist() == [pair_side(m) for m in instance[-1]]
+                first = np.unique(plan.chunks["worker"], return_index=True)[1]
+                assert not plan.chunks["ahead"][first].any()
+                assert plan_of(instance, budget=0, returns=returns).makespan <= plan.makespan
+
+    @pytest.mark.parametrize(("n", "t"), [(1, 1), (2, 1), (2, 2), (5, 2), (9, 4)])
+    def test_a_slow_worker_never_waits(self, n, t):
+        """From its first panel to its last update; one chunk at a time it waits for what goes through the port between two."""
+        plan = hs.plan_product(1, n, t, platform_of([1], [10], [6]), "overlap")
+        assert plan.makespan == 1 + 2 + 10 * n * t + 1
+        assert hs.plan_product(1, n, t, platform_of([1], [10], [6]), "oddoml").makespan == n * (1 + 2 + 10 * t + 1)
+        assert plan.chunks["ahead"].tolist() == [0] + [1] * (n - 1)
+
+    @pytest.mark.parametrize("t", [5, 20, 100])
+    def test_what_it_gains_is_what_was_lost(self, t):
+        """Section 4's example, w = 4.5, c = 2, mu = 4 (32 blocks of memory, with two chunks 48): 2 c of every t w are lost for C,
+        and a panel's time. It is gained while the port has time for it; five workers leave it none."""
+
+        def gain(p):
+            times = [
+                hs.plan_product(4, 400, t, platform_of([2] * p, [4.5] * p, [memory] * p), method).makespan
+                for memory, method in ((32, "oddoml"), (48, "overlap"))
+            ]
+            return times[0] / times[1] - 1
+
+        assert gain(1) == pytest.approx((2 * 2 + 8 * 2 / 16) / (4.5 * t), rel=0.02)
+        assert gain(1) < gain(2) < 1.3 * gain(1)
+        assert 0 < gain(5) < 0.1 * gain(1)
+
+    def test_each_is_taken_where_it_gains(self):
+        """A worker that computes long, and whose memory holds neither A nor B, gets its chunks ahead; one that waits for the port
+        does better with larger ones."""
+        for w, ahead in ((3.0, True), (1e-3, False)):
+            plan = hs.plan_product(18, 27, 40, platform_of([1], [w], [60]))
+            assert plan.chunks["ahead"].any() == ahead
+
+    @settings(deadline=None, max_examples=60)
+    @given(seed=st.integers(0, 10**9), exponent=st.integers(-300, 300))
+    def test_relations(self, seed, exponent):
+        """Another unit of time, other names of the workers, and one without chunks."""
+        rng = random.Random(seed)
+        shape, p = (rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)), rng.randint(1, 3)
+        costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
+        chunks, memory = random_chunks(rng, shape, p)
+        numbers = [np.array(times, float), np.array(costs, float), np.array(memory, np.int64)]
+        value, messages = Star(shape, *numbers).simulate(chunks_of(chunks), DEMAND, np.zeros(0, np.int32), False)
+        served = messages["worker"].copy()
+        scaled = Star(shape, np.ldexp(numbers[0], exponent), np.ldexp(numbers[1], exponent), numbers[2])
+        assert scaled.simulate(chunks_of(chunks), DEMAND, served[:0], False)[0] == math.ldexp(value, exponent)
+        names = np.array(rng.sample(range(p + 1), p), np.int32)  # one of p + 1 is of no use
+        larger = [np.ones(p + 1), np.ones(p + 1), np.zeros(p + 1, np.int64)]
+        for old, new in zip(numbers, larger, strict=True):
+            new[names] = old
+        renamed = [(names[i], *rest) for i, *rest in chunks]
+        again, log = Star(shape, *larger).simulate(chunks_of(renamed), LISTED, names[served], False)
+        assert again == value
+        assert log[["start", "end", "compute_end"]].tolist() == messages[["start", "end", "compute_end"]].tolist()
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_room_on_another_platform(self, seed):
+        """Memory is needed as the simulation asks for it."""
+        rng = random.Random(seed)
+        shape, p = (rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)), rng.randint(1, 3)
+        chunks, memory = random_chunks(rng, shape, p)
+        plan = hs.plan_product(*shape, platform_of([1] * p, [1] * p, [100] * p), "bmm")
+        star = Star(shape, np.ones(p), np.ones(p), np.array(memory, np.int64))
+        makespan, log = star.simulate(chunks_of(chunks), DEMAND, np.zeros(0, np.int32), False)
+        plan = dataclasses.replace(plan, chunks=chunks_of(chunks), messages=log, makespan=makespan)
+        assert plan.on(platform_of([1] * p, [1] * p, memory)).makespan == makespan
+        for i in {chunk[0] for chunk in chunks}:
+            less = [m - (k == i) for k, m in enumerate(memory)]
+            with pytest.raises(ValueError, match=f"plan needs {memory[i]} blocks of memory at worker P{i}, which has {less[i]}"):
+                plan.on(platform_of([1] * p, [1] * p, less))
+
+
 class TestSearch:
     @pytest.mark.parametrize("seed", range(100))
     def test_schedules(self, seed):
-        """Valid, the same again, and no worse than the seven."""
+        """Valid, the same again, and no worse than the others."""
         for k in range(3):
             instance = drawn(7000 + 3 * seed + k)
             returns = ("lazy", "eager")[k % 2]
@@ -427,7 +525,9 @@ class TestSearch:
             again = plan_of(instance, "search", budget=0, seed=k, returns=returns)
             assert again.messages.tolist() == plan.messages.tolist()
             assert again.chunks.tolist() == plan.chunks.tolist()
-        others = [plan_of(instance, method).makespan for method in METHODS if method == "bmm" or max(instance[5]) >= 5]
+        least = {"bmm": 3, "maxreuse": 3, "overlap": 6}
+        methods = [method for method in (*METHODS, "maxreuse", "overlap") if max(instance[5]) >= least.get(method, 5)]
+        others = [plan_of(instance, method).makespan for method in methods]
         best = plan_of(instance, budget=0)
         assert best.makespan <= min(others)
         assert best.makespan <= plan_of(instance, "search", budget=0).makespan
@@ -482,7 +582,7 @@ class TestSearch:
         with pytest.raises(ValueError, match="need a larger budget"):
             plan_of(instance, "exact", budget=0)
         found = plan_of(instance, "exact", budget=100)
-        assert found.scope == "panels of full columns"
+        assert found.scope == "panels of full columns, one chunk at a time"
         assert found.makespan == plan_of(instance, "exact").makespan
 
     def test_many_panels_are_searched_coarsely(self):
@@ -530,8 +630,9 @@ class TestExact:
         plan = plan_of(instance, "exact")
         assert plan.makespan == value
         assert valid(instance, plan)
-        assert (plan.method, plan.scope, plan.optimal, plan.returns) == ("exact", "panels of full columns", False, "")
-        assert "optimal among panels of full columns (exact)" in str(plan.certificate)
+        scope = "panels of full columns, one chunk at a time"
+        assert (plan.method, plan.scope, plan.optimal, plan.returns) == ("exact", scope, False, "")
+        assert f"optimal among {scope} (exact)" in str(plan.certificate)
         assert plan.mu.tolist() == [side_of(m) for m in instance[5]]
 
     @pytest.mark.parametrize("seed", range(60))
@@ -674,7 +775,7 @@ class TestPlan:
     def test_unlimited_memory(self):
         plan = hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]), "het")
         assert plan.mu.tolist() == [5]
-        assert plan.chunks.tolist() == [(0, 0, 2, 0, 0, 3, 5, 1)]
+        assert plan.chunks.tolist() == [(0, 0, 2, 0, 0, 3, 5, 1, 0)]
         assert plan.makespan == 15 + 8 + 15 + 15 + 15
 
     def test_only_toledo_fits(self):
@@ -719,6 +820,20 @@ class TestPlan:
         assert len(content["messages"]) == len(plan.messages)
         assert content["bounds"] == plan.bounds
 
+    def test_files_from_before_chunks_were_ahead(self):
+        """Their rows are shorter, and mean that none is."""
+        plan = plan_of(FIRST, "het")
+        content = plan.to_dict()
+        short = content | {"chunks": [row[:-1] for row in content["chunks"]]}
+        assert hs.Plan.from_dict(short) == plan == hs.Plan.from_dict(content)
+        ahead = plan_of((6, 12, 3, (1, 2), (9, 8), (40, 50)), "overlap")
+        assert hs.Plan.from_dict(ahead.to_dict()) == ahead
+        assert ahead.chunks["ahead"].any()
+        wrong = [[row[:-2] for row in content["chunks"]], [content["chunks"][0], *short["chunks"][1:]], [3]]
+        for rows in wrong:
+            with pytest.raises(ValueError, match=r"content\['chunks'\] is not what a StarPlan has"):
+                hs.Plan.from_dict(content | {"chunks": rows})
+
     def test_small_memory_beside_a_large_one(self, monkeypatch):
         """Many messages are possible, so Ctrl-C is looked for."""
         called = []
@@ -733,12 +848,12 @@ class TestPlan:
             with pytest.raises(ValueError, match="need more messages, at most 100000000 can be simulated"):
                 hs.plan_product(*shape, platform_of([1, 2], [2, 3], [2**40, 21]), method)
         vast = platform_of([1, 2], [2, 3], [2**53, 2**53])
-        assert len(hs.plan_product(*shape, vast).messages) < 1000
+        assert len(hs.plan_product(*shape, vast).messages) < 2000
 
         def refuse(*_: object) -> None:
             raise NotImplementedError
 
-        others = min(hs.plan_product(*shape, vast, method).makespan for method in METHODS if method not in ("search", "exact"))
+        others = min(hs.plan_product(*shape, vast, method).makespan for method in (*METHODS, "maxreuse", "overlap"))
         monkeypatch.setattr(engine.Star, "search", refuse)
         assert hs.plan_product(*shape, vast).makespan == others
         monkeypatch.setattr(engine.Star, "plan", refuse)

@@ -32,7 +32,7 @@ def right(A, lu, piv):
 
 class TestPlan:
     @pytest.mark.parametrize("memory", [12, 60])
-    @pytest.mark.parametrize("method", ["oddoml", "bmm", "maxreuse"])
+    @pytest.mark.parametrize("method", ["oddoml", "bmm", "maxreuse", "overlap"])
     @pytest.mark.parametrize("n", [1, 2, 5, 13])
     def test_the_best_width_is_taken(self, n, method, memory):
         platform = hs.Platform.star([2.0, 3.0, 7.0], link_costs=[0.3, 0.1, 0.0], memory=[memory, 12, 5])
@@ -63,7 +63,7 @@ class TestPlan:
 
     def test_best_is_not_worse_than_its_parts(self):
         best = hs.plan_star_lu(8, PLATFORM, width=2)
-        for method in ("het", "oddoml", "bmm", "maxreuse"):
+        for method in ("het", "oddoml", "bmm", "maxreuse", "overlap"):
             assert best.makespan <= hs.plan_star_lu(8, PLATFORM, method, width=2).makespan
         assert best.makespan == hs.plan_star_lu(8, PLATFORM, width=2).makespan
 

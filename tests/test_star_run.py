@@ -54,7 +54,7 @@ def plan_of_chunks(shape, costs, times, memory, chunks):
     """A StarPlan of any chunks, demand driven."""
     platform = hs.Platform.star(times, link_costs=costs, memory=[max(m, 3) for m in memory])
     plan = hs.plan_product(*shape, platform, "bmm")
-    table = np.array(chunks, STAR_CHUNK)
+    table = np.array([(*chunk, 0)[:9] for chunk in chunks], STAR_CHUNK)
     star = Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
     makespan, messages = star.simulate(table, DEMAND, np.zeros(0, np.int32), False)
     return platform, replace(plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64))
@@ -240,7 +240,7 @@ KINDS = ("transfer", "compute")
 
 def need(shape, chunk):
     """What is held and one panel."""
-    _, held, buffers, _, _, h, v, depth = chunk
+    _, held, buffers, _, _, h, v, depth, _ = chunk
     t = shape[2]
     if buffers < 1:
         return h * v + 1 + (h if buffers else v)

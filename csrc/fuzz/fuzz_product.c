@@ -291,6 +291,8 @@ static void star(bytes *in)
     const int down = cuts(in, platform.r, rows), across = cuts(in, platform.s, cols);
     const int64_t count = down * across;
     hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
+    int64_t last[MOST_POOL] = {0}, pair[MOST_POOL] = {0}, passing[MOST_POOL] = {0}; /* of a worker's chunks each ahead of the one before */
+    int after_c[MOST_POOL] = {0};
     for (int64_t c = 0; c < count; c++) {
         const int64_t i = c / across, j = c % across, h = rows[i + 1] - rows[i], v = cols[j + 1] - cols[j];
         const int32_t held = pick(in, 3), buffers = 1 + pick(in, 2), w = pick(in, p);
@@ -298,7 +300,14 @@ static void star(bytes *in)
         const int64_t own = held == HS_STAR_HOLD_C ? h * v : held == HS_STAR_HOLD_A ? h * platform.t : v * platform.t;
         const int64_t layer = held == HS_STAR_HOLD_C ? h + v : held == HS_STAR_HOLD_A ? h + platform.t : v + platform.t;
         const int64_t length = held == HS_STAR_HOLD_C ? platform.t : held == HS_STAR_HOLD_A ? v : h;
-        const int64_t needs = own + buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
+        const int64_t passes = buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
+        chunks[c].ahead = held == HS_STAR_HOLD_C && after_c[w] && pick(in, 2);
+        after_c[w] = held == HS_STAR_HOLD_C;
+        if (!chunks[c].ahead) last[w] = pair[w] = passing[w] = 0;
+        if (last[w] + own > pair[w]) pair[w] = last[w] + own;
+        if (passes > passing[w]) passing[w] = passes;
+        last[w] = own;
+        const int64_t needs = pair[w] + passing[w];
         if (needs > memory[w] && pick(in, 64)) memory[w] = needs;
     }
     platform.cycle_times = t, platform.link_costs = links, platform.memory = memory;

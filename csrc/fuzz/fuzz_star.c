@@ -85,15 +85,16 @@ static void simulate(bytes *in)
         hs_star_chunk *c = &chunks[k];
         *c = (hs_star_chunk){.worker = pick(in, star.p + (star.p == 0)), .held = pick(in, 3), .buffers = 1 + pick(in, 2), .depth = 1 + small(in, 4)};
         if (pick(in, 3) == 0) c->held = HS_STAR_HOLD_C, c->buffers = -pick(in, 2), c->depth = 1;
+        c->ahead = c->held == HS_STAR_HOLD_C && pick(in, 2);
         c->row = star.r > 0 && star.r < 200 ? pick(in, (int)star.r) : 0, c->col = star.s > 0 && star.s < 200 ? pick(in, (int)star.s) : 0;
         c->height = 1 + pick(in, 3), c->width = 1 + pick(in, 3);
         if (c->height > star.r - c->row) c->height = star.r - c->row;
         if (c->width > star.s - c->col) c->width = star.s - c->col;
         if (strange && pick(in, 4) == 0) {
             int64_t *const fields[] = {&c->row, &c->col, &c->height, &c->width, &c->depth};
-            int32_t *const others[] = {&c->worker, &c->held, &c->buffers};
+            int32_t *const others[] = {&c->worker, &c->held, &c->buffers, &c->ahead};
             if (pick(in, 2)) *fields[pick(in, 5)] = extreme(in);
-            else *others[pick(in, 3)] = (int32_t)extreme(in);
+            else *others[pick(in, 4)] = (int32_t)extreme(in);
         }
     }
     if (!small_enough(&star)) return; /* too many messages */
@@ -105,7 +106,7 @@ static void plan(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int32_t method = take(in) > 250 ? 7 : pick(in, 7), eager = pick(in, 2);
+    const int32_t method = take(in) > 250 ? 9 : pick(in, 9), eager = pick(in, 2);
     const int32_t variant = method == HS_STAR_HET ? pick(in, 18) - 2 : take(in) > 250 ? 1 : HS_STAR_ALL;
     const size_t p = (size_t)star.p;
     hs_star_summary *summary = out(in, sizeof *summary), again;
@@ -135,6 +136,7 @@ static void cut(bytes *in)
     int64_t left = by_rows ? star.r : star.s; /* a last worker who gets it makes the sum right */
     for (int32_t i = 0; i < star.p; i++) {
         shares[i] = (hs_star_share){.columns = small(in, 4), .rows = 1 + small(in, 3), .panels = 1 + small(in, 2), .held = pick(in, 3), .buffers = pick(in, 3)};
+        shares[i].ahead = shares[i].held == HS_STAR_HOLD_C && pick(in, 2);
         if (i + 1 == star.p && pick(in, 8)) shares[i].columns = left;
         if (shares[i].columns < shares[i].panels) shares[i].panels = shares[i].columns;
         left = shares[i].columns <= left ? left - shares[i].columns : 0;
@@ -212,7 +214,7 @@ static void bounds(bytes *in)
     hs_star star = star_of(in, taste_of(in));
     if (pick(in, 4) == 0) star.r = extreme(in), star.s = extreme(in), star.t = extreme(in);
     double *found = out(in, HS_STAR_BOUNDS * sizeof *found);
-    const int32_t layout = take(in) > 250 ? pick(in, 12) - 4 : pick(in, 3);
+    const int32_t layout = take(in) > 250 ? pick(in, 12) - 4 : pick(in, 4);
     const hs_status status = hs_star_bounds(&star, layout, NULL, found);
     planner_status(in, status, 0);
     for (int k = 0; k < HS_STAR_BOUNDS && !status; k++) HOLDS(found[k] >= 0.0);

@@ -18,9 +18,9 @@ typedef struct {
 /* What there is to know of a message beside what the simulation says. */
 typedef struct {
     int64_t next;  /* of the same worker, -1: none */
-    int64_t waits; /* for this panel to be computed, -1: for none */
-    double due;    /* of a panel: when it came, then when it was computed; with pace on the emulated platform's clock */
-    _Atomic int64_t state; /* of a panel */
+    int64_t waits; /* for this panel to be computed, or this load, -1: for none */
+    double due;    /* when it came, of a panel then when it was computed; with pace on the emulated platform's clock */
+    _Atomic int64_t state; /* of a panel or a load */
 } step;
 
 /* What a worker has of the operands, and what is to come. */
@@ -32,12 +32,23 @@ typedef struct {
     int64_t peak;
 } __attribute__((aligned(64))) buffers;
 
+/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room for panels where the arena begins, and
+ * behind it one for what two neighbours hold, who have its two ends. */
+typedef struct {
+    int64_t first;      /* the chunk that begins the chain */
+    hs__chain chain;    /* of that one: all of the chain */
+    int32_t odd;        /* of the two ends, the second */
+    int32_t turn;       /* of two buffers, that of the first panel */
+    int64_t last_panel; /* message */
+} place;
+
 typedef struct {
     hs__run run;
     const hs_product *product;
     const hs__kernel *kernel; /* of the whole run */
     hs_star_product *x;
     hs__matrix operand[OPERANDS];
+    place *places;            /* [chunks] */
     int by_columns[OPERANDS]; /* how it lies in an arena: as at the master, so that whole lines are copied */
     int64_t count;
     hs_star_message *list; /* [count] a worker's in the order of the model; the times become those measured */
@@ -52,53 +63,64 @@ typedef struct {
 
 static int64_t area(const piece *x) { return x->height * x->width; }
 
-/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns. One after the other they begin the arena;
- * then comes what stays for a layer, then the block that passes. */
-static piece strip_of(const hs_star_chunk *chunk, int64_t k)
+static int64_t panels_of(int64_t length, int64_t depth) { return 1 + (length - 1) / depth; }
+
+/* Whether a chunk is ahead of one before. */
+static int is_ahead(const job *j, int64_t chunk) { return j->places[chunk].first != chunk; }
+
+static const place *place_of(const job *j, const hs_star_chunk *chunk) { return &j->places[chunk - j->x->chunks]; }
+
+static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk) { return &j->places[place_of(j, chunk)->first].chain; }
+
+/* The block of the arena at which begins what is held. */
+static int64_t held_at(const job *j, const hs_star_chunk *chunk)
 {
-    if (chunk->buffers == HS_STAR_STREAM_A) return (piece){chunk->row + k, chunk->col, 1, chunk->width, k * chunk->width};
-    return (piece){chunk->row, chunk->col + k, chunk->height, 1, k * chunk->height};
+    const hs__chain *chain = chain_of(j, chunk);
+    return chain->passing + (place_of(j, chunk)->odd ? chain->held - hs__star_passage(j->x->star->t, chunk).held : 0);
 }
 
-static void locate_streamed(const hs_star_chunk *chunk, int64_t panel, piece pieces[OPERANDS])
+/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns, one after the other. */
+static piece strip_of(const job *j, const hs_star_chunk *chunk, int64_t k)
+{
+    const int64_t at = held_at(j, chunk);
+    if (chunk->buffers == HS_STAR_STREAM_A) return (piece){chunk->row + k, chunk->col, 1, chunk->width, at + k * chunk->width};
+    return (piece){chunk->row, chunk->col + k, chunk->height, 1, at + k * chunk->height};
+}
+
+/* What stays for a layer begins the room for panels, then comes the block that passes. */
+static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t panel, piece pieces[OPERANDS])
 {
     const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
-    const int64_t passes = by_rows ? chunk->height : chunk->width, layer = panel / passes, held = chunk->height * chunk->width;
-    pieces[C] = strip_of(chunk, panel % passes);
-    pieces[A] = (piece){.row = pieces[C].row, .col = layer, .height = pieces[C].height, .width = 1, .at = held};
-    pieces[B] = (piece){.row = layer, .col = pieces[C].col, .height = 1, .width = pieces[C].width, .at = held};
-    pieces[by_rows ? A : B].at += by_rows ? chunk->width : chunk->height;
+    const int64_t passes = by_rows ? chunk->height : chunk->width, layer = panel / passes;
+    pieces[C] = strip_of(j, chunk, panel % passes);
+    pieces[A] = (piece){.row = pieces[C].row, .col = layer, .height = pieces[C].height, .width = 1};
+    pieces[B] = (piece){.row = layer, .col = pieces[C].col, .height = 1, .width = pieces[C].width};
+    pieces[by_rows ? A : B].at = by_rows ? chunk->width : chunk->height;
 }
 
-/* What a panel of the chunk, that of layer `first`, multiplies. What is held begins the arena; each buffer holds a panel's two. */
+/* What a panel of the chunk, that of layer `first`, multiplies. Each buffer holds a panel's two; two of them are at both ends of their
+ * room, so that those of chunks of other sizes are not in the way. */
 static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
 {
     if (hs__star_streams(chunk)) {
-        locate_streamed(chunk, first, pieces);
+        locate_streamed(j, chunk, first, pieces);
         return;
     }
-    const int64_t length = hs__star_passage(j->x->star->t, chunk).length, most = chunk->depth < length ? chunk->depth : length;
-    const int64_t deep = most < length - first ? most : length - first, t = j->x->star->t;
+    const int64_t t = j->x->star->t;
+    const hs__passage form = hs__star_passage(t, chunk);
+    const int64_t most = hs__min(chunk->depth, form.length), deep = hs__min(most, form.length - first);
     const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
     const int64_t col = chunk->col + (chunk->held == A ? first : 0), width = chunk->held == A ? deep : chunk->width;
     const int64_t inner = chunk->held == C ? first : 0, depth = chunk->held == C ? deep : t;
+    const int second = chunk->buffers == 2 && (first / chunk->depth + place_of(j, chunk)->turn) % 2;
+    int64_t at = second ? chain_of(j, chunk)->passing - most * form.in : 0;
     pieces[A] = (piece){.row = row, .col = inner, .height = height, .width = depth};
     pieces[B] = (piece){.row = inner, .col = col, .height = depth, .width = width};
     pieces[C] = (piece){.row = row, .col = col, .height = height, .width = width};
-    const int64_t held = area(&pieces[chunk->held]), panel = area(&pieces[A]) + area(&pieces[B]) + area(&pieces[C]) - held;
-    int64_t at = held + first / chunk->depth % chunk->buffers * (panel / deep * most);
     for (int o = 0; o < OPERANDS; o++) {
-        if (o == chunk->held) continue;
-        pieces[o].at = at;
-        at += area(&pieces[o]);
+        pieces[o].at = o == chunk->held ? held_at(j, chunk) : at;
+        if (o != chunk->held) at += area(&pieces[o]);
     }
-}
-
-/* Blocks of the arena that the chunk takes. */
-static int64_t room(const job *j, const hs_star_chunk *chunk)
-{
-    const hs__passage form = hs__star_passage(j->x->star->t, chunk);
-    return form.held + hs__star_passing(chunk, &form);
 }
 
 static hs__matrix at_master(const job *j, int o, const piece *x)
@@ -174,7 +196,7 @@ static void serve(job *j, hs__member *self, int64_t at)
         if (now > its->peak) its->peak = now;
     }
     for (int64_t k = 0; k < parts; k++) {
-        if (parts > 1) pieces[C] = strip_of(chunk, k);
+        if (parts > 1) pieces[C] = strip_of(j, chunk, k);
         for (int o = 0; o < OPERANDS; o++) {
             if (!moves(chunk, message, o)) continue;
             if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
@@ -190,14 +212,14 @@ static void serve(job *j, hs__member *self, int64_t at)
     j->log[j->logged++] = at;
     its->next = own->next;
 
-    const double end = paced ? self->deadline : message->end;
+    const double end = own->due = paced ? self->deadline : message->end;
     if (kind == HS_STAR_PANEL) {
-        own->due = end;
         atomic_store(&own->state, SENT);
         hs__signal_send(&j->run.signals[worker]);
         return;
     }
     its->released = end;
+    if (kind == HS_STAR_LOAD) atomic_store(&own->state, COMPUTED);
     if (kind == HS_STAR_RESULT) {
         const int last = chunk->held != C && (own->next < 0 || j->list[own->next].chunk != message->chunk);
         atomic_fetch_sub(&its->blocks, blocks + (last ? area(&pieces[chunk->held]) : 0));
@@ -319,36 +341,67 @@ static hs_status check(const void *context)
     return HS_OK;
 }
 
+/* Chains of chunks. */
+static hs_status place_chunks(job *j)
+{
+    const hs_star_product *x = j->x;
+    int64_t *before = hs__run_zeros(&j->run, (size_t)j->p, sizeof *before); /* the worker's last chunk, plus 1 */
+    j->places = hs__run_zeros(&j->run, (size_t)x->chunk_count, sizeof *j->places);
+    if (!before || !j->places) return HS_ERROR_MEMORY;
+    for (int64_t k = 0; k < x->chunk_count; k++) {
+        const hs_star_chunk *chunk = &x->chunks[k];
+        place *own = &j->places[k];
+        const int64_t last = before[chunk->worker] - 1;
+        own->first = k;
+        if (chunk->ahead && last >= 0) {
+            const place *other = &j->places[last];
+            const int64_t panels = panels_of(hs__star_passage(x->star->t, &x->chunks[last]).length, x->chunks[last].depth);
+            own->first = other->first, own->odd = !other->odd, own->turn = (int32_t)((other->turn + panels) % 2);
+        }
+        hs__chain_add(&j->places[own->first].chain, x->star->t, chunk);
+        before[chunk->worker] = k + 1;
+    }
+    return HS_OK;
+}
+
+/* What a message waits for; last: the worker's last but one and last panel that count for it, before there were so many the load. */
+static int64_t waits_of(job *j, int64_t at, int64_t last[2])
+{
+    const hs_star_message *message = &j->list[at];
+    const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
+    if (message->kind == HS_STAR_LOAD) {
+        if (!is_ahead(j, message->chunk)) last[0] = last[1] = at;
+        else if (j->x->chunks[j->list[last[1]].chunk].buffers != 2) last[0] = last[1];
+        return -1;
+    }
+    if (message->kind == HS_STAR_RESULT) {
+        if (chunk->held == C) return j->places[message->chunk].last_panel;
+        return j->list[last[1]].depth == message->depth ? last[1] : last[0];
+    }
+    const int64_t waits = chunk->held == C ? last[chunk->buffers != 2] : -1;
+    last[0] = last[1], last[1] = j->places[message->chunk].last_panel = at;
+    return waits;
+}
+
 /* The messages, and what each one waits for. */
 static hs_status list_messages(job *j)
 {
     const hs_star_product *x = j->x;
     double makespan;
     hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, NULL, &j->count, &makespan);
+    if (!status) status = place_chunks(j);
     if (status) return status;
     const size_t count = (size_t)j->count;
     j->list = hs__run_zeros(&j->run, count, sizeof *j->list);
     j->steps = hs__run_zeros(&j->run, count, sizeof *j->steps);
     j->log = hs__run_zeros(&j->run, count, sizeof *j->log);
-    int64_t(*panel)[2] = hs__run_zeros(&j->run, (size_t)j->p, sizeof *panel); /* a worker's last but one and last of this chunk */
+    int64_t(*panel)[2] = hs__run_zeros(&j->run, (size_t)j->p, sizeof *panel);
     if (!j->list || !j->steps || !j->log || !panel) return HS_ERROR_MEMORY;
     status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, j->list, &j->count, &makespan);
     if (status) return status;
     for (int64_t at = 0; at < j->count; at++) {
-        const hs_star_message *message = &j->list[at];
-        const hs_star_chunk *chunk = &x->chunks[message->chunk];
-        int64_t *last = panel[message->worker];
-        step *own = &j->steps[at];
-        own->waits = -1;
-        if (message->kind == HS_STAR_LOAD) {
-            last[0] = last[1] = -1;
-        } else if (message->kind == HS_STAR_PANEL) {
-            if (chunk->held == C) own->waits = last[chunk->buffers != 2];
-            last[0] = last[1], last[1] = at;
-            j->run.total++;
-        } else {
-            own->waits = chunk->held == C || j->list[last[1]].depth == message->depth ? last[1] : last[0];
-        }
+        j->steps[at].waits = waits_of(j, at, panel[j->list[at].worker]);
+        j->run.total += j->list[at].kind == HS_STAR_PANEL;
     }
     for (int64_t at = j->count; at-- > 0;) {
         buffers *its = &j->buffers[j->list[at].worker];
@@ -365,7 +418,7 @@ static hs_status open_arenas(job *j)
     int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
-        const int64_t own = room(j, &x->chunks[k]);
+        const int64_t own = j->places[k].chain.held + j->places[k].chain.passing; /* 0 where it does not begin a chain */
         if (own > rooms[x->chunks[k].worker]) rooms[x->chunks[k].worker] = own;
     }
     for (int32_t i = 0; i < j->p; i++) {

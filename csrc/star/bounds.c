@@ -50,7 +50,7 @@ static double knapsack(int32_t count, item *items, double wanted, const int *can
 hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds)
 {
     if (!bounds) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_TOLEDO) return HS_ERROR_VALUE;
+    if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_PAIR) return HS_ERROR_VALUE;
     const int32_t p = star->p;
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;
     const double once = 1.0 / r + 1.0 / s + 2.0 / t; /* a block of A is in s updates, one of B in r, one of C in t */

@@ -10,11 +10,13 @@
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {
     const int64_t m = memory < 0 ? 0 : memory < (INT64_C(1) << 53) ? memory : INT64_C(1) << 53;
-    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3 : m)) + 1; /* a little too much */
+    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3 : layout == HS_STAR_PAIR ? m / 2 : m)) + 1; /* a little too much */
     if (layout == HS_STAR_TOLEDO)
         while (side * side > m / 3) side--;
     else if (layout == HS_STAR_SINGLE)
         while (side && 1 + side + side * side > m) side--;
+    else if (layout == HS_STAR_PAIR)
+        while (side * (side + 2) > m / 2) side--;
     else
         while (side * (side + 4) > m) side--;
     return side;
@@ -46,7 +48,8 @@ static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
-    port.buffers = layout == HS_STAR_DOUBLE ? 2 : layout == HS_STAR_TOLEDO ? 1 : HS_STAR_STREAM_A;
+    port.buffers = layout == HS_STAR_TOLEDO ? 1 : layout == HS_STAR_SINGLE ? HS_STAR_STREAM_A : 2;
+    port.deals_ahead = layout == HS_STAR_PAIR;
     for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
     port.columns = out->columns, port.chunks = out->chunks, port.messages = out->messages;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
@@ -312,6 +315,16 @@ static int valid_variant(int32_t method, int32_t variant)
     return variant >= 0 && variant < 16 && !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
 }
 
+static int32_t layout_of(int32_t method)
+{
+    switch (method) {
+    case HS_STAR_BMM: return HS_STAR_TOLEDO;
+    case HS_STAR_REUSE: return HS_STAR_SINGLE;
+    case HS_STAR_OVERLAP: return HS_STAR_PAIR;
+    default: return HS_STAR_DOUBLE;
+    }
+}
+
 static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, output *out)
 {
     switch (method) {
@@ -321,6 +334,7 @@ static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32
     case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, out);
     case HS_STAR_ODDOML: return deal(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     case HS_STAR_BMM: return deal(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_OVERLAP: return deal(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     case HS_STAR_REUSE: return deal(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     default: break;
     }
@@ -333,9 +347,9 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
                        int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
 {
     if (!summary || !sides || !columns) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_REUSE || !valid_variant(method, variant) || !chunks != !messages)
+    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_OVERLAP || !valid_variant(method, variant) || !chunks != !messages)
         return HS_ERROR_VALUE;
-    const int32_t layout = method == HS_STAR_BMM ? HS_STAR_TOLEDO : method == HS_STAR_REUSE ? HS_STAR_SINGLE : HS_STAR_DOUBLE;
+    const int32_t layout = layout_of(method);
     int some = 0;
     for (int32_t i = 0; i < star->p; i++) some |= hs_star_side(star->memory[i], layout) > 0;
     if (!some) return HS_ERROR_INFEASIBLE;

@@ -11,17 +11,19 @@
 #include "core/random.h"
 #include "star/star.h"
 
-enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, STREAMED = 1 << 16 };
+enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, FEW_MESSAGES = 1 << 16 };
+enum { STREAMS = 1, AHEAD = 2 }; /* extras, each for a search of its own */
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
 /* ---- shares and chunks ---------------------------------------------------------------------------------------- */
 
-/* Whether the largest chunk of a share fits. */
+/* Whether the largest chunk of a share fits, and one ahead of another. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
     const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = hs__ceil_div(star->r, share->rows),
                                    .width = hs__ceil_div(share->columns, share->panels), .depth = 1};
-    return hs__star_fits(star->t, &largest, star->memory[i]);
+    const int two = share->ahead && (share->rows > 1 || share->panels > 1);
+    return hs__star_fits(star->t, &largest, star->memory[i] - (two ? largest.height * largest.width : 0));
 }
 
 static int valid_share(const hs_star *star, int32_t i, const hs_star_share *share)
@@ -29,7 +31,8 @@ static int valid_share(const hs_star *star, int32_t i, const hs_star_share *shar
     if (share->columns == 0) return 1;
     return share->columns > 0 && share->columns <= star->s && share->rows >= 1 && share->rows <= star->r && share->panels >= 1 &&
            share->panels <= share->columns && share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B && share->buffers >= HS_STAR_STREAM_A &&
-           share->buffers <= 2 && (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && fits(star, i, share);
+           share->buffers <= 2 && (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && share->ahead >= 0 &&
+           share->ahead <= (share->held == HS_STAR_HOLD_C) && fits(star, i, share);
 }
 
 static int64_t count_chunks(int32_t p, const hs_star_share *shares)
@@ -68,6 +71,7 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
             const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
             *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
                                         .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
+            chunks->ahead = x->ahead && k;
             chunks->depth = x->buffers > 0 ? hs__ceil_div(hs__star_passage(star->t, chunks).length, panels) : 1;
             chunks++;
         }
@@ -112,7 +116,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
 
 /* A way to hold and cut: chunks of at most height x width. */
 typedef struct option {
-    int32_t held, buffers;
+    int32_t held, buffers, ahead;
     int64_t rows, width;
     double load, column; /* blocks on the port: at first, and per column, for many columns */
 } option;
@@ -130,69 +134,78 @@ typedef struct search {
     int64_t room, effort;
     double bound; /* nothing is better */
     int64_t panels; /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
-    int streams;    /* some options are streamed: others are looked for without */
+    int extras;     /* what there is among the options beside the ordinary: others are looked for without */
     uint64_t random;
 } search;
 
-static void add_option(worker *w, int32_t held, int32_t buffers, int64_t rows, int64_t width, double load, double column)
+static void add_option(worker *w, const option *x)
 {
-    if (w->count < OPTIONS && width > 0)
-        w->options[w->count++] = (option){.held = held, .buffers = buffers, .rows = rows, .width = width, .load = load, .column = column};
+    if (w->count < OPTIONS && x->width > 0) w->options[w->count++] = *x;
 }
 
-/* Widest chunk of C with so many rows; 0: none. */
-static int64_t widest(int64_t memory, int64_t height, int32_t buffers)
+/* Widest chunk of C with so many rows, or two of them, one ahead of the other; 0: none. */
+static int64_t widest(int64_t memory, int64_t height, int32_t buffers, int32_t ahead)
 {
     if (buffers == HS_STAR_STREAM_A) return (memory - 1) / (height + 1);
-    const int64_t left = memory - buffers * height;
-    return left < height + buffers ? 0 : left / (height + buffers);
+    const int64_t left = memory - buffers * height, column = (1 + ahead) * height + buffers;
+    return left < column ? 0 : left / column;
 }
 
-/* The largest square: of two panels as the paper's, of one, or streamed. */
-static int64_t largest_square(int64_t memory, int32_t buffers)
+/* The largest square: of two panels as the paper's, of two with another one ahead, of one, or streamed. */
+static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
 {
-    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE : HS_STAR_DOUBLE);
+    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE : ahead ? HS_STAR_PAIR : HS_STAR_DOUBLE);
     while (buffers == 1 && (side + 1) * (side + 3) <= memory) side++;
     return side;
 }
 
-/* With `streams` also streamed ones, where their messages are not too many to be tried. */
-static void list_options(const hs_star *star, int32_t i, int streams, worker *w)
+/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or of extras the messages are too many to
+ * be tried. */
+static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t ahead, worker *w)
+{
+    const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
+    const int64_t side = largest_square(m, buffers, ahead);
+    if (!side) return 0;
+    const int streamed = buffers == HS_STAR_STREAM_A;
+    if ((streamed || ahead) && r * s * t > (double)FEW_MESSAGES * (double)side * (streamed ? 1.0 : (double)side)) return 0;
+    option best[2] = {{.column = INFINITY}, {.column = INFINITY}};
+    const int64_t first = hs__ceil_div(star->r, side);
+    for (int64_t rows = first > 2 ? first - 2 : 1; rows <= star->r && rows <= first + 3; rows++) {
+        const int64_t width = widest(m, hs__ceil_div(star->r, rows), buffers, ahead);
+        if (!width) continue;
+        const double column = t * ((double)rows + r / (double)hs__min(width, star->s));
+        const int worse = column >= best[0].column;
+        if (column >= best[worse].column) continue;
+        if (!worse) best[1] = best[0];
+        best[worse] = (option){.held = HS_STAR_HOLD_C, .buffers = buffers, .ahead = ahead, .rows = rows, .width = width, .column = column};
+    }
+    for (int k = 0; k < 2; k++) best[k].column += 2.0 * r, add_option(w, &best[k]);
+    return 1;
+}
+
+/* With `extras` also streamed chunks, or chunks loaded ahead. */
+static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
 {
     const int64_t r = star->r, s = star->s, t = star->t, m = star->memory[i];
     const double c_both = 2.0 * (double)r;
     w->count = 0;
-    for (int32_t buffers = 2; buffers >= (streams ? HS_STAR_STREAM_A : 1); buffers--) {
-        const int streamed = buffers == HS_STAR_STREAM_A;
-        /* C: the two numbers of parts of the rows with the least traffic */
-        int64_t best[2] = {0, 0};
-        double least[2] = {INFINITY, INFINITY};
-        const int64_t side = largest_square(m, buffers);
-        if (!side || (streamed && (double)r * (double)s * (double)t > (double)STREAMED * (double)side)) continue;
-        const int64_t first = hs__ceil_div(r, side);
-        for (int64_t rows = first > 2 ? first - 2 : 1; rows <= r && rows <= first + 3; rows++) {
-            const int64_t width = widest(m, hs__ceil_div(r, rows), buffers);
-            if (!width) continue;
-            const double column = (double)t * ((double)rows + (double)r / (double)(width < s ? width : s));
-            const int worse = column >= least[0];
-            if (column >= least[worse]) continue;
-            if (!worse) least[1] = least[0], best[1] = best[0];
-            least[worse] = column, best[worse] = rows;
-        }
-        for (int k = 0; k < 2; k++)
-            if (best[k]) add_option(w, HS_STAR_HOLD_C, buffers, best[k], widest(m, hs__ceil_div(r, best[k]), buffers), 0.0, least[k] + c_both);
-        const int64_t other = streamed ? 0 : widest(m, t, buffers); /* of A or B, t on one side */
-        if (other) {
-            const int64_t rows = hs__ceil_div(r, other < r ? other : r), width = other < s ? other : s;
-            add_option(w, HS_STAR_HOLD_A, buffers, rows, s, (double)r * (double)t, (double)rows * (double)t + c_both);
-            add_option(w, HS_STAR_HOLD_B, buffers, 1, width, 0.0, (double)r * (double)t / (double)width + (double)t + c_both);
-        }
+    for (int32_t buffers = 2; buffers >= 1; buffers--) {
+        if (!add_squarish(star, m, buffers, 0, w)) continue;
+        const int64_t other = widest(m, t, buffers, 0); /* of A or B, t on one side */
+        if (!other) continue;
+        const int64_t rows = hs__ceil_div(r, hs__min(other, r)), width = hs__min(other, s);
+        const double a = (double)r * (double)t, a_again = (double)rows * (double)t + c_both, b_again = a / (double)width + (double)t + c_both;
+        add_option(w, &(option){.held = HS_STAR_HOLD_A, .buffers = buffers, .rows = rows, .width = s, .load = a, .column = a_again});
+        add_option(w, &(option){.held = HS_STAR_HOLD_B, .buffers = buffers, .rows = 1, .width = width, .column = b_again});
     }
+    if (extras == STREAMS) add_squarish(star, m, HS_STAR_STREAM_A, 0, w);
+    if (extras == AHEAD) add_squarish(star, m, 2, 1, w);
 }
 
 static void give(hs_star_share *share, const option *x, int64_t columns)
 {
-    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__ceil_div(columns, x->width) : 1, .held = x->held, .buffers = x->buffers};
+    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__ceil_div(columns, x->width) : 1, .held = x->held, .buffers = x->buffers,
+                             .ahead = x->ahead};
 }
 
 /* ---- evaluation ----------------------------------------------------------------------------------------------- */
@@ -213,13 +226,13 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
     hs_status status = hs__port_list(&x->port, count, x->chunks);
     if (status) return status;
     x->port.limit = limit;
-    *makespan = x->port.ahead;
+    *makespan = x->port.coming;
     for (int32_t i = 0; i < x->star->p; i++) *makespan = fmax(*makespan, x->port.desk[i].rest);
     x->effort -= count + x->star->p;
     if (*makespan >= limit) return HS_OK;
     status = hs__port_serve(&x->port, order, 0, NULL);
     x->effort -= x->port.message_count * (1 + x->star->p / 64);
-    *makespan = x->port.ahead > 0.0 && x->port.now + x->port.ahead >= limit ? INFINITY : x->port.now;
+    *makespan = x->port.coming > 0.0 && x->port.now + x->port.coming >= limit ? INFINITY : x->port.now;
     return status;
 }
 
@@ -279,14 +292,14 @@ static double relax(const search *x, draft *d)
     return high;
 }
 
-/* The option with the least traffic for so many columns; only those that hold `held` if there are any, ANY: all. */
-enum { ANY = -1 };
+/* The option with the least traffic for so many columns; only those that hold `held`, or ONLY_AHEAD, if there are any, ANY: all. */
+enum { ANY = -1, ONLY_AHEAD = 3 };
 #define NEARLY 1.05 /* a search goes on from so much above the best */
 static int32_t cheapest(const worker *w, double columns, int32_t held)
 {
     int32_t best = -1;
     for (int32_t k = 0; k < w->count; k++) {
-        if (held != ANY && w->options[k].held != held) continue;
+        if (held != ANY && (held == ONLY_AHEAD ? !w->options[k].ahead : w->options[k].held != held)) continue;
         if (best < 0 || w->options[k].load + w->options[k].column * columns < w->options[best].load + w->options[best].column * columns) best = k;
     }
     return best < 0 && held != ANY ? cheapest(w, columns, ANY) : best;
@@ -430,7 +443,7 @@ static void face(search *x, const hs_star *star)
     x->star = star;
     x->port.r = star->r;
     x->port.s = star->s;
-    for (int32_t i = 0; i < star->p; i++) list_options(star, i, x->streams, &x->workers[i]);
+    for (int32_t i = 0; i < star->p; i++) list_options(star, i, x->extras, &x->workers[i]);
 }
 
 /* The best plan of a draft, by the orders of the port; its annealing begins with it. */
@@ -448,33 +461,34 @@ static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *
     return HS_OK;
 }
 
-/* The same with streamed chunks among the options: a search of its own, so that the other is what it is without. */
-static hs_status run_streamed(search *x, const hs_star faces[2], int64_t effort, draft *d, plan *now, plan *trial, plan *streamed, plan *best)
+/* The same with extras among the options: a search of its own, so that the other is what it is without. */
+static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t effort, draft *d, plan *now, plan *trial, plan *other, plan *best)
 {
     const int32_t p = faces[0].p;
     int any = 0;
-    x->streams = 1, x->effort = effort, streamed->makespan = INFINITY;
+    if (best->makespan <= x->bound) return HS_OK;
+    x->extras = extras, x->effort = effort, other->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
         face(x, &faces[by_rows]);
         for (int32_t i = 0; i < p; i++)
-            for (int32_t k = 0; k < x->workers[i].count; k++) any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A;
+            for (int32_t k = 0; k < x->workers[i].count; k++) any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A || x->workers[i].options[k].ahead;
         if (!any) return HS_OK;
         trial->by_rows = by_rows;
-        hs_status status = begin_with(x, ANY, d, now, trial);
+        hs_status status = begin_with(x, extras == AHEAD ? ONLY_AHEAD : ANY, d, now, trial);
         if (status) return status;
-        if (now->makespan < streamed->makespan) copy(p, streamed, now);
-        if (now->makespan < INFINITY) status = anneal(x, 0.02, effort / 16, now, trial, streamed);
+        if (now->makespan < other->makespan) copy(p, other, now);
+        if (now->makespan < INFINITY) status = anneal(x, 0.02, effort / 16, now, trial, other);
         if (status) return status;
     }
-    if (streamed->makespan > best->makespan * NEARLY) return HS_OK;
-    face(x, &faces[streamed->by_rows]);
-    copy(p, now, streamed);
-    const hs_status status = anneal(x, 0.005, x->effort, now, trial, streamed);
-    if (!status && streamed->makespan < best->makespan) copy(p, best, streamed);
+    if (other->makespan > best->makespan * NEARLY) return HS_OK;
+    face(x, &faces[other->by_rows]);
+    copy(p, now, other);
+    const hs_status status = anneal(x, 0.005, x->effort, now, trial, other);
+    if (!status && other->makespan < best->makespan) copy(p, best, other);
     return status;
 }
 
-static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *streamed, plan *best)
+static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *other, plan *best)
 {
     const int32_t p = star->p;
     const int64_t effort = x->effort;
@@ -513,7 +527,8 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
         x->panels = INT32_MAX;
         status = evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
     }
-    return status ? status : run_streamed(x, faces, effort, d, now, trial, streamed, best);
+    if (!status) status = run_with(x, STREAMS, faces, effort, d, now, trial, other, best);
+    return status ? status : run_with(x, AHEAD, faces, effort / 2, d, now, trial, other, best);
 }
 
 static void end_search(search *x, draft *d)
@@ -546,8 +561,8 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
     hs_star_share *work = malloc(3 * (size_t)star->p * sizeof *work);
     status = HS_ERROR_MEMORY;
     if (work) {
-        plan now = {.shares = work}, trial = {.shares = work + star->p}, streamed = {.shares = work + 2 * (size_t)star->p};
-        status = run(&x, star, &d, &now, &trial, &streamed, best);
+        plan now = {.shares = work}, trial = {.shares = work + star->p}, other = {.shares = work + 2 * (size_t)star->p};
+        status = run(&x, star, &d, &now, &trial, &other, best);
     }
     free(work);
     end_search(&x, &d);

@@ -65,7 +65,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
     port->list = chunks;
     port->chunk_count = count;
     port->message_count = 0;
-    port->now = port->ahead = 0.0;
+    port->now = port->coming = 0.0;
     for (int64_t k = count; k-- > 0;) {
         hs__desk *desk = &port->desk[chunks[k].worker];
         port->next[k] = desk->chunk;
@@ -74,9 +74,44 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         desk->panels += 1 + (desk->length - 1) / desk->deep;
         desk->rest += desk->work * (double)desk->length * desk->cycle_time;
         const double passing = (desk->in + desk->out) * (double)desk->length + desk->more * (double)(desk->length / desk->every);
-        port->ahead += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) * desk->link_cost;
+        port->coming += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) * desk->link_cost;
     }
     return HS_OK;
+}
+
+/* When the worker could take part in its next message. */
+static double earliest(const hs__desk *desk)
+{
+    if (desk->kind == HS_STAR_RESULT) return desk->owed > 0.0 ? desk->owed_since : desk->full == 2 ? desk->before : desk->last;
+    if (desk->kind == HS_STAR_LOAD || desk->out > 0.0) return desk->released;
+    return desk->buffers == 2 ? desk->before : desk->last;
+}
+
+/* The worker's next message is of that kind. */
+static inline void ask(hs__port *port, int32_t i, int32_t kind)
+{
+    hs__desk *desk = &port->desk[i];
+    desk->kind = kind;
+    desk->ready = earliest(desk);
+    if (kind == HS_STAR_RESULT)
+        hs__heap_set(&port->results, i, desk->ready);
+    else
+        hs__heap_remove(&port->results, i);
+    if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
+}
+
+/* Columns to worker i. When none are left, those that asked for a chunk ahead of a result have only the result to send. */
+static void deal_columns(hs__port *port, int32_t i)
+{
+    hs__desk *desk = &port->desk[i];
+    desk->breadth = desk->side < port->left ? desk->side : port->left;
+    desk->col = port->s - port->left;
+    desk->row = 0;
+    port->left -= desk->breadth;
+    if (port->columns) port->columns[i] += desk->breadth;
+    if (port->left || !port->deals_ahead) return;
+    for (int32_t j = 0; j < port->p; j++)
+        if (port->desk[j].kind == HS_STAR_LOAD && port->desk[j].owed > 0.0 && port->desk[j].breadth == 0) ask(port, j, HS_STAR_RESULT);
 }
 
 /* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows top-down. */
@@ -90,15 +125,11 @@ static int take_chunk(hs__port *port, int32_t i)
     }
     if (desk->breadth == 0) {
         if (desk->side == 0 || port->left == 0) return 0;
-        desk->breadth = desk->side < port->left ? desk->side : port->left;
-        desk->col = port->s - port->left;
-        desk->row = 0;
-        port->left -= desk->breadth;
-        if (port->columns) port->columns[i] += desk->breadth;
+        deal_columns(port, i);
     }
     const int64_t height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
-    const hs_star_chunk chunk = {
-        .worker = i, .buffers = port->buffers, .row = desk->row, .col = desk->col, .height = height, .width = desk->breadth, .depth = desk->depth};
+    const hs_star_chunk chunk = {.worker = i, .buffers = port->buffers, .row = desk->row, .col = desk->col, .height = height, .width = desk->breadth,
+                                 .depth = desk->depth, .ahead = desk->owed > 0.0};
     spread(port, desk, &chunk);
     desk->chunk = port->chunk_count++;
     if (port->chunks) port->chunks[desk->chunk] = chunk;
@@ -107,76 +138,94 @@ static int take_chunk(hs__port *port, int32_t i)
     return 1;
 }
 
-/* When the worker could take part in its next message. */
-static double earliest(const hs__desk *desk)
+/* Whether the worker's next chunk is loaded ahead of the result of the one whose panels have all been sent. */
+static int goes_ahead(const hs__port *port, const hs__desk *desk)
 {
-    if (desk->kind == HS_STAR_RESULT) return desk->full == 2 ? desk->before : desk->last;
-    if (desk->kind == HS_STAR_LOAD || desk->out > 0.0) return desk->released;
-    return desk->buffers == 2 ? desk->before : desk->last;
+    if (!port->list) return port->deals_ahead && (desk->breadth || (desk->side && port->left));
+    const int64_t next = port->next[desk->chunk];
+    return next >= 0 && port->list[next].ahead;
 }
 
-/* What follows a message of a chunk in work. */
+/* What follows a message of a chunk in work. A result that is owed waits until the panels that find room at once have been sent. */
 static void follow(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
-    const int whole = desk->sent == desk->length;
-    if (whole && desk->returned == desk->length) {
-        desk->kind = HS_STAR_LOAD;
+    const int whole = desk->sent == desk->length, done = whole && desk->returned == desk->length;
+    int32_t kind = HS_STAR_PANEL;
+    if (desk->owed > 0.0) {
+        if (whole || desk->sent > (desk->buffers == 2 ? desk->deep : 0)) kind = HS_STAR_RESULT;
+    } else if (done || (whole && goes_ahead(port, desk))) {
+        kind = HS_STAR_LOAD;
+        if (!done) desk->owed = desk->held, desk->owed_since = desk->last, desk->owed_chunk = desk->chunk, desk->returned = desk->length;
         if (port->list) desk->chunk = port->next[desk->chunk];
-    } else {
-        desk->kind = whole || (desk->out > 0.0 && desk->full == desk->buffers) ? HS_STAR_RESULT : HS_STAR_PANEL;
+    } else if (whole || (desk->out > 0.0 && desk->full == desk->buffers)) {
+        kind = HS_STAR_RESULT;
     }
-    desk->ready = earliest(desk);
-    if (desk->kind == HS_STAR_RESULT)
-        hs__heap_set(&port->results, i, desk->ready);
-    else
-        hs__heap_remove(&port->results, i);
+    ask(port, i, kind);
+}
+
+/* A panel comes and is computed. */
+static void send_panel(hs__desk *desk, hs_star_message *message)
+{
+    const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
+    const double along = desk->sent % desk->every == 0 ? desk->more : 0.0;
+    message->depth = desk->sent;
+    message->end = message->start + ((double)depth * desk->in + along) * desk->link_cost;
+    message->compute_start = fmax(message->end, desk->last);
+    message->compute_end = message->compute_start + desk->work * (double)depth * desk->cycle_time;
+    desk->before = desk->last;
+    desk->last = message->compute_end;
+    desk->sent += depth;
+    desk->panels--;
+    desk->rest -= message->compute_end - message->compute_start;
+    desk->full += desk->out > 0.0;
+}
+
+/* A result leaves: the one owed, that of a panel, or that of the chunk. */
+static void send_result(hs__desk *desk, hs_star_message *message)
+{
+    double blocks = desk->held;
+    if (desk->owed > 0.0) {
+        blocks = desk->owed, message->chunk = desk->owed_chunk;
+        desk->owed = 0.0;
+    } else if (desk->out > 0.0) {
+        const int64_t left = desk->length - desk->returned, depth = desk->deep < left ? desk->deep : left;
+        message->depth = desk->returned;
+        blocks = (double)depth * desk->out;
+        desk->returned += depth;
+        desk->full--;
+    } else {
+        desk->returned = desk->length;
+    }
+    message->end = message->compute_start = message->compute_end = message->start + blocks * desk->link_cost;
+    desk->released = message->end;
+}
+
+/* What is held comes. Ahead of a result the panels before go on to count: the first ones find the buffers that those leave. */
+static void send_load(hs__desk *desk, int32_t buffers_before, hs_star_message *message)
+{
+    message->end = message->compute_start = message->compute_end = message->start + desk->held * desk->link_cost;
+    if (!(desk->owed > 0.0)) desk->before = desk->last = message->end;
+    else if (buffers_before != 2) desk->before = desk->last;
+    desk->sent = desk->returned = 0;
+    desk->released = message->end;
 }
 
 /* The worker's next message goes through the port; 0: it has none. */
 static int serve(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
+    const int32_t buffers_before = desk->buffers;
     if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
     hs_star_message message = {.worker = i, .kind = desk->kind, .chunk = desk->chunk, .start = fmax(port->now, desk->ready)};
-    if (desk->kind == HS_STAR_PANEL) {
-        const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
-        message.depth = desk->sent;
-        const double along = desk->sent % desk->every == 0 ? desk->more : 0.0;
-        message.end = message.start + ((double)depth * desk->in + along) * desk->link_cost;
-        message.compute_start = fmax(message.end, desk->last);
-        message.compute_end = message.compute_start + desk->work * (double)depth * desk->cycle_time;
-        desk->before = desk->last;
-        desk->last = message.compute_end;
-        desk->sent += depth;
-        desk->panels--;
-        desk->rest -= message.compute_end - message.compute_start;
-        desk->full += desk->out > 0.0;
-    } else {
-        double blocks = desk->held;
-        if (desk->kind == HS_STAR_RESULT && desk->out > 0.0) {
-            const int64_t left = desk->length - desk->returned, depth = desk->deep < left ? desk->deep : left;
-            message.depth = desk->returned;
-            blocks = (double)depth * desk->out;
-            desk->returned += depth;
-            desk->full--;
-        } else {
-            desk->returned = desk->kind == HS_STAR_RESULT ? desk->length : 0;
-        }
-        message.end = message.start + blocks * desk->link_cost;
-        message.compute_start = message.compute_end = message.end;
-        if (desk->kind == HS_STAR_LOAD) {
-            desk->before = desk->last = message.end;
-            desk->sent = 0;
-        }
-        desk->released = message.end;
-    }
+    if (desk->kind == HS_STAR_PANEL) send_panel(desk, &message);
+    else if (desk->kind == HS_STAR_RESULT) send_result(desk, &message);
+    else send_load(desk, buffers_before, &message);
     follow(port, i);
-    port->ahead -= message.end - message.start;
+    port->coming -= message.end - message.start;
     port->now = message.end;
     if (port->messages) port->messages[port->message_count] = message;
     port->message_count++;
-    if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
     return 1;
 }
 
@@ -218,7 +267,7 @@ static hs_status serve_demand(hs__port *port)
 {
     hs_status status = HS_OK;
     for (int32_t i = 0; i < port->p; i++) hs__heap_set(&port->demand, i, 0.0);
-    while (port->demand.size && !status && port->now + port->ahead < port->limit) {
+    while (port->demand.size && !status && port->now + port->coming < port->limit) {
         return_ready(port);
         const int32_t i = port->demand.at[0].worker;
         if (!serve(port, i)) hs__heap_remove(&port->demand, i);
@@ -277,7 +326,7 @@ static hs_status serve_by_need(hs__port *port, int32_t order)
         count += look(port, &needs[count]);
     }
     hs_status status = HS_OK;
-    while (count && !status && port->now + port->ahead < port->limit) {
+    while (count && !status && port->now + port->coming < port->limit) {
         int32_t first = 0;
         for (int32_t k = 1; k < count; k++)
             if (needs_more(&needs[k], &needs[first], port->now, order)) first = k;
@@ -331,7 +380,23 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
         if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < HS_STAR_STREAM_B || x->buffers > 2) return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
         if (hs__star_streams(x) && (x->held != HS_STAR_HOLD_C || x->depth != 1)) return 0;
+        if (x->ahead < 0 || x->ahead > 1 || (x->ahead && x->held != HS_STAR_HOLD_C)) return 0;
         if (!hs__star_fits(star->t, x, star->memory[x->worker])) return 0;
+    }
+    return 1;
+}
+
+/* Whether each worker's chunks of the list hold C where one is loaded ahead of the other, and fit together. */
+static int valid_chains(const hs__port *port, const int64_t *memory)
+{
+    for (int32_t i = 0; i < port->p; i++) {
+        hs__chain chain = {0};
+        int64_t before = -1;
+        for (int64_t k = port->desk[i].chunk; k >= 0; before = k, k = port->next[k]) {
+            if (port->list[k].ahead && before >= 0 && port->list[before].held != HS_STAR_HOLD_C) return 0;
+            hs__chain_add(&chain, port->t, &port->list[k]);
+            if (chain.passing > memory[i] - chain.held) return 0;
+        }
     }
     return 1;
 }
@@ -352,7 +417,7 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     port.messages = messages;
     port.most = INT64_MAX;
     status = hs__port_list(&port, count, chunks);
-    if (!status) status = hs__port_serve(&port, order, length, served);
+    if (!status) status = valid_chains(&port, star->memory) ? hs__port_serve(&port, order, length, served) : HS_ERROR_VALUE;
     if (!status) {
         *message_count = port.message_count;
         *makespan = port.now;

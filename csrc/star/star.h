@@ -7,17 +7,20 @@
 #include "core/heap.h"
 #include "hetsched.h"
 
-/* A worker. Its messages have one order: C of a chunk, its panels, the result, C of the next. */
+/* A worker. Its messages have one order: C of a chunk, its panels, the result, C of the next; or C of the next, those of its panels
+ * that find room at once, the result, the other panels. */
 typedef struct hs__desk {
     double link_cost, cycle_time;
     int64_t side;             /* largest height and width of a chunk dealt; 0: is dealt none */
     int64_t depth;            /* of the panels of a chunk dealt */
     int64_t row, col, breadth; /* dealing: the rows from `row` on of these columns are not dealt yet */
     int32_t kind;             /* of the next message, hs_star_kind */
-    int64_t chunk;            /* in work; for HS_STAR_LOAD the next of a list, -1: none */
+    int64_t chunk;            /* whose panels are sent; for HS_STAR_LOAD the next of a list, -1: none */
+    int64_t owed_chunk;       /* the one before, whose result has not left: */
+    double owed, owed_since;  /* its blocks, 0: there is none; when it was computed */
     int64_t panels;           /* left in a list */
     double rest;              /* computing time left in a list */
-    double held, work;        /* of the chunk in work: blocks that stay with the worker; updates of a layer; */
+    double held, work;        /* of the chunk: blocks that stay with the worker; updates of a layer; */
     double in, out;           /* blocks of a layer to and from the worker; none from it: C is held */
     double more;              /* blocks that come with every such layer */
     int64_t every;
@@ -33,6 +36,7 @@ typedef struct hs__port {
     int64_t r, s, t;
     int32_t p, eager;
     int32_t buffers;           /* of the chunks dealt; 2 */
+    int32_t deals_ahead;       /* chunks dealt are loaded ahead */
     hs__desk *desk;
     hs__heap results;          /* workers whose next message is a result, by the end of the last panel */
     hs__heap demand;           /* all workers by the earliest start of the next message; only for HS_STAR_DEMAND */
@@ -45,7 +49,7 @@ typedef struct hs__port {
     int64_t chunk_count, message_count;
     int64_t most;              /* messages: a run that has more stops with HS_ERROR_UNSUPPORTED */
     double now;                /* end of the last message */
-    double ahead, limit;       /* time of the messages of a list to come; a run that cannot end before the limit stops */
+    double coming, limit;      /* time of the messages of a list to come; a run that cannot end before the limit stops */
     const int *cancel;
 } hs__port;
 
@@ -96,6 +100,23 @@ static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t m
     if (hs__star_streams(chunk)) return x.held <= memory && x.more + x.in <= memory - x.held;
     const int64_t panel = chunk->depth < x.length ? chunk->depth : x.length;
     return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
+}
+
+/* Chunks of one worker, each loaded ahead of the result of the one before: what they take of its memory, each at a fixed place. What is
+ * held has two places in turn, at both ends of the room of the two neighbours that need most, the panels have the room that one needs. */
+typedef struct hs__chain {
+    int64_t held, passing, last; /* rooms; held by the last chunk */
+} hs__chain;
+
+/* The chunk after, which begins a new chain where it is not loaded ahead. */
+static inline void hs__chain_add(hs__chain *chain, int64_t t, const hs_star_chunk *chunk)
+{
+    const hs__passage x = hs__star_passage(t, chunk);
+    const int64_t passing = hs__star_passing(chunk, &x);
+    if (!chunk->ahead) *chain = (hs__chain){0};
+    if (chain->held < chain->last + x.held) chain->held = chain->last + x.held;
+    if (chain->passing < passing) chain->passing = passing;
+    chain->last = x.held;
 }
 
 /* Whether the numbers are in the range that the header asks for. */

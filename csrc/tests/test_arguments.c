@@ -260,7 +260,7 @@ static hs_status layers_certificate(void)
 
 #define STAR {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = AT(0, times), .link_costs = AT(1, few), .memory = AT(2, memory)}
 static const hs_star_chunk chunk = {.held = HS_STAR_HOLD_C, .buffers = 2, .height = 4, .width = 4, .depth = 1};
-static const hs_star_share shares[P] = {{4, 1, 1, HS_STAR_HOLD_C, 2}};
+static const hs_star_share shares[P] = {{4, 1, 1, HS_STAR_HOLD_C, 2, 0}};
 static hs_star_chunk chunks[64];
 static hs_star_message messages[256];
 static hs_star_summary summary;

@@ -108,7 +108,7 @@ static void stars(void)
     int32_t by_rows, way;
     int64_t count, length;
     double makespan, bounds[HS_STAR_BOUNDS];
-    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_REUSE; method++)
+    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_OVERLAP; method++)
         CHECK(hs_star_plan(&star, method, HS_STAR_ALL, 1, NULL, &summary, sides, counts, NULL, NULL) == HS_OK);
     CHECK(hs_star_search(&star, 0, 1, 20000, NULL, &by_rows, plan_shares, &way, &makespan) == HS_OK);
     CHECK(hs_star_exact(&small, 1000000, INFINITY, NULL, &count, chunks, &length, served, &makespan) == HS_OK);

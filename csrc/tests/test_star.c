@@ -200,8 +200,87 @@ static void streaming(void)
     const int64_t less[] = {6};
     const hs_star tight = {2, 2, 2, 1, one, one, less};
     CHECK(hs_star_simulate(&tight, 1, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    const hs_star_share share = {2, 1, 1, HS_STAR_HOLD_C, HS_STAR_STREAM_A};
+    const hs_star_share share = {2, 1, 1, HS_STAR_HOLD_C, HS_STAR_STREAM_A, 0};
     CHECK(hs_star_cut(&star, 1, &share, &count, chunks) == HS_OK && count == 1 && chunks[0].buffers == HS_STAR_STREAM_B);
+}
+
+/* ---- chunks ahead --------------------------------------------------------------------------------------------- */
+
+enum { L = HS_STAR_LOAD, PN = HS_STAR_PANEL, R = HS_STAR_RESULT };
+
+/* One worker, 1 x 2 x 3, c = 1, w = 3: a block of C each, the second's load and first two panels before the first's result. */
+static void ahead(void)
+{
+    const double one[] = {1}, three[] = {3};
+    const int64_t memory[] = {6}, less[] = {5};
+    const hs_star star = {1, 2, 3, 1, three, one, memory}, tight = {1, 2, 3, 1, three, one, less};
+    hs_star_chunk chunks[] = {{.buffers = 2, .height = 1, .width = 1, .depth = 1}, {.buffers = 2, .col = 1, .height = 1, .width = 1, .depth = 1, .ahead = 1}};
+    static const struct {
+        int32_t kind;
+        int64_t chunk;
+        double start, end, compute_end;
+    } wanted[] = {{L, 0, 0, 1, 1},    {PN, 0, 1, 3, 6},    {PN, 0, 3, 5, 9},    {PN, 0, 6, 8, 12},   {L, 1, 8, 9, 9},
+                  {PN, 1, 9, 11, 15}, {PN, 1, 12, 14, 18}, {R, 0, 14, 15, 15},  {PN, 1, 15, 17, 21}, {R, 1, 21, 22, 22}};
+    hs_star_message messages[10];
+    int64_t count;
+    double makespan;
+    for (int32_t order = HS_STAR_ROUND_ROBIN; order <= HS_STAR_LAGGING; order++) {
+        const int32_t all[10] = {0}, length = order == HS_STAR_PANELS ? 6 : order == HS_STAR_LISTED ? 10 : 0;
+        CHECK(hs_star_simulate(&star, 2, chunks, order, length, all, order & 1, NULL, messages, &count, &makespan) == HS_OK);
+        if (!CHECK(count == 10 && makespan == 22)) continue;
+        for (int k = 0; k < 10; k++) {
+            CHECK(messages[k].kind == wanted[k].kind && messages[k].chunk == wanted[k].chunk && messages[k].start == wanted[k].start);
+            CHECK(messages[k].end == wanted[k].end && messages[k].compute_end == wanted[k].compute_end);
+        }
+    }
+    CHECK(hs_star_simulate(&tight, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
+    chunks[0].ahead = 1; /* of nothing */
+    CHECK(hs_star_simulate(&star, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && makespan == 22);
+    chunks[1].ahead = 0;
+    CHECK(hs_star_simulate(&tight, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && makespan == 26);
+    const int64_t plenty[] = {60};
+    const hs_star wide = {1, 2, 3, 1, three, one, plenty};
+    for (int32_t held = HS_STAR_HOLD_C; held <= HS_STAR_HOLD_B; held++)
+        for (int k = 0; k < 2; k++)
+            for (int32_t flag = -1; flag <= 2; flag++) {
+                hs_star_chunk two[] = {chunks[0], chunks[1]};
+                two[0].ahead = 0, two[1].ahead = flag, two[k].held = held;
+                const int good = flag == 0 || (flag == 1 && held == HS_STAR_HOLD_C);
+                CHECK(hs_star_simulate(&wide, 2, two, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == (good ? HS_OK : HS_ERROR_VALUE));
+            }
+}
+
+/* The method: the same from its log, above all bounds, and chunks after the first of a worker are ahead but where columns had run out. */
+static void overlapped(void)
+{
+    static hs_star_chunk chunks[CELLS];
+    static hs_star_message messages[CELLS * 8], again[CELLS * 8];
+    static int32_t served[CELLS * 8];
+    for (int64_t m = 0; m < 3000; m++) {
+        const int64_t side = hs_star_side(m, HS_STAR_PAIR);
+        CHECK(2 * side * side + 4 * side <= m && 2 * (side + 1) * (side + 1) + 4 * (side + 1) > m);
+    }
+    for (int round = 0; round < 400; round++) {
+        instance x;
+        draw(&x);
+        hs_star_summary summary;
+        int64_t sides[MAX], columns[MAX], count, most = 0, first[MAX];
+        double makespan, bounds[HS_STAR_BOUNDS];
+        for (int32_t i = 0; i < x.star.p; i++) most = x.memory[i] > most ? x.memory[i] : most, first[i] = 1;
+        const hs_status status = hs_star_plan(&x.star, HS_STAR_OVERLAP, HS_STAR_ALL, round & 1, NULL, &summary, sides, columns, NULL, NULL);
+        if (!CHECK(status == (most < 6 ? HS_ERROR_INFEASIBLE : HS_OK)) || status) continue;
+        if (!CHECK(summary.chunk_count <= CELLS && summary.message_count <= CELLS * 8)) continue;
+        CHECK(hs_star_plan(&x.star, HS_STAR_OVERLAP, HS_STAR_ALL, round & 1, NULL, &summary, sides, columns, chunks, messages) == HS_OK);
+        for (int64_t k = 0; k < summary.chunk_count; k++) {
+            CHECK(!(first[chunks[k].worker] && chunks[k].ahead) && chunks[k].buffers == 2 && chunks[k].depth == 1);
+            first[chunks[k].worker] = 0;
+        }
+        for (int64_t k = 0; k < summary.message_count; k++) served[k] = messages[k].worker;
+        CHECK(hs_star_simulate(&x.star, summary.chunk_count, chunks, HS_STAR_LISTED, summary.message_count, served, 0, NULL, again, &count, &makespan) == HS_OK);
+        CHECK(makespan == summary.makespan && count == summary.message_count && memcmp(messages, again, (size_t)count * sizeof *messages) == 0);
+        CHECK(hs_star_bounds(&x.star, HS_STAR_PAIR, NULL, bounds) == HS_OK);
+        for (int k = 0; k < HS_STAR_BOUNDS; k++) CHECK(bounds[k] >= 0 && bounds[k] <= makespan);
+    }
 }
 
 /* ---- refusals ------------------------------------------------------------------------------------------------- */
@@ -223,7 +302,7 @@ static void refusals(void)
         CHECK(hs_star_bounds(&bad[k], HS_STAR_DOUBLE, NULL, bounds) == HS_ERROR_VALUE);
         CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_star_plan(&fine, 8, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_star_plan(&fine, 9, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, 16, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, HS_STAR_FIRST_C | HS_STAR_SPREAD_C, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_ERROR_VALUE);
@@ -233,7 +312,7 @@ static void refusals(void)
     CHECK(hs_star_plan(&none, HS_STAR_BMM, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
     CHECK(columns[0] == 4 && columns[1] == 0);
 
-    const hs_star_chunk chunks[] = {{0, HS_STAR_HOLD_C, 2, 0, 0, 2, 2, 1}, {0, HS_STAR_HOLD_C, 2, 2, 0, 1, 2, 1}};
+    const hs_star_chunk chunks[] = {{0, HS_STAR_HOLD_C, 2, 0, 0, 2, 2, 1, 0}, {0, HS_STAR_HOLD_C, 2, 2, 0, 1, 2, 1, 0}};
     const int32_t all[] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, other[] = {1};
 #define SIMULATE(star, order, length, served) \
     hs_star_simulate(star, 2, chunks, order, length, served, 0, NULL, NULL, &count, &makespan)
@@ -245,41 +324,41 @@ static void refusals(void)
     CHECK(SIMULATE(&fine, HS_STAR_PANELS, 3, all) == HS_ERROR_VALUE);
     CHECK(SIMULATE(&fine, HS_STAR_LISTED, 1, other) == HS_ERROR_VALUE);
     CHECK(SIMULATE(&fine, 6, 0, NULL) == HS_ERROR_VALUE);
-    const hs_star_chunk wrong_chunks[] = {{2, 0, 2, 0, 0, 2, 2, 1}, {0, 3, 2, 0, 0, 2, 2, 1}, {0, -1, 2, 0, 0, 2, 2, 1}, {0, 0, 3, 0, 0, 1, 1, 1},
-                                          {0, 0, -2, 0, 0, 2, 2, 1}, {0, 0, 2, 2, 0, 2, 2, 1}, {0, 0, 2, 0, 3, 2, 2, 1}, {0, 0, 2, 0, 0, 0, 2, 1},
-                                          {0, 0, 2, 0, 0, 2, 2, 0}, {0, 0, 2, 0, 0, 2, 2, 9}, {0, 1, 2, 0, 0, 3, 1, 1}, {0, 2, 2, 0, 0, 1, 3, 1},
-                                          {1, 0, 2, 0, 0, 2, 2, 1}, {0, 1, 0, 0, 0, 1, 1, 1}, {0, 0, 0, 0, 0, 2, 2, 2}, {0, 0, -1, 0, 0, 3, 3, 1},
-                                          {1, 0, 0, 0, 0, 2, 2, 1}};
+    const hs_star_chunk wrong_chunks[] = {{2, 0, 2, 0, 0, 2, 2, 1, 0}, {0, 3, 2, 0, 0, 2, 2, 1, 0}, {0, -1, 2, 0, 0, 2, 2, 1, 0}, {0, 0, 3, 0, 0, 1, 1, 1, 0},
+                                          {0, 0, -2, 0, 0, 2, 2, 1, 0}, {0, 0, 2, 2, 0, 2, 2, 1, 0}, {0, 0, 2, 0, 3, 2, 2, 1, 0}, {0, 0, 2, 0, 0, 0, 2, 1, 0},
+                                          {0, 0, 2, 0, 0, 2, 2, 0, 0}, {0, 0, 2, 0, 0, 2, 2, 9, 0}, {0, 1, 2, 0, 0, 3, 1, 1, 0}, {0, 2, 2, 0, 0, 1, 3, 1, 0},
+                                          {1, 0, 2, 0, 0, 2, 2, 1, 0}, {0, 1, 0, 0, 0, 1, 1, 1, 0}, {0, 0, 0, 0, 0, 2, 2, 2, 0}, {0, 0, -1, 0, 0, 3, 3, 1, 0},
+                                          {1, 0, 0, 0, 0, 2, 2, 1, 0}};
     for (size_t k = 0; k < sizeof wrong_chunks / sizeof *wrong_chunks; k++)
         CHECK(hs_star_simulate(&fine, 1, &wrong_chunks[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
-    const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9};
+    const hs_star_chunk deep = {0, 0, 1, 0, 0, 2, 2, 9, 0};
     CHECK(hs_star_simulate(&fine, 1, &deep, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
-    const hs_star_chunk deepest = {0, 0, 1, 0, 0, 2, 2, INT64_MAX};
+    const hs_star_chunk deepest = {0, 0, 1, 0, 0, 2, 2, INT64_MAX, 0};
     CHECK(hs_star_simulate(&fine, 1, &deepest, HS_STAR_PANELS, 3, all, 0, NULL, NULL, &count, &makespan) == HS_OK && count == 3);
-    const hs_star_chunk huge[] = {{0, 0, 2, 0, 0, INT64_MAX, 1, 1}, {0, 0, 2, 0, 0, 1, INT64_MAX, 1}, {0, 0, 2, INT64_MAX, 0, 1, 1, 1},
-                                  {0, 0, 2, 0, INT64_MAX, 1, 1, INT64_MAX}, {0, 0, 2, INT64_MIN, 0, 1, 1, 1}, {0, 0, 2, 0, 0, INT64_MIN, 1, 1}};
+    const hs_star_chunk huge[] = {{0, 0, 2, 0, 0, INT64_MAX, 1, 1, 0}, {0, 0, 2, 0, 0, 1, INT64_MAX, 1, 0}, {0, 0, 2, INT64_MAX, 0, 1, 1, 1, 0},
+                                  {0, 0, 2, 0, INT64_MAX, 1, 1, INT64_MAX, 0}, {0, 0, 2, INT64_MIN, 0, 1, 1, 1, 0}, {0, 0, 2, 0, 0, INT64_MIN, 1, 1, 0}};
     for (size_t k = 0; k < sizeof huge / sizeof *huge; k++)
         CHECK(hs_star_simulate(&fine, 1, &huge[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     const int64_t most[] = {INT64_C(1) << 53, 5}, high = 308761440, broad = 29172033; /* h v + h + v is 2^53 + 1, no double */
     const hs_star wide = {INT32_MAX, INT32_MAX, INT32_MAX, 2, good, good, most};
     for (int32_t held = 0; held < 3; held++) {
-        const hs_star_chunk all_of_it = {0, held, 2, 0, 0, INT32_MAX, INT32_MAX, INT64_MAX};
+        const hs_star_chunk all_of_it = {0, held, 2, 0, 0, INT32_MAX, INT32_MAX, INT64_MAX, 0};
         CHECK(hs_star_simulate(&wide, 1, &all_of_it, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == HS_ERROR_VALUE);
     }
     for (int64_t fewer = 0; fewer < 2; fewer++) {
         const hs_star flat = {high, broad, 1, 2, good, good, most};
-        const hs_star_chunk nearly = {0, 0, 1, 0, 0, high - fewer, broad, 1};
+        const hs_star_chunk nearly = {0, 0, 1, 0, 0, high - fewer, broad, 1, 0};
         CHECK(hs_star_simulate(&flat, 1, &nearly, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count, &makespan) == (fewer ? HS_OK : HS_ERROR_VALUE));
     }
     const int64_t less[] = {11, 5};
     const hs_star tight = {3, 4, 2, 2, good, good, less};
     CHECK(SIMULATE(&tight, HS_STAR_DEMAND, 0, NULL) == HS_ERROR_VALUE);
 #undef SIMULATE
-    CHECK(hs_star_bounds(&fine, 3, NULL, bounds) == HS_ERROR_VALUE);
+    CHECK(hs_star_bounds(&fine, 4, NULL, bounds) == HS_ERROR_VALUE);
 
     const int stop = 1;
     const hs_star long_one = {1000, 1000, 1000, 2, good, good, memory};
-    for (int32_t method = 0; method < METHODS; method++)
+    for (int32_t method = 0; method <= HS_STAR_OVERLAP; method++)
         CHECK(hs_star_plan(&long_one, method, HS_STAR_ALL, 0, &stop, &summary, sides, columns, NULL, NULL) == HS_ERROR_CANCELLED);
 }
 
@@ -295,7 +374,7 @@ static void out_of_memory(void)
     hs_star_summary summary;
     int64_t sides[3], columns[3], count = -7;
     double bounds[HS_STAR_BOUNDS] = {-7}, makespan = -7;
-    for (int32_t method = 0; method < METHODS; method++) {
+    for (int32_t method = 0; method <= HS_STAR_OVERLAP; method++) {
         sides[0] = columns[0] = -7, summary.makespan = -7;
         CHECK_SCARCE(hs_star_plan(&star, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL),
                      sides[0] == -7 && columns[0] == -7 && summary.makespan == -7);
@@ -315,6 +394,8 @@ int main(void)
     schedules();
     holding();
     streaming();
+    ahead();
+    overlapped();
     refusals();
     out_of_memory();
     return check_result();

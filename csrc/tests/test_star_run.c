@@ -35,29 +35,36 @@ static int cuts(int64_t size, int64_t *at)
     return count;
 }
 
-/* Chunks that hold whatever, with just the memory that they need. */
+/* Chunks that hold whatever, some ahead of the one before, with just the memory that they need. */
 static void draw(instance *x)
 {
     *x = (instance){0};
-    int64_t rows[4], cols[4];
+    int64_t rows[4], cols[4], last[P] = {0}, pair[P] = {0}, passing[P] = {0}; /* of a worker's chunks each ahead of the one before */
+    int after_c[P] = {0};
     const int64_t r = 1 + check_random(6), s = 1 + check_random(6), t = 1 + check_random(5);
     const int down = cuts(r, rows), across = cuts(s, cols);
     for (int i = 0; i < P; i++) x->times[i] = 1e-6 * (1 + check_random(5)), x->costs[i] = 1e-6 * check_random(4);
-    for (int i = 0; i < down; i++)
+    for (int top = 0; top < down; top++)
         for (int j = 0; j < across; j++) {
-            const int64_t h = rows[i + 1] - rows[i], v = cols[j + 1] - cols[j];
+            const int64_t h = rows[top + 1] - rows[top], v = cols[j + 1] - cols[j];
             hs_star_chunk *chunk = &x->chunks[x->chunk_count++];
             *chunk = (hs_star_chunk){.worker = (int32_t)check_random(P), .held = (int32_t)check_random(3), .buffers = 1 + (int32_t)check_random(2),
-                                     .row = rows[i], .col = cols[j], .height = h, .width = v, .depth = 1 + check_random(4)};
+                                     .row = rows[top], .col = cols[j], .height = h, .width = v, .depth = 1 + check_random(4)};
             const int64_t held = chunk->held == HS_STAR_HOLD_C ? h * v : chunk->held == HS_STAR_HOLD_A ? h * t : v * t;
             const int64_t layer = chunk->held == HS_STAR_HOLD_C ? h + v : chunk->held == HS_STAR_HOLD_A ? h + t : v + t;
             const int64_t length = chunk->held == HS_STAR_HOLD_C ? t : chunk->held == HS_STAR_HOLD_A ? v : h;
             const int streamed = chunk->held == HS_STAR_HOLD_C && check_random(2);
             if (streamed) chunk->buffers = check_random(2) ? HS_STAR_STREAM_A : HS_STAR_STREAM_B, chunk->depth = 1;
             const int64_t panel = streamed ? 1 + (chunk->buffers == HS_STAR_STREAM_A ? v : h) : layer * least(chunk->depth, length);
-            const int64_t needs = held + (streamed ? 1 : chunk->buffers) * panel;
-            if (needs > x->memory[chunk->worker]) x->memory[chunk->worker] = needs;
-            if (held + panel > x->least[chunk->worker]) x->least[chunk->worker] = held + panel;
+            const int64_t passes = (streamed ? 1 : chunk->buffers) * panel, i = chunk->worker;
+            chunk->ahead = chunk->held == HS_STAR_HOLD_C && after_c[i] && check_random(2);
+            after_c[i] = chunk->held == HS_STAR_HOLD_C;
+            if (!chunk->ahead) last[i] = pair[i] = passing[i] = 0;
+            if (last[i] + held > pair[i]) pair[i] = last[i] + held;
+            if (passes > passing[i]) passing[i] = passes;
+            last[i] = held;
+            if (pair[i] + passing[i] > x->memory[i]) x->memory[i] = pair[i] + passing[i];
+            if (held + panel > x->least[i]) x->least[i] = held + panel;
         }
     x->star = (hs_star){r, s, t, P, x->times, x->costs, x->memory};
 }
@@ -78,7 +85,8 @@ static int follows_the_model(const instance *x, int64_t count, const hs_star_mes
     static hs_star_message model[MESSAGES];
     int64_t models, place[P] = {0};
     double makespan, port = 0, free_since[P] = {0}, computed[P] = {0};
-    double ends[P][2] = {{0}}; /* of the last but one and the last panel of this chunk */
+    double ends[P][2] = {{0}}, done[CHUNKS] = {0}; /* of the last but one and the last panel that count for this chunk; of chunks */
+    int32_t before[P] = {0}; /* buffers of the chunk before */
     int64_t first[P][2];
     int good = hs_star_simulate(&x->star, x->chunk_count, x->chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, model, &models, &makespan) == HS_OK;
     good &= models == count;
@@ -95,12 +103,15 @@ static int follows_the_model(const instance *x, int64_t count, const hs_star_mes
             if (chunk->held == HS_STAR_HOLD_C) good &= y->start >= ends[i][chunk->buffers != 2];
             good &= y->compute_start >= y->end && y->compute_start >= computed[i] && y->compute_end >= y->compute_start;
             ends[i][0] = ends[i][1], first[i][0] = first[i][1];
-            ends[i][1] = computed[i] = y->compute_end, first[i][1] = y->depth;
+            ends[i][1] = computed[i] = done[y->chunk] = y->compute_end, first[i][1] = y->depth;
             continue;
         }
-        if (y->kind == HS_STAR_LOAD) ends[i][0] = ends[i][1] = 0, first[i][0] = first[i][1] = -1;
-        else if (chunk->held == HS_STAR_HOLD_C || first[i][1] == y->depth) good &= y->start >= ends[i][1];
+        if (y->kind == HS_STAR_LOAD && !chunk->ahead) ends[i][0] = ends[i][1] = 0, first[i][0] = first[i][1] = -1;
+        else if (y->kind == HS_STAR_LOAD) ends[i][0] = before[i] == 2 ? ends[i][0] : ends[i][1];
+        else if (chunk->held == HS_STAR_HOLD_C) good &= y->start >= done[y->chunk];
+        else if (first[i][1] == y->depth) good &= y->start >= ends[i][1];
         else good &= first[i][0] == y->depth && y->start >= ends[i][0];
+        if (y->kind == HS_STAR_LOAD) before[i] = chunk->buffers;
         free_since[i] = y->end;
     }
     return good;
@@ -187,6 +198,33 @@ static void pacing(void)
     for (int k = 0; k < 4; k++) {
         CHECK(log[k].start >= starts[k] - 1e-9 && log[k].end >= ends[k] - 1e-9);
         CHECK(log[k].kind != HS_STAR_PANEL || log[k].compute_end >= computed[k] - 1e-9);
+    }
+    hs_pool_destroy(pool);
+}
+
+/* Two chunks of 1 x 1 x 3, the second ahead: test_star.c has the times, in hundredths of a second; each block is where it should be. */
+static void ahead(void)
+{
+    hs_pool *pool = NULL;
+    CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
+    const double times[] = {0.03}, costs[] = {0.01};
+    const int64_t memory[] = {6};
+    const hs_star star = {1, 2, 3, 1, times, costs, memory};
+    const hs_star_chunk chunks[] = {{.buffers = 2, .height = 1, .width = 1, .depth = 1}, {.buffers = 2, .col = 1, .height = 1, .width = 1, .depth = 1, .ahead = 1}};
+    static const double starts[] = {0, 1, 3, 6, 8, 9, 12, 14, 15, 21};
+    const double a[3] = {1, 2, 3}, b[6] = {4, 5, 6, 7, 8, 9};
+    for (int paced = 0; paced < 2; paced++) {
+        double c[2] = {10, 20};
+        const hs_product product = {.dtype = HS_FLOAT64, .m = 1, .n = 2, .k = 3, .a = a, .a_row_stride = 3, .a_col_stride = 1, .b = b, .b_row_stride = 2,
+                                    .b_col_stride = 1, .c = c, .c_row_stride = 2, .c_col_stride = 1, .alpha = {2}, .beta = {3}};
+        hs_star_message log[10];
+        int64_t peak[1];
+        hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .peak = peak};
+        test_run run = {.options.pace = paced ? times : NULL};
+        CHECK(run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 10 && peak[0] <= 6);
+        CHECK(c[0] == 30 + 2 * (4 + 12 + 24) && c[1] == 60 + 2 * (5 + 14 + 27));
+        for (int k = 0; k < 10 && paced; k++) CHECK(log[k].start >= starts[k] / 100 - 1e-9);
+        CHECK(!paced || (log[9].end >= 0.22 - 1e-9 && peak[0] == 6));
     }
     hs_pool_destroy(pool);
 }
@@ -448,6 +486,7 @@ int main(void)
     CHECK(hs_pool_create(P, NULL, &pool) == HS_OK);
     products(pool);
     pacing();
+    ahead();
     results_in_time(pool);
     demand(pool);
     cancelling(pool);

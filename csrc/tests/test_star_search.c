@@ -71,15 +71,20 @@ static void cutting(void)
     const double one[] = {1, 1};
     const int64_t memory[] = {100, 100};
     const hs_star star = {5, 9, 2, 2, one, one, memory}, turned = {9, 5, 2, 2, one, one, memory};
-    const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1}, {7, 2, 3, HS_STAR_HOLD_C, 2}};
-    static const hs_star_chunk wanted[] = {{0, HS_STAR_HOLD_A, 1, 0, 0, 5, 2, 1}, {1, 0, 2, 0, 2, 3, 3, 1}, {1, 0, 2, 3, 2, 2, 3, 1}, {1, 0, 2, 0, 5, 3, 2, 1},
-                                           {1, 0, 2, 3, 5, 2, 2, 1},              {1, 0, 2, 0, 7, 3, 2, 1}, {1, 0, 2, 3, 7, 2, 2, 1}};
+    const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1, 0}, {7, 2, 3, HS_STAR_HOLD_C, 2, 1}};
+    static const hs_star_chunk wanted[] = {{0, HS_STAR_HOLD_A, 1, 0, 0, 5, 2, 1, 0},
+                                           {1, 0, 2, 0, 2, 3, 3, 1, 0},
+                                           {1, 0, 2, 3, 2, 2, 3, 1, 1},
+                                           {1, 0, 2, 0, 5, 3, 2, 1, 1},
+                                           {1, 0, 2, 3, 5, 2, 2, 1, 1},
+                                           {1, 0, 2, 0, 7, 3, 2, 1, 1},
+                                           {1, 0, 2, 3, 7, 2, 2, 1, 1}};
     hs_star_chunk chunks[7];
     int64_t count;
     if (!CHECK(hs_star_cut(&star, 0, shares, &count, chunks) == HS_OK && count == 7)) return;
     for (int k = 0; k < 7; k++) {
         const hs_star_chunk *x = &chunks[k], *y = &wanted[k];
-        CHECK(x->worker == y->worker && x->held == y->held && x->buffers == y->buffers && x->depth == 1);
+        CHECK(x->worker == y->worker && x->held == y->held && x->buffers == y->buffers && x->depth == 1 && x->ahead == y->ahead);
         CHECK(x->row == y->row && x->col == y->col && x->height == y->height && x->width == y->width);
     }
     CHECK(hs_star_cut(&turned, 1, shares, &count, chunks) == HS_OK && count == 7);
@@ -90,13 +95,17 @@ static void cutting(void)
     }
     CHECK(hs_star_cut(&star, 1, shares, &count, NULL) == HS_ERROR_VALUE);
     static const hs_star_share bad[][2] = {
-        {{2, 1, 1, 1, 1}, {6, 2, 3, 0, 2}}, {{2, 1, 1, 1, 1}, {8, 2, 3, 0, 2}},  {{-1, 1, 1, 1, 1}, {10, 2, 3, 0, 2}}, {{2, 6, 1, 1, 1}, {7, 2, 3, 0, 2}},
-        {{2, 0, 1, 1, 1}, {7, 2, 3, 0, 2}}, {{2, 1, 3, 1, 1}, {7, 2, 3, 0, 2}},  {{2, 1, 0, 1, 1}, {7, 2, 3, 0, 2}},   {{2, 1, 1, 3, 1}, {7, 2, 3, 0, 2}},
-        {{2, 1, 1, -1, 1}, {7, 2, 3, 0, 2}}, {{2, 1, 1, 1, 0}, {7, 2, 3, 0, 2}}, {{2, 1, 1, 1, 3}, {7, 2, 3, 0, 2}}};
+        {{2, 1, 1, 1, 1, 0}, {6, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 1, 0}, {8, 2, 3, 0, 2, 0}}, {{-1, 1, 1, 1, 1, 0}, {10, 2, 3, 0, 2, 0}},
+        {{2, 6, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 0, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 3, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 0, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 3, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, -1, 1, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 1, 1, 0, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 3, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 1, 1}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 2}}, {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, -1}}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
-    const int64_t little[] = {100, 18}; /* 3 x 3 and 2 (3 + 3) need 21 */
-    const hs_star tight = {5, 9, 2, 2, one, one, little};
-    CHECK(hs_star_cut(&tight, 0, shares, &count, NULL) == HS_ERROR_VALUE);
+    const int64_t little[] = {100, 29}, enough[] = {100, 30}; /* twice 3 x 3 and 2 (3 + 3) need 30; one after the other 21 */
+    const hs_star tight = {5, 9, 2, 2, one, one, little}, fitting = {5, 9, 2, 2, one, one, enough};
+    const hs_star_share after[] = {shares[0], {7, 2, 3, HS_STAR_HOLD_C, 2, 0}}, alone[] = {{8, 5, 8, HS_STAR_HOLD_C, 2, 1}, {1, 1, 1, HS_STAR_HOLD_C, 2, 1}};
+    CHECK(hs_star_cut(&tight, 0, shares, &count, NULL) == HS_ERROR_VALUE && hs_star_cut(&fitting, 0, shares, &count, NULL) == HS_OK);
+    CHECK(hs_star_cut(&tight, 0, after, &count, NULL) == HS_OK && hs_star_cut(&tight, 0, alone, &count, NULL) == HS_OK && count == 41);
 }
 
 static void refusals(void)

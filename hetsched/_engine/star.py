@@ -31,7 +31,8 @@ STAR_MESSAGE = np.dtype(
 
 STAR_CHUNK = np.dtype(
     [(name, "i4") for name in ("worker", "held", "buffers")]
-    + [(name, "i8") for name in ("row", "col", "height", "width", "depth")],
+    + [(name, "i8") for name in ("row", "col", "height", "width", "depth")]
+    + [("ahead", "i4")],
     align=True,
 )
 

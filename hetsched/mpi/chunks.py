@@ -5,8 +5,9 @@ Operands are numbered as `held` is: 0 C, 1 A, 2 B.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ class Chunk(NamedTuple):
     height: int
     width: int
     depth: int
+    ahead: int
 
 
 class Step(NamedTuple):
@@ -42,7 +44,7 @@ class Step(NamedTuple):
     first : int
         The first layer of a panel, and of its result where it has one of its own.
     after : int
-        How many panels of the chunk must have been computed before. Buffers that results leave are free once these have come.
+        How many panels of the chain must have been computed before. Buffers that results leave are free once these have come.
     """
 
     kind: int
@@ -145,21 +147,48 @@ def needed(chunk: Chunk, t: int) -> int:
     return held_blocks(chunk, t) + slots(chunk) * panel_blocks(chunk, t)
 
 
-def steps_of(chunk: Chunk, t: int) -> Iterator[Step]:
-    """The messages of a chunk, in the order of the model: panels with results go first as far as buffers are free."""
+def chain_of(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
+    """Of a worker's chunks, each with its number: the first one, and those after it that are each ahead of the one before."""
+    rest = iter(given)
+    return [next(rest), *itertools.takewhile(lambda x: x[1].ahead, rest)]
+
+
+def panels_of(chunk: Chunk, t: int) -> range:
+    """The first layer of each."""
+    return range(0, length_of(chunk, t), chunk.depth)
+
+
+def steps_of(chain: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
+    """The messages of a chunk, or of several each ahead of the one before, in the model's order: (place of the chunk, step)."""
+    if chain[0].held != C:
+        yield from ((0, step) for step in _steps_with_results(chain[0], t))
+        return
+    before = least = 0  # panels of the chunks before; as many of them must be computed
+    owed: list[tuple[int, Step]] = []
+    for i, chunk in enumerate(chain):
+        yield i, Step(LOAD, 0, 0)
+        panels = panels_of(chunk, t)
+        for k, first in enumerate(panels):
+            if k == slots(chunk):
+                yield from owed
+                owed.clear()
+            yield i, Step(PANEL, first, max(least, before + k - slots(chunk) + 1))
+        yield from owed
+        before += len(panels)
+        least = before if slots(chunk) == 1 else 0
+        owed = [(i, Step(RESULT, 0, before))]
+    yield from owed
+
+
+def _steps_with_results(chunk: Chunk, t: int) -> Iterator[Step]:
+    """Of a chunk that holds A or B: panels go first as far as buffers are free."""
     yield Step(LOAD, 0, 0)
-    panels = list(range(0, length_of(chunk, t), chunk.depth))
+    panels = panels_of(chunk, t)
     for i, first in enumerate(panels):
-        earlier = i - slots(chunk)  # the panel that had its buffer
-        if chunk.held == C:
-            yield Step(PANEL, first, max(0, earlier + 1))
-            continue
+        earlier = i - chunk.buffers  # the panel that had its buffer
         if earlier >= 0:
             yield Step(RESULT, panels[earlier], earlier + 1)
         yield Step(PANEL, first, 0)
-    if chunk.held == C:
-        yield Step(RESULT, 0, len(panels))
-        return
     for i in range(max(0, len(panels) - chunk.buffers), len(panels)):
         yield Step(RESULT, panels[i], i + 1)
 

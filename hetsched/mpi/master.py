@@ -27,9 +27,11 @@ class Peer:
     Attributes
     ----------
     open : deque of int
-        Chunks that are not done; the first is in work.
+        Chunks that are not done; the first ones are in work.
     step : Step or None
-        Its next message, of the chunk `open[0]` or of the one after it where that has none left; None where it has nothing to do.
+        Its next message; None where it has nothing to do.
+    chain : list of int
+        The chunks in work: one, or several each ahead of the one before.
     """
 
     def __init__(self, index: int, rank: int, memory: int) -> None:
@@ -38,8 +40,9 @@ class Peer:
         self.alive, self.why = True, ""
         self.step: Step | None = None
         self.number = -1  # of the step's chunk
-        self.steps: Iterator[Step] = iter(())
-        self.computed: list[float] = []  # when the master heard so, of the panels of that chunk
+        self.steps: Iterator[tuple[int, Step]] = iter(())
+        self.chain: list[int] = []
+        self.computed: list[float] = []  # when the master heard so, of the panels of the chain
         self.released = 0.0  # end of its last load or result
         self.returned = 0  # layers of the chunk that have come back
         self.peak = 0
@@ -160,13 +163,15 @@ class Master:
             peer.open.extend(number for number, _ in given)
             if peer.alive and given:
                 self._loop.tell(("chunks", given), peer.rank)
-                self._begin(peer, peer.open[0])
+                self._begin(peer)
 
-    def _begin(self, peer: Peer, number: int) -> None:
-        peer.number, peer.returned = number, 0
+    def _begin(self, peer: Peer) -> None:
+        chain = chunks.chain_of((number, self.chunks[number]) for number in peer.open)
+        peer.chain = [number for number, _ in chain]
+        peer.steps = chunks.steps_of([chunk for _, chunk in chain], self._t)
+        peer.returned = 0
         peer.computed.clear()
-        peer.steps = chunks.steps_of(self.chunks[number], self._t)
-        peer.step = next(peer.steps)
+        self._advance(peer)
 
     async def _next(self) -> Peer | None:
         """The one to be served next, when it is ready; None when all is done."""
@@ -289,16 +294,18 @@ class Master:
     def _advance(self, peer: Peer) -> None:
         if not peer.alive:
             return
-        peer.step = next(peer.steps, None)
+        i, peer.step = next(peer.steps, (-1, None))
         if peer.step is None:
             self._go_on(peer)
+        else:
+            peer.number = peer.chain[i]
 
     def _go_on(self, peer: Peer) -> None:
         """With the next chunk of its own, or of those of lost workers."""
         if not peer.open and self._pile:
             self._take_from_pile(peer)
         if peer.open:
-            self._begin(peer, peer.open[0])
+            self._begin(peer)
 
     def _take_from_pile(self, peer: Peer) -> None:
         for i, chunk in enumerate(self._pile):
@@ -320,7 +327,7 @@ class Master:
             left = [self.chunks[number] for number in peer.open]
             if left and peer.returned:
                 left[0] = chunks.without(left[0], peer.returned)
-            self._pile += left
+            self._pile += [chunk._replace(ahead=0) for chunk in left]
             peer.open.clear()
         last = self._fallen[-1]
         self._fallen = []

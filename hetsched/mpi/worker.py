@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from functools import partial
@@ -13,7 +14,7 @@ from .._engine import run as engine
 from ..runners.pool import Pool, accumulate
 from . import chunks
 from .chunks import LOAD, PANEL, RESULT, A, Array, B, C, Chunk, Product, Step
-from .loop import Condition, Loop, Waiting, Window
+from .loop import Condition, Loop, Waiting
 from .record import FIRST, Clock, synchronised
 
 TAG = FIRST
@@ -74,9 +75,8 @@ class Worker:
             await self._told.until(loop, lambda: bool(self._chunks) or self._ended)
             if not self._chunks:
                 break
-            number, chunk = self._chunks.popleft()
-            work = _Work(self, loop, product, pool, number, chunk)
-            await work.run()
+            chain = [self._chunks.popleft() for _ in chunks.chain_of(self._chunks)]
+            await _Work(self, loop, product, pool, chain).run()
         if traced:
             last = await synchronised(loop, self.master)
         report = Report(time.process_time() - began, self.sent, self.received, self.allocated, last)
@@ -96,73 +96,95 @@ class Worker:
         self._given += 1
 
 
-class _Work:
-    """One chunk."""
+class _Place(NamedTuple):
+    """A chunk in the arena: what is held, and buffers that its panels have in turn."""
 
-    def __init__(self, worker: Worker, loop: Loop, product: Product, pool: Pool, number: int, chunk: Chunk) -> None:
+    number: int
+    chunk: Chunk
+    held: Array
+    buffers: list[Array]
+
+
+class _Work:
+    """One chunk, or several each ahead of the one before."""
+
+    def __init__(self, worker: Worker, loop: Loop, product: Product, pool: Pool, chain: list[tuple[int, Chunk]]) -> None:
         self._worker, self._loop, self._product, self._pool = worker, loop, product, pool
-        self._number, self._chunk, self._t = number, chunk, product.shape[2]
-        self._slots = Window(loop, chunks.slots(chunk))
+        self._t = product.shape[2]
         self._arrived: deque[int] = deque()
+        self._free = self._returned = 0  # panels whose buffers are free; chunks whose results have left
         self._news = Condition()
         self._blocks = self._peak = 0
-        dtype = np.dtype(product.dtype)
-        held, panel = (chunks.elements_in(product, chunk, Step(kind, 0, 0)) for kind in (LOAD, PANEL))
-        count = min(chunks.slots(chunk), -(-chunks.length_of(chunk, self._t) // chunk.depth))
-        arena = worker.room((held + count * panel) * dtype.itemsize).view(dtype)
-        self._held = arena[:held]
-        self._panels = [arena[held + i * panel : held + (i + 1) * panel] for i in range(count)]
+        self._places = self._placed(chain)
+
+    def _placed(self, chain: list[tuple[int, Chunk]]) -> list[_Place]:
+        """Panels have a room where the arena begins; behind it is one for what two neighbours hold, who have its two ends."""
+        dtype, product = np.dtype(self._product.dtype), self._product
+        held, panel = ([chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain] for kind in (LOAD, PANEL))
+        passing = max(chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True))
+        room = max(map(sum, itertools.pairwise([0, *held])))
+        arena = self._worker.room((passing + room) * dtype.itemsize).view(dtype)
+        places, turn = [], 0
+        for i, (number, chunk) in enumerate(chain):
+            start = passing + (room - held[i] if i % 2 else 0)
+            ends = [0, passing - panel[i]][: chunks.slots(chunk)]
+            buffers = [arena[at : at + panel[i]] for at in (ends[turn:] + ends[:turn] if len(ends) == 2 else ends)]
+            places.append(_Place(number, chunk, arena[start : start + held[i]], buffers))
+            turn = (turn + len(chunks.panels_of(chunk, self._t))) % 2
+        return places
 
     async def run(self) -> None:
         coming = self._loop.spawn(self._receive())
         results = []
-        for _ in range(0, chunks.length_of(self._chunk, self._t), self._chunk.depth):
-            await self._news.until(self._loop, lambda: bool(self._arrived))
-            first = self._arrived.popleft()
-            start, end = await self._loop.compute(partial(self._multiply, self._operands(first)))
-            done = first // self._chunk.depth + 1
-            self._loop.tell(("computed", (self._number, done, start, end, self._peak)), self._worker.master)
-            if self._chunk.held == C:
-                self._free(first)
-            else:
-                results.append(self._loop.spawn(self._give_back(first)))
+        for place in self._places:
+            number, chunk = place.number, place.chunk
+            for _ in chunks.panels_of(chunk, self._t):
+                await self._news.until(self._loop, lambda: bool(self._arrived))
+                first = self._arrived.popleft()
+                start, end = await self._loop.compute(partial(self._multiply, self._operands(place, first)))
+                done = first // chunk.depth + 1
+                self._loop.tell(("computed", (number, done, start, end, self._peak)), self._worker.master)
+                if chunk.held == C:
+                    self._leave(chunk, first)
+                else:
+                    results.append(self._loop.spawn(self._give_back(place, first)))
+            if chunk.held == C:
+                results.append(self._loop.spawn(self._give_back_all(place)))
         await coming
         for result in results:
             await result
-        if self._chunk.held == C:
-            await self._worker.asked(self._loop)
-            await self._send(self._held)
 
-    def _panel(self, first: int) -> Array:
+    def _panel(self, place: _Place, first: int) -> Array:
         """Where a panel comes; the blocks of a streamed operand behind what stays for a layer."""
-        size = chunks.elements_in(self._product, self._chunk, Step(PANEL, first, 0))
-        if chunks.streamed(self._chunk) and not chunks.along(self._chunk, first):
-            start = self._stays(first)
-            return self._panels[0][start : start + size]
-        return self._panels[first // self._chunk.depth % chunks.slots(self._chunk)][:size]
+        chunk = place.chunk
+        size = chunks.elements_in(self._product, chunk, Step(PANEL, first, 0))
+        if chunks.streamed(chunk) and not chunks.along(chunk, first):
+            start = self._stays(chunk, first)
+            return place.buffers[0][start : start + size]
+        return place.buffers[first // chunk.depth % chunks.slots(chunk)][:size]
 
-    def _stays(self, first: int) -> int:
+    def _stays(self, chunk: Chunk, first: int) -> int:
         """Elements of what stays for the layer of a block."""
-        return chunks.parts(self._product, self._chunk, first)[A + B - chunks.streamed(self._chunk)].size
+        return chunks.parts(self._product, chunk, first)[A + B - chunks.streamed(chunk)].size
 
-    def _streamed(self, first: int) -> dict[int, Array]:
+    def _streamed(self, place: _Place, first: int) -> dict[int, Array]:
         """A block, what it meets, and the strip of C that they change."""
-        product, chunk = self._product, self._chunk
+        product, chunk, panel = self._product, place.chunk, place.buffers[0]
         own, other = chunks.parts(product, chunk, first), chunks.streamed(chunk)
         rest = A + B - other
         all_of_it = chunks.whole(product, chunk)
-        (c,) = chunks.views(self._held, product, [(C, all_of_it)]).values()
-        found = chunks.views(self._panels[0], product, [(rest, own[rest])])
-        found |= chunks.views(self._panels[0][own[rest].size :], product, [(other, own[other])])
+        (c,) = chunks.views(place.held, product, [(C, all_of_it)]).values()
+        found = chunks.views(panel, product, [(rest, own[rest])])
+        found |= chunks.views(panel[own[rest].size :], product, [(other, own[other])])
         row, col = own[C].row - all_of_it.row, own[C].col - all_of_it.col
         return found | {C: c[row : row + own[C].height, col : col + own[C].width]}
 
-    def _operands(self, first: int) -> dict[int, Array]:
-        if chunks.streamed(self._chunk):
-            return self._streamed(first)
+    def _operands(self, place: _Place, first: int) -> dict[int, Array]:
+        if chunks.streamed(place.chunk):
+            return self._streamed(place, first)
         found: dict[int, Array] = {}
-        for kind, data in ((LOAD, self._held), (PANEL, self._panel(first))):
-            of = chunks.message_parts(self._product, self._chunk, Step(kind, first, 0))
+        for kind, data in ((LOAD, place.held), (PANEL, self._panel(place, first))):
+            of = chunks.message_parts(self._product, place.chunk, Step(kind, first, 0))
             found |= chunks.views(data, self._product, of)
         return found
 
@@ -172,33 +194,51 @@ class _Work:
         return start, time.perf_counter()
 
     async def _receive(self) -> None:
-        """A message is received where its buffer is free, into it."""
-        steps = [step for step in chunks.steps_of(self._chunk, self._t) if step.kind != RESULT]
-        for step in steps:
-            if step.kind == PANEL:
-                await self._slots.enter()
-            self._blocks += chunks.blocks_in(self._chunk, self._t, step)
-            self._peak = max(self._peak, self._blocks)
-            data = self._held if step.kind == LOAD else self._panel(step.first)
-            await self._loop.receive(data, self._worker.master, TAG)
-            self._worker.received += data.nbytes
-            if step.kind == PANEL:
-                self._arrived.append(step.first)
-                self._news.changed()
+        """A message is received where its place is free, into it."""
+        for i, step in chunks.steps_of([place.chunk for place in self._places], self._t):
+            if step.kind != RESULT:
+                await self._receive_one(i, step)
 
-    async def _give_back(self, first: int) -> None:
+    async def _receive_one(self, i: int, step: Step) -> None:
+        place = self._places[i]
+        chunk = place.chunk
+        if step.kind == LOAD:
+            await self._news.until(self._loop, lambda: self._returned >= i - 1)
+            data = place.held
+        else:
+            needed = step.after if chunk.held == C else step.first // chunk.depth - chunks.slots(chunk) + 1
+            await self._news.until(self._loop, lambda: self._free >= needed)
+            data = self._panel(place, step.first)
+        self._blocks += chunks.blocks_in(chunk, self._t, step)
+        self._peak = max(self._peak, self._blocks)
+        await self._loop.receive(data, self._worker.master, TAG)
+        self._worker.received += data.nbytes
+        if step.kind == PANEL:
+            self._arrived.append(step.first)
+            self._news.changed()
+
+    async def _give_back(self, place: _Place, first: int) -> None:
         """The rows or columns of C of a panel, before which its buffer is not free."""
         await self._worker.asked(self._loop)
-        size = chunks.elements_in(self._product, self._chunk, Step(RESULT, first, 0))
-        await self._send(self._panel(first)[:size])  # C comes first in a panel
-        self._free(first)
+        size = chunks.elements_in(self._product, place.chunk, Step(RESULT, first, 0))
+        await self._send(self._panel(place, first)[:size])  # C comes first in a panel
+        self._leave(place.chunk, first)
+
+    async def _give_back_all(self, place: _Place) -> None:
+        """The chunk of C that is held, before which its place is not free."""
+        await self._worker.asked(self._loop)
+        await self._send(place.held)
+        self._blocks -= chunks.held_blocks(place.chunk, self._t)
+        self._returned += 1
+        self._news.changed()
 
     def _send(self, data: Array) -> Waiting:
         self._worker.sent += data.nbytes
         return self._loop.send(data, self._worker.master, TAG)
 
-    def _free(self, first: int) -> None:
-        chunk = self._chunk
+    def _leave(self, chunk: Chunk, first: int) -> None:
+        """A panel's buffer is free."""
         came = chunks.blocks_in(chunk, self._t, Step(PANEL, first, 0))
         self._blocks -= 1 + chunks.leaving(chunk, first) if chunks.streamed(chunk) else came
-        self._slots.leave()
+        self._free += 1
+        self._news.changed()

@@ -20,10 +20,11 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
 from .stacked import PlanStack, one_by_one, stack_of
 
-PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")  # in the order of hs_star_method
+PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
 REUSE = "maxreuse"  # section 3's
-_RULES = (*PAPER, REUSE)
-METHODS = (*_RULES, "search", "exact")
+OVERLAP = "overlap"  # what section 4 ends with
+RULES = (*PAPER, REUSE, OVERLAP)  # in the order of hs_star_method
+METHODS = (*RULES, "search", "exact")
 RETURNS = ("lazy", "eager")
 VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "global": 0,
@@ -42,8 +43,9 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
 HELD = ("C", "A", "B")  # in the order of hs_star_held
 _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")  # in the order of hs_star_bounds
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # hold for every plan
-_DOUBLE, _SINGLE, _TOLEDO = 0, 1, 2  # hs_star_layout
-_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE}  # others double
+_DOUBLE, _SINGLE, _TOLEDO, _PAIR = range(4)  # hs_star_layout
+_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # others double
+LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # blocks; others 5
 STREAM_A, STREAM_B = 0, -1  # in the place of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
@@ -73,7 +75,7 @@ class StarPlan(Plan):
     chunks : structured array
         worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold; 0 or
         -1 where A or B comes block by block and the other's part of a layer stays), row, col, height, width in C, depth (layers
-        in a panel). A worker does its own in this order.
+        in a panel), ahead (1: it is sent before the result of the worker's chunk before). A worker does its own in this order.
     messages : structured array
         The port's log: worker, kind (0 what is held, 1 panel of the others, 2 result), chunk, depth (of a panel and of its
         result: the first layer; where blocks come one by one: the number of the block), start, end, and for panels
@@ -115,6 +117,7 @@ class StarPlan(Plan):
     planning_time: float = field(compare=False)
 
     _records: ClassVar = {"chunks": engine.STAR_CHUNK, "messages": engine.STAR_MESSAGE}
+    _added: ClassVar = {"chunks": 1}  # ahead
 
     @property
     def binding(self) -> str:
@@ -179,15 +182,17 @@ def plan_product(
     platform : Platform
         A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
         one that holds any chunk. Several, as many workers each, are a stack: a plan for each, on all cores.
-    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse"}
+    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse", "overlap"}
         The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
         memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "maxreuse" is its maximum
         re-use, demand driven: larger chunks, as blocks of A come one by one, but a worker does not compute while it receives.
-        "search" chooses for each worker what it holds (C, A or B), whether blocks come one by one, the form of its chunks and
-        how much it does, by rows or columns, and the port's order, first by a relaxation, then by annealing on simulated
-        makespans. "best" is the best of all these (without "het" or "homi" where they alone would take many seconds). "exact",
-        for small instances and not tried by "best", is the least makespan while C stays with the worker and two panels fit,
-        over panels of full columns of any width up to mu and every order of the port.
+        "overlap", what the paper leaves at a remark, is "oddoml" with room for two chunks of C: the next one comes before the
+        result goes, so that a worker computes without a pause, but chunks are smaller. "search" chooses for each worker what it
+        holds (C, A or B), whether blocks come one by one or chunks ahead of results, the form of its chunks and how much it
+        does, by rows or columns, and the port's order, first by a relaxation, then by annealing on simulated makespans. "best"
+        is the best of all these (without "het" or "homi" where they alone would take many seconds). "exact", for small
+        instances and not tried by "best", is the least makespan while C stays with the worker, one chunk at a time, and two
+        panels fit, over panels of full columns of any width up to mu and every order of the port.
     returns : {"lazy", "eager"}
         When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free. Not for
         "exact".
@@ -205,13 +210,13 @@ def plan_product(
     Returns
     -------
     StarPlan
-        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns" with "exact". For
-        a stack a PlanStack with makespan, bound and optimal (n,), and columns (n, p).
+        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns, one chunk at a
+        time" with "exact". For a stack a PlanStack with makespan, bound and optimal (n,), and columns (n, p).
 
     Raises
     ------
     InfeasibleError
-        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm" and "maxreuse".
+        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm" and "maxreuse", 6 for "overlap".
     ValueError, TypeError
         For arguments outside their ranges; ValueError where "exact" has no proof in its time.
 
@@ -231,7 +236,7 @@ def plan_product(
     >>> plan.makespan, plan.columns.tolist(), plan.method
     (195.0, [4, 4], 'search')
     >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
-    makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns (exact)
+    makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns, one chunk at a time (exact)
     """
     if isinstance(platform, list | tuple) and platform and all(isinstance(one, Platform) for one in platform):
         common = {
@@ -289,7 +294,7 @@ def planned(
         check.choice("variant", variant, VARIANTS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
     end = None if budget is None else start + check.number("budget", budget, low=0.0)
-    least = 3 if method in ("bmm", REUSE, "best", "search") else 5
+    least = LEAST_MEMORY.get(method, 5)
     if memory.max() < least:
         raise InfeasibleError(
             f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
@@ -311,7 +316,7 @@ def planned(
             chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
     for name in _worth_trying(most, memory) if method == "best" else ():
         with suppress(NotImplementedError):
-            trials[name] = star.plan(_RULES.index(name), choice, eager, 0, long).makespan
+            trials[name] = star.plan(RULES.index(name), choice, eager, 0, long).makespan
     if method in ("best", "search"):
         if not trials:
             raise _too_many(shape, "more messages")
@@ -323,7 +328,7 @@ def planned(
         makespan, chunks, log = _exact(star, shape, memory, messages, end, effort)
     else:
         try:
-            result = star.plan(_RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
+            result = star.plan(RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
@@ -332,13 +337,13 @@ def planned(
     bound = max(bounds[name] for name in _FOR_ALL)
     updates = np.zeros(len(times), np.int64)
     np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
-    mu = result.sides if chosen in _RULES else _sides(memory, layout)
+    mu = result.sides if chosen in RULES else _sides(memory, layout)
     names = {number: name for name, number in VARIANTS.items()}
     return StarPlan(
         method=chosen,
         asked=method,
         **certified(bound, makespan=makespan),
-        scope="panels of full columns" if chosen == "exact" else "",
+        scope="panels of full columns, one chunk at a time" if chosen == "exact" else "",
         shape=shape,
         columns=check.frozen(_columns_of(updates, shape)),
         enrolled=check.frozen(np.flatnonzero(updates)),
@@ -422,8 +427,8 @@ def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
     """Those of the paper's methods that can be planned, and in time."""
     p = len(memory)
-    steps = dict.fromkeys(_RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
-    return [name for name in _RULES if steps[name] <= _MOST_STEPS and (memory.max() >= 5 or name in _LAYOUTS)]
+    steps = dict.fromkeys(RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
+    return [name for name in RULES if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)]
 
 
 def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
@@ -470,12 +475,24 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
     return tuple(np.take_along_axis(table[:, i], form[None], 0)[0] for i in range(6))
 
 
+def _needs(chunks: NDArray[Any], t: int, p: int) -> NDArray[np.int64]:
+    """(p,) blocks of memory that the chunks take; of those each ahead of the one before two neighbours and the panels of one."""
+    chunk = chunks[np.argsort(chunks["worker"], kind="stable")]
+    held, come, _, length, along, _ = forms(chunk, t)
+    panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length) * come + along
+    ahead = (chunk["ahead"] > 0) & (np.diff(chunk["worker"], prepend=-1) == 0)
+    chain = np.cumsum(~ahead) - 1
+    rooms = np.zeros((2, np.count_nonzero(~ahead)), np.int64)
+    np.maximum.at(rooms[0], chain, held + np.where(ahead, np.roll(held, 1), 0))
+    np.maximum.at(rooms[1], chain, panels)
+    needs = np.zeros(p, np.int64)
+    np.maximum.at(needs, chunk["worker"][~ahead], rooms.sum(0))
+    return needs
+
+
 def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     """ValueError where a worker's memory is too small for one of its chunks and the panels that it holds."""
-    chunk, needs = plan.chunks, np.zeros(len(plan.names), np.int64)
-    held, come, _, length, along, _ = forms(chunk, plan.shape[2])
-    panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length)
-    np.maximum.at(needs, chunk["worker"], held + panels * come + along)
+    needs = _needs(plan.chunks, plan.shape[2], len(plan.names))
     if (less := memory < needs).any():
         i = int(np.argmax(less))
         raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {memory[i]}")

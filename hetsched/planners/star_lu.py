@@ -14,10 +14,10 @@ from .._base import check
 from .._engine.star import Star
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
-from .star import EFFORT, METHODS, PAPER, RETURNS, REUSE, StarPlan, planned, star_of
+from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, RULES, StarPlan, planned, star_of
 
 _MOST = 2**20  # blocks of a side: their cube fits a double exactly
-_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE)  # widths are compared by the method asked for, if it is one of these
+_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)  # widths are compared by the method asked for if it is one
 _FEW = 16  # widths up to this are all tried, then those of a geometric row
 _LEAST = 10**5  # messages that each search may try
 _STEPS = 2048  # that a width may have to be tried
@@ -209,7 +209,7 @@ def _best_width(
 ) -> int:
     """The one whose plan with quick products ends first; n, where no worker's memory holds a chunk."""
     names = (method,) if method in _QUICK else ("oddoml", REUSE)
-    rules = [(*PAPER, REUSE).index(name) for name in names if memory.max() >= (3 if name in ("bmm", REUSE) else 5)]
+    rules = [RULES.index(name) for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
     if not rules:
         return n
     widths = [*range(1, min(n, _FEW) + 1), *(int(_FEW * 1.25**k) for k in range(1, 64)), n]

@@ -26,7 +26,7 @@ def _star(plan: hs.StarPlan) -> None:
     assert min(columns) >= 0, "a negative number of columns"
     assert ints("enrolled", plan.enrolled) == [i for i in range(p) if updates[i]], "enrolled are others than work"
     own = [0] * p
-    for worker, _, _, _, _, height, width, _ in chunks:
+    for worker, _, _, _, _, height, width, *_ in chunks:
         own[worker] += height * width * t
     assert own == updates, f"updates {updates}, by the chunks {own}"
     for name in ("work", "traffic", "transfer", "re-use"):
@@ -51,18 +51,18 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
     """Replay the port's log: one message at a time, panels in order, results after the work, memory never above its limit."""
     (r, s, t), costs, times = plan.shape, plan.link_costs.tolist(), plan.cycle_times.tolist()
     owner = np.full((r, s), -1)
-    for index, (_, _, _, row, col, height, width, _) in enumerate(chunks):
+    for index, (_, _, _, row, col, height, width, *_) in enumerate(chunks):
         assert (owner[row : row + height, col : col + width] == -1).all(), "a block of C in two chunks"
         owner[row : row + height, col : col + width] = index
     assert (owner >= 0).all(), "a block of C in no chunk"
     assert sum(chunk[5] * chunk[6] for chunk in chunks) == r * s, "a chunk outside C"
-    port, free = 0.0, [0.0] * len(costs)
+    port, free, open_chunks = 0.0, [0.0] * len(costs), [0] * len(costs)
     inside: list[int] = [0] * len(costs)
     leaving: list[list[tuple[float, int]]] = [[] for _ in costs]
     layers, back, loaded = [0] * len(chunks), [0] * len(chunks), [False] * len(chunks)
     done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]  # of each panel: end of its update, layers
     for worker, kind, chunk, layer, start, end, begin, stop in messages:
-        own, held, buffers, _, _, h, w, depth = chunks[chunk]
+        own, held, buffers, _, _, h, w, depth, ahead = chunks[chunk]
         stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
         each, few = h * w * t // length, 0
         if buffers < 1:  # blocks of A come one by one, and w of B with the first of a layer; or the other way about
@@ -76,6 +76,8 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
         leaving[worker] = [gone for gone in leaving[worker] if gone[0] > start]
         if kind == 0:
             assert not loaded[chunk], "a chunk that is sent twice"
+            assert open_chunks[worker] == ahead, "a chunk before the result of the one before, or one ahead that is not"
+            open_chunks[worker] += 1
             loaded[chunk], blocks = True, stays
             inside[worker] += blocks
         elif kind == 1:
@@ -101,9 +103,10 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
             blocks = done[chunk][layer][1] * goes
             back[chunk] += done[chunk][layer][1]
             leaving[worker].append((end, blocks + (stays if back[chunk] == length else 0)))
+        open_chunks[worker] -= kind == 2 and back[chunk] == length
         assert 0 <= inside[worker] <= plan.memory[worker], f"{inside[worker]} blocks with worker {worker}"
         same("a message's length", end - start, blocks * costs[worker], CLOSE, plan.makespan)
-    wanted = [(t, w, h)[held] * (1 if buffers > 0 else w if buffers else h) for _, held, buffers, _, _, h, w, _ in chunks]
+    wanted = [(t, w, h)[held] * (1 if buffers > 0 else w if buffers else h) for _, held, buffers, _, _, h, w, *_ in chunks]
     assert layers == back == wanted, "a chunk that is not done"
     return port
 

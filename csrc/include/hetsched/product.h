@@ -121,7 +121,7 @@ typedef struct hs_star_product {
 /* Runs the product. Paced by seconds per block update, else at real speed on both the links and the workers. Messages and updates start,
  * on the clock of the emulated platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by
  * beta when it is loaded; with beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take,
- * at most its memory[i]; 100 bytes per message; and the kernel's packed panels, kept by the pool as for hs_run_product. */
+ * at most its memory[i]; 100 bytes per message and chunk; and the kernel's packed panels, kept by the pool as for hs_run_product. */
 HS_API hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *star_product, const hs_options *options, const hs_times *times);
 
 HS_C_END

@@ -19,12 +19,17 @@ HS_C_BEGIN
  *                     along. Panel k is that of layer k / height and row k % height. One buffer.
  *   HS_STAR_STREAM_B  the same by rows: the column of A stays, the blocks of B come; panel k is of layer k / width, column k % width
  * One message at a time is on the port. It starts when the port is free, but not before
- *   HS_STAR_LOAD    the worker's last result has left
+ *   HS_STAR_LOAD    the worker's last result has left; ahead: its last load or result has passed
  *   HS_STAR_PANEL   its buffer is free: the panel two before (with one buffer: the one before) is computed, or its result has
  *                   left where it has one; the first ones: the load has come
  *   HS_STAR_RESULT  its panel is computed, with C held the last one
  * A worker's messages have one order: panels with results go first as far as buffers are free. It computes a panel when it has
  * come and the one before is computed, in (updates of the panel) * cycle_time; it receives meanwhile.
+ * Where C is held by two chunks of a worker one after the other, the second may be `ahead` (end of section 4): it is loaded before the
+ * result of the first has left, and computed without a pause. Its load and as many of its panels as it has buffers come
+ * after the last panel of the first chunk, then that one's result goes, then the other panels come. The panels before its first
+ * ones are those of the first chunk; where that has one buffer all of them must be computed. Chunks each ahead of the one before
+ * need room for what two neighbours hold, the two that need most, and for the panels of one, the one that needs most.
  *   r, s, t      blocks, 1 .. 2^31 - 1
  *   cycle_times  [p] per block update, > 0, at most HS_STAR_MOST
  *   link_costs   [p] per block, >= 0, at most HS_STAR_MOST
@@ -44,6 +49,7 @@ typedef struct hs_star_chunk {
     int32_t worker, held, buffers; /* hs_star_held; 1 or 2 panels, or HS_STAR_STREAM_ */
     int64_t row, col, height, width;
     int64_t depth; /* of a panel, >= 1 */
+    int32_t ahead; /* 1: C is held, and is loaded before the worker's result before has left; of its first chunk without effect. 0: not */
 } hs_star_chunk;
 
 typedef enum hs_star_kind { HS_STAR_LOAD = 0, HS_STAR_PANEL = 1, HS_STAR_RESULT = 2 } hs_star_kind;
@@ -68,7 +74,8 @@ typedef struct hs_star_message {
 typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STAR_PANELS = 2, HS_STAR_LISTED = 3, HS_STAR_STARVING = 4, HS_STAR_LAGGING = 5 } hs_star_order;
 
 /* Simulates given chunks, each worker's in the order of the array. They need not cover C, and are not checked for overlaps.
- *   chunks    [count] what is held and the panels fit in the worker's memory, else HS_ERROR_VALUE
+ *   chunks    [count] what is held and the panels fit in the worker's memory, and what is ahead with what it is ahead of, else
+ *             HS_ERROR_VALUE
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
  *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL.
  *             Undefined on failure
@@ -79,11 +86,13 @@ HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_s
 /* The largest side of square chunks.
  *   HS_STAR_DOUBLE  mu^2 + 4 mu <= memory: two panels of depth 1 (all rules but BMM)
  *   HS_STAR_SINGLE  1 + mu + mu^2 <= memory: A block by block (section 3), HS_STAR_STREAM_A
- *   HS_STAR_TOLEDO  3 side^2 <= memory: square blocks of A, B and C (BMM) */
-typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2 } hs_star_layout;
+ *   HS_STAR_TOLEDO  3 side^2 <= memory: square blocks of A, B and C (BMM)
+ *   HS_STAR_PAIR    2 mu^2 + 4 mu <= memory: two panels of depth 1, and a chunk ahead of the other */
+typedef enum hs_star_layout { HS_STAR_DOUBLE = 0, HS_STAR_SINGLE = 1, HS_STAR_TOLEDO = 2, HS_STAR_PAIR = 3 } hs_star_layout;
 HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
-/* The paper's seven algorithms, sections 4 to 6, and that of section 3. Workers get full columns, min(mu, left) at a time, chunks of them top-down. */
+/* The paper's seven algorithms, sections 4 to 6, that of section 3, and what section 4 ends with. Workers get full columns, min(mu, left)
+ * at a time, chunks of them top-down. */
 typedef enum hs_star_method {
     HS_STAR_HOM = 0,    /* the best virtual homogeneous platform for a memory size, in turn */
     HS_STAR_HOMI = 1,   /* also for link cost and cycle-time */
@@ -92,7 +101,8 @@ typedef enum hs_star_method {
     HS_STAR_OMMOML = 4, /* min-min: the first that would end the panel */
     HS_STAR_ODDOML = 5, /* demand driven */
     HS_STAR_BMM = 6,    /* Toledo's blocks, demand driven */
-    HS_STAR_REUSE = 7   /* section 3's maximum re-use, for one worker; here for all, demand driven as HS_STAR_ODDOML */
+    HS_STAR_REUSE = 7,  /* section 3's maximum re-use, for one worker; here for all, demand driven as HS_STAR_ODDOML */
+    HS_STAR_OVERLAP = 8 /* HS_STAR_ODDOML with smaller chunks, HS_STAR_PAIR, each loaded ahead of the result of the one before */
 } hs_star_method;
 
 /* Variants of HS_STAR_HET, a sum: which worker maximises the work per time, of all (or of this message: local), of the next
@@ -122,9 +132,9 @@ enum { HS_STAR_MESSAGES = 100000000 };
 HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
                               int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages);
 
-/* The least makespan over panels of full columns: a panel of 1 .. mu columns, mu = hs_star_side(memory, HS_STAR_DOUBLE), goes to
- * a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1; in every order of the port, results at any
- * time. Layers of states with dominance and bounds, widened until nothing is left out that could matter: for small instances.
+/* The least makespan over panels of full columns, one chunk at a time: a panel of 1 .. mu columns, mu = hs_star_side(memory,
+ * HS_STAR_DOUBLE), goes to a worker, its rows top-down min(mu, r) at a time; C is held, panels have depth 1, no chunk is ahead; in
+ * every order of the port, results at any time. Layers of states with dominance and bounds, widened until nothing is left out that could matter: for small instances.
  *   effort       messages tried, at most; HS_ERROR_UNSUPPORTED if they, or 2^20 messages of a plan, do not suffice
  *   limit        > 0: plans that end before this are looked for, INFINITY: all; HS_ERROR_INFEASIBLE if there is none, or no
  *                worker can hold a chunk (5 blocks)
@@ -141,6 +151,7 @@ typedef struct hs_star_share {
     int64_t columns;       /* 0: it is not enrolled */
     int64_t rows, panels;  /* parts into which the rows of C and its columns are cut, as equal as possible: its chunks */
     int32_t held, buffers; /* of the chunks; HS_STAR_STREAM_A also by rows, where it becomes HS_STAR_STREAM_B */
+    int32_t ahead;         /* 0 or 1, of all chunks but the first; 1 where C is held */
 } hs_star_share;
 
 /* The chunks of the shares, left to right by worker, panel by panel, each top-down; panels of depth 1.
@@ -149,9 +160,10 @@ typedef struct hs_star_share {
 HS_API hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks);
 
 /* Searches shares and an order of the port, HS_STAR_DEMAND, _STARVING or _LAGGING, for a small makespan: what each worker
- * holds, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed charges, then by annealing on
- * simulated makespans. Deterministic.
- *   effort    messages to simulate, about (a sixty-fourth more for each worker); at least one plan is evaluated
+ * holds, whether chunks are loaded ahead, oblong chunks, by rows or columns, their numbers first from a relaxation with fixed
+ * charges, then by annealing on simulated makespans. Deterministic.
+ *   effort    messages to simulate, about (a sixty-fourth more for each worker), again where streamed chunks may be tried, and half
+ *             of it where chunks ahead may be; at least one plan is evaluated
  *   by_rows, shares [p], order, makespan  out; after an error the shares are undefined
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk (3 blocks), HS_ERROR_UNSUPPORTED if no plan looked at has less than about
  * HS_STAR_MESSAGES messages. Time O(p) per message; memory O(p + chunks). */
