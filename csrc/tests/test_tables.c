@@ -24,6 +24,7 @@ static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *b
         CHECK(open(&j) == HS_OK);
         asked = scarce_asked();
         CHECK(j.run.total >= WORKERS);
+        release(&j);
         hs__run_free(&j.run);
         hs__pool_unlock(pool);
     }
@@ -31,7 +32,7 @@ static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *b
     return asked;
 }
 
-static hs_product product_of(int64_t m, int64_t n, int64_t k, double *somewhere)
+static hs_product some_product(int64_t m, int64_t n, int64_t k, double *somewhere)
 {
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, m, n, k, somewhere, somewhere, somewhere);
@@ -44,7 +45,7 @@ static void shared(hs_pool *pool, size_t own)
     double x = 0.0;
     const hs_box whole = {.height = N, .width = N, .length = N};
     for (hs_triangle triangle = HS_TRIANGLE_NONE; triangle <= HS_TRIANGLE_LOWER; triangle++) {
-        hs_product product = product_of(N, N, N, &x);
+        hs_product product = some_product(N, N, N, &x);
         product.triangle = triangle;
         const hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1};
         CHECK(own + tables(pool, &product, &boxes) + event_bytes(1) < MOST);
@@ -58,9 +59,22 @@ static void zones(hs_pool *pool, size_t own)
     for (int32_t w = 0; w < WORKERS; w++)
         box[w] = (hs_box){.worker = w, .row = w / COLUMNS * (N / ROWS), .col = w % COLUMNS * (N / COLUMNS), .height = N / ROWS,
                           .width = N / COLUMNS, .length = N};
-    const hs_product product = product_of(N, N, N, &x);
+    const hs_product product = some_product(N, N, N, &x);
     const hs_boxes boxes = {.box = box, .count = WORKERS};
     CHECK(own + tables(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
+}
+
+/* As many domains as there may be. */
+static void many_domains(void)
+{
+    enum { DOMAINS = 32 };
+    hs_domain domains[DOMAINS] = {{0}};
+    int32_t of[WORKERS];
+    hs_pool *pool = NULL;
+    for (int32_t w = 0; w < WORKERS; w++) of[w] = w / (WORKERS / DOMAINS);
+    scarce_asked();
+    if (CHECK(hs_pool_create_domains(WORKERS, NULL, DOMAINS, domains, of, &pool) == HS_OK)) shared(pool, scarce_asked());
+    hs_pool_destroy(pool);
 }
 
 int main(void)
@@ -73,6 +87,7 @@ int main(void)
         zones(pool, own);
     }
     hs_pool_destroy(pool);
+    many_domains();
     return check_result();
 }
 
