@@ -346,8 +346,8 @@ static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return
 static table set_window(solver *s, int32_t before, int32_t q, double end, const hs__layer_worker *parts)
 {
     hs__layer_curve *first = &s->room[0], *last = &s->room[1];
-    double most = 0.0;
-    for (int32_t d = before; d < q; d++) most += (double)parts[d].most;
+    hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
+    const double most = last->layers[last->count - 1];
     hs__layers_front(before, parts, end, s->key, s->pool, first, NULL);
     last->count = 2, last->layers[0] = last->time[0] = 0.0;
     last->layers[1] = fmin(most, (double)s->n);
