@@ -312,9 +312,16 @@ def _plan_star_lu(rng: np.random.Generator) -> Given:
 
 def _layers_star(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 7)
-    options = {"mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"]))}
-    links = free(rng, positives(rng, len(times)))
-    return (few(rng, 60),), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
+    options: dict[str, Any] = {
+        "mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"])),
+    }  # fmt: skip
+    links, n = free(rng, positives(rng, len(times))), few(rng, 60)
+    if rng.random() < 0.4:
+        disk, room = bool(rng.random() < 0.5), rng.integers(0, n + 1, len(times))
+        room[int(np.argmin(times))] = n
+        memory = np.where(rng.random(len(times)) < 0.2, np.inf, 2 * n * room + (n if disk else n**2))
+        options |= {"memory": memory.tolist(), "disk": disk}
+    return (n,), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
 
 
 def _mesh_options(rng: np.random.Generator) -> dict[str, Any]:

@@ -160,7 +160,7 @@ KINDS = [pytest.param(kind, id=kind.__name__) for kind in VALIDATORS]
 FREE = {
     hs.Cuboids: {"bound", "cycle_times"},
     hs.FilesPlan: {"depth", "memory", "names", "peak", "pieces"},
-    hs.LayersPlan: {"bound"},
+    hs.LayersPlan: {"bound", "memory"},
     hs.FactorPlan: {"bound"},
     hs.MaxTasks: {"cycle_times", "T", "bound"},
     hs.MeshPlan: {"cycle_times", "iterations", "link_costs", "bound", "lp_solves", "planning_time", "source_computes"},

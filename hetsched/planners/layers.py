@@ -87,7 +87,7 @@ class LayersPlan(Plan):
         return check.frozen(np.where(self.counts > 0, self.n**2 if self.disk else 0, 0))
 
     def _on(self, platform: Platform) -> Plan:
-        memory = _memory(platform.memory, (len(platform),))
+        memory = _memory(_elements_of(platform), (len(platform),))
         if (less := memory < self.elements_held).any():
             i = int(np.argmax(less))
             raise ValueError(
@@ -158,8 +158,8 @@ def layers_star(
     speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them.
     memory : float or (p,) array_like, optional
-        Elements that each worker can hold, infinite (or None) without a limit; by default that of the Platform. Of a stack any
-        shape that broadcasts against its cycle-times. A worker with less than a layer takes gets nothing.
+        Elements that each worker can hold, infinite (or None) without a limit; by default that of a Platform with a unit. Of a
+        stack any shape that broadcasts against its cycle-times. A worker with less than a layer takes gets nothing.
     disk : bool
         Whether workers store what they compute on their disks. Writing it takes no time in the model.
     progress : bool or callable, optional
@@ -217,7 +217,7 @@ def layers_star(
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
-    room = _memory(getattr(cycle_times, "memory", None) if memory is None else memory, (p,))
+    room = _memory(_elements_of(cycle_times) if memory is None else memory, (p,))
     most = _most(side, room, disk := check.flag("disk", disk))
     _require_room(side, times, room, most, disk)
     engine = _engine_of(mode, side, times, costs, most)
@@ -289,6 +289,11 @@ def _layers_stack(
     return stack_of(
         shape, method, "makespan", results, layers_star, stacked, {"n": n, "mode": mode, "method": method, "disk": disk}
     )
+
+
+def _elements_of(given: Any) -> tuple[int | None, ...] | None:
+    """The memory of a Platform whose unit says of how much; without one it is in blocks of any size."""
+    return given.memory if isinstance(given, Platform) and given.unit is not None else None
 
 
 def _memory(given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
