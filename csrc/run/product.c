@@ -26,6 +26,7 @@ typedef struct {
     hs__gang *gang; /* [count] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
+    int64_t *depth; /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
     hs__layered sum;
     atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
 } job;
@@ -108,14 +109,28 @@ static hs_status check(const void *context)
     if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL) return HS_ERROR_VALUE;
     if (boxes->overlap && !boxes->receive && !boxes->sum_receive) return HS_ERROR_VALUE;
     if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
+    if (boxes->layers && (boxes->cooperative || boxes->layered || p->triangle)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
+        if (boxes->layers && b->height && b->width && !boxes->layers[b->worker]) return HS_ERROR_VALUE;
     }
     if (boxes->layered && !hs__layered_valid(p, boxes, workers)) return HS_ERROR_VALUE;
     return hs__valid_transfers(boxes->receive, boxes->count) && valid_speeds(boxes->speeds, workers) ? HS_OK : HS_ERROR_VALUE;
+}
+
+/* A box and the product that it is of: with layers to be kept that of the worker's part of the depth alone, in its own matrix. */
+static hs_product product_of(const job *j, hs_box *box)
+{
+    hs_product own = *j->product;
+    if (!j->depth) return own;
+    const int64_t first = j->depth[box->worker], bytes = hs__element_bytes(own.dtype);
+    if (box->length) own.a = (const char *)own.a + first * own.a_col_stride * bytes, own.b = (const char *)own.b + first * own.b_row_stride * bytes;
+    own.k -= first, box->depth -= first;
+    own.c = j->boxes->layers[box->worker], own.c_row_stride = own.n, own.c_col_stride = 1;
+    return own;
 }
 
 /* C <- beta C for a box without depth. */
@@ -137,18 +152,18 @@ static size_t panel_buffers(const hs__gang *gang) { return gang->panel_count > 1
 static hs_status open_gang(job *j, int32_t i)
 {
     const hs_boxes *boxes = j->boxes;
-    const hs_box *box = &boxes->box[i];
+    hs_box box = boxes->box[i];
     const int32_t p = j->run.workers, members = boxes->cooperative && !boxes->layered ? p : 1;
     hs__gang *gang = &j->gang[i];
     hs__panel_product x;
-    if (box->length == 0 || hs__no_product(j->product)) return HS_OK;
-    const hs_product layer = boxes->layered ? hs__layered_product(&j->sum, i) : *j->product;
-    if (!hs__panel_product_init(&x, hs__kernel_current(), &layer, box, members)) return HS_OK;
+    if (box.length == 0 || hs__no_product(j->product)) return HS_OK;
+    const hs_product product = boxes->layered ? hs__layered_product(&j->sum, i) : product_of(j, &box);
+    if (!hs__panel_product_init(&x, hs__kernel_current(), &product, &box, members)) return HS_OK;
     hs_status status = hs__gang_init(gang, &j->run, &x, members, j->speeds);
     if (status) return status;
     j->run.total += gang->tile_total;
     for (int32_t w = 0; w < p; w++) {
-        if (!boxes->cooperative && w != box->worker) continue;
+        if (!boxes->cooperative && w != box.worker) continue;
         const int packs = members == 1 || w == 0;
         if (packs && !hs__pool_scratch(j->run.pool, HS__PANELS, w, panel_space(gang) * panel_buffers(gang))) return HS_ERROR_MEMORY;
         if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, hs__block_bytes(&x))) return HS_ERROR_MEMORY;
@@ -192,6 +207,17 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
     return HS_OK;
 }
 
+/* Where each worker's part of the depth begins. */
+static hs_status find_depths(job *j)
+{
+    const hs_boxes *boxes = j->boxes;
+    j->depth = hs__run_zeros(&j->run, (size_t)j->run.workers, sizeof *j->depth);
+    if (!j->depth) return HS_ERROR_MEMORY;
+    for (int32_t w = 0; w < j->run.workers; w++) j->depth[w] = j->product->k;
+    for (int32_t i = 0; i < boxes->count; i++) j->depth[boxes->box[i].worker] = hs__min(j->depth[boxes->box[i].worker], boxes->box[i].depth);
+    return HS_OK;
+}
+
 static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
@@ -200,7 +226,7 @@ static hs_status open_all(job *j)
     if (!j->speeds) return HS_ERROR_MEMORY;
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
-    hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
+    hs_status status = j->chosen ? choose_layers(j, j->chosen) : boxes->layers ? find_depths(j) : HS_OK;
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
     if (!status && boxes->layered && boxes->cooperative && !(j->taken = hs__run_zeros(&j->run, (size_t)boxes->count, sizeof *j->taken)))
         status = HS_ERROR_MEMORY;
@@ -218,7 +244,9 @@ static hs_status open(void *context)
     for (int32_t i = 0; i < boxes->count && !status; i++) { /* scratch has its final place only now, and nothing can fail any more */
         hs__gang *gang = &j->gang[i];
         if (gang->panel_count == 0) {
-            if (!boxes->layered) scale_box(p, &boxes->box[i]);
+            hs_box box = boxes->box[i];
+            const hs_product own = product_of(j, &box);
+            if (!boxes->layered) scale_box(&own, &box);
             continue;
         }
         gang->panels[0] = hs__pool_scratch(j->run.pool, HS__PANELS, boxes->cooperative ? 0 : boxes->box[i].worker, 0);
