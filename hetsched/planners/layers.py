@@ -16,6 +16,7 @@ from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
+from .layer_memory import beside, elements_of, memory_of, require_fit, room_of, too_little
 from .stacked import PlanStack, certified_rows, stack_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
@@ -87,14 +88,10 @@ class LayersPlan(Plan):
         return check.frozen(np.where(self.counts > 0, self.n**2 if self.disk else 0, 0))
 
     def _on(self, platform: Platform) -> Plan:
-        memory = _memory(_elements_of(platform), (len(platform),))
-        if (less := memory < self.elements_held).any():
-            i = int(np.argmax(less))
-            raise ValueError(
-                f"plan needs {self.elements_held[i]} elements of memory at worker {self.names[i]}, which has {memory[i]:.15g}"
-            )
+        memory = memory_of(elements_of(platform), (len(platform),))
+        require_fit(self.names, self.elements_held, memory)
         costs = self._star_links(platform)
-        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs, _most(self.n, memory, self.disk))
+        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs, room_of(self.n, memory, beside(self.n, self.disk)))
         order = np.concatenate((self.order, np.flatnonzero(self.counts == 0))).astype(np.int32)
         shares, relaxed = engine.relaxed(order)
         times, makespan = _schedule(engine, self.mode, order, self.counts)
@@ -217,9 +214,9 @@ def layers_star(
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
-    room = _memory(_elements_of(cycle_times) if memory is None else memory, (p,))
-    most = _most(side, room, disk := check.flag("disk", disk))
-    _require_room(side, times, room, most, disk)
+    room = memory_of(elements_of(cycle_times) if memory is None else memory, (p,))
+    most = room_of(side, room, beside(side, disk := check.flag("disk", disk)))
+    _require_room(side, times, most, disk)
     engine = _engine_of(mode, side, times, costs, most)
     order = np.arange(p, dtype=np.int32)
     exact = False
@@ -255,7 +252,7 @@ def layers_star(
         relaxed=relaxed,
         volume=2 * side**2,
         volume_with_sum=(2 + max(len(enrolled) - 1, 0)) * side**2,
-        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + _beside(side, disk), 0)),
+        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + beside(side, disk), 0)),
         memory=check.frozen(room),
         disk=disk,
         cycle_times=check.frozen(times),
@@ -271,9 +268,9 @@ def _layers_stack(
     """A plan for each row."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
-    room = _memory(memory, times.shape)
-    most = _most(n, room, disk)
-    _require_room(n, times, room, most, disk)
+    room = memory_of(memory, times.shape)
+    most = room_of(n, room, beside(n, disk))
+    _require_room(n, times, most, disk)
     shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
     work, message = _scaled("cycle_times", rows[0], factor**2, "n^2"), _scaled("link_costs", rows[1], 2 * factor, "2 n")
@@ -291,48 +288,12 @@ def _layers_stack(
     )
 
 
-def _elements_of(given: Any) -> tuple[int | None, ...] | None:
-    """The memory of a Platform whose unit says of how much; without one it is in blocks of any size."""
-    return given.memory if isinstance(given, Platform) and given.unit is not None else None
-
-
-def _memory(given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Elements that each worker can hold, infinite where there is no limit."""
-    if given is None:
-        return np.full(shape, np.inf)
-    if isinstance(given, list | tuple):
-        given = [np.inf if own is None else own for own in given]
-    room = check.reals(lambda: f"memory must be a number or an array of numbers, got {given!r}", given)
-    if not (room >= 0).all():
-        i, where = check.first(~(room >= 0))
-        raise ValueError(f"memory{where} must not be negative, got {room[i]:g}")
-    try:
-        return np.broadcast_to(room, shape).copy()
-    except ValueError:
-        raise ValueError(f"memory of shape {room.shape} does not broadcast to {shape}, a number for each worker") from None
-
-
-def _beside(n: int, disk: bool) -> int:
-    """Elements that a worker holds beside its columns of A and rows of B: its layer, or the row that it writes next."""
-    return n if disk else n**2
-
-
-def _most(n: int, memory: NDArray[np.float64], disk: bool) -> NDArray[np.int64]:
-    """Layers that each worker can have."""
-    room = np.minimum(memory, 2.0**62).astype(np.int64) - _beside(n, disk)
-    return np.clip(room // max(2 * n, 1), 0, n)
-
-
-def _require_room(n: int, times: NDArray[np.float64], memory: NDArray[np.float64], most: NDArray[np.int64], disk: bool) -> None:
+def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], disk: bool) -> None:
     """InfeasibleError where workers together cannot have all layers."""
     held = np.where(np.isfinite(times), most, 0).sum(axis=-1)
     if (short := held < n).any():
         i, where = check.first(short)
-        hint = "" if disk else "; with disk=True they would keep that on their disks"
-        raise InfeasibleError(
-            f"memory{where} is for {held[i]} of {n} layers: each takes {2 * n} elements at its worker, who holds "
-            f"{_beside(n, disk)} more{hint}"
-        )
+        raise InfeasibleError(too_little(n, disk, held[i], where))
 
 
 def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64], most: NDArray[np.int64]) -> Layers:

@@ -1,4 +1,4 @@
-"""Layers of a product that stay on disk: a file for each worker, added up where they are read (Layer Based Partition, section 3.3)."""
+"""Layers of a product that stay on disk: a file for each worker, added up where they are read."""
 
 from __future__ import annotations
 
