@@ -216,7 +216,10 @@ def _mesh(plan: hs.MeshPlan) -> None:
     held = np.zeros(len(plan.cycle_times))
     np.add.at(held, plan.links[:, 1], plan.flows)
     held[plan.source] = 2.0 * plan.n**2
-    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * float(plan.n) ** 2, CLOSE)
+    beside = float(plan.n if plan.disk else plan.n**2)
+    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * beside, CLOSE)
+    assert (plan.elements_held.ravel() <= plan.memory * (1 + CLOSE)).all(), "more elements than there is memory for"
+    assert plan.elements_on_disk.sum() == plan.disk * float((plan.counts > 0).sum()) * plan.n**2, "elements on disk"
     same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
     assert plan.volume <= plan.volume_with_sum, "a sum that is sent by itself"
     assert plan.lp_solves > 0, "no linear program was solved"
