@@ -262,6 +262,18 @@ static void refusals(void)
     const double half[3] = {1, INFINITY, 1};
     x.compute = half;
     CHECK(hs_layers_schedule(&x, NULL, (const int64_t[]){4, 1, 0}, out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    x.compute = one;
+    const int64_t limits[][3] = {{5, -1, 5}, {2, 2, 0}, {2, 2, 1}};
+    for (int k = 0; k < 2; k++) {
+        const hs_status wanted = k ? HS_ERROR_INFEASIBLE : HS_ERROR_VALUE;
+        x.most = limits[k];
+        CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == wanted && hs_layers_best(&x, 9, NULL, chosen, counts, &optimal) == wanted);
+        CHECK(hs_layers_paper(&x, NULL, out, counts) == wanted && hs_layers_bound(&x, NULL, &makespan) == wanted);
+        CHECK(hs_layers_relaxed(&x, NULL, out, &makespan) == wanted && hs_layers_relaxed(&x, orders[0], out, &makespan) == HS_ERROR_VALUE);
+    }
+    x.most = limits[2];
+    CHECK(hs_layers_schedule(&x, NULL, (const int64_t[]){3, 1, 1}, out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    x.most = NULL, x.compute = half;
     CHECK(hs_layers_exact(&x, NULL, &(int){1}, counts, &optimal) == HS_ERROR_CANCELLED);
     CHECK(hs_layers_best(&x, 9, &(int){1}, chosen, counts, &optimal) == HS_ERROR_CANCELLED);
     CHECK(out[0] == -7 && makespan == -7 && counts[0] == -7 && chosen[0] == -7 && optimal == -7);
@@ -286,6 +298,15 @@ static void scarce(void)
     CHECK_SCARCE(hs_layers_bound(&x, NULL, &makespan), makespan == -7);
     x.mode = HS_PCSS;
     CHECK_SCARCE(hs_layers_exact(&x, NULL, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
+    const int64_t most[3] = {1000, 2500, 2000};
+    for (x.most = most; x.mode >= HS_SCSS; x.mode -= HS_PCSS) {
+        CHECK_SCARCE(hs_layers_exact(&x, order, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
+        CHECK_SCARCE(hs_layers_best(&x, 99, NULL, (chosen[0] = -7, chosen), (counts[0] = -7, counts), &optimal), counts[0] == -7 && chosen[0] == -7);
+        CHECK_SCARCE(hs_layers_paper(&x, order, NULL, (counts[0] = -7, counts)), counts[0] == -7);
+        CHECK_SCARCE(hs_layers_relaxed(&x, NULL, (shares[0] = -7, shares), &makespan), shares[0] == -7);
+        makespan = -7;
+        CHECK_SCARCE(hs_layers_bound(&x, NULL, &makespan), makespan == -7);
+    }
 #endif
 }
 

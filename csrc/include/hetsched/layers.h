@@ -36,8 +36,8 @@ HS_API hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *ord
 
 /* The optimum if layers could be divided, a linear programme: a worker is busy to the end, has all that it may, or leaves just the time in
  * which those after it make better use of the links than it does.
- *   order     [p] or NULL: any, or a mix of orders, one for each part of every message. Without `most` ascending send is as good as
- *             any mix, and a closed form; with it a mix may be better than any order
+ *   order     [p] or NULL: any, or a mix of orders, each for a part of the time. Without `most` ascending send is as good as any mix,
+ *             and a closed form; with it a mix may be better than any order
  *   shares    [p] out, or NULL: they sum to the layers
  *   makespan  out
  * Time O(p), without an order O(p log p); with `most` O(p^2), without an order for each of a few steps of Newton's method. */
