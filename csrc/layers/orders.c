@@ -64,13 +64,19 @@ static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return
 /* The layers that may be left to this set, which comes last, after those of `parts` before it, each in any order. */
 static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end, const hs__layer_worker *parts)
 {
+    const double layers = (double)s->n, rate = hs__layers_rate(q - before, parts + before, NULL);
     hs__layer_curve *first = &s->room[0], *last = &s->room[1];
-    hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
-    const double most = last->layers[last->count - 1];
+    double together = rate, most = 0.0; /* of all, without limits */
+    for (int32_t d = before; d-- > 0;) together = fmax(together, parts[d].rate + parts[d].keep * together);
+    if (end * together < layers * (1.0 - (double)(q + 8) * 0x1p-45)) return (hs__layer_table){0, -1, NULL};
     hs__layers_front(before, parts, end, s->key, s->pool, first, NULL);
+    for (int32_t d = before; d < q; d++) most += (double)parts[d].most;
+    if (most < (double)(q - before) * layers) { /* somebody has a limit */
+        hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
+        most = last->layers[last->count - 1];
+    }
     last->count = 2, last->layers[0] = last->time[0] = 0.0;
-    last->layers[1] = fmin(most, (double)s->n);
-    last->time[1] = last->layers[1] / hs__layers_rate(q - before, parts + before, NULL);
+    last->layers[1] = fmin(most, layers), last->time[1] = last->layers[1] / rate;
     return hs__table_window(s->n, end, first, last);
 }
 

@@ -168,9 +168,9 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
                 for (key[i] = w->send * most / -log1p(-fmin(w->send * w->rate, 1.0)); k > 0 && key[pool[k - 1]] < key[i]; k--) pool[k] = pool[k - 1];
                 pool[k] = i;
             } else join(&set, w);
-            const int32_t joining = worth_joining(set, end, count, pool, sorted);
+            const int32_t joining = count ? worth_joining(set, end, count, pool, sorted) : 0;
             for (int32_t k = 0; k < joining; k++) join(&set, &sorted[pool[k]]);
-            memmove(pool, pool + joining, (size_t)(count -= joining) * sizeof *pool);
+            if (joining) memmove(pool, pool + joining, (size_t)(count -= joining) * sizeof *pool);
             double rank = end * set.used;
             for (int32_t k = 0; k < count; k++) rank += (double)sorted[pool[k]].most * sorted[pool[k]].send;
             own = fmin(own, fmax(rank - now, 0.0) / w->send), slope += (set.used - used) / w->send, now = fmax(now, rank);
