@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
 #include "layers/exact.h"
 
 enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3 };
@@ -27,12 +29,14 @@ static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
 static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, double *best)
 {
     const int32_t far = q <= MOST_FAR ? q : NEAR;
+    hs__layer_relax(s, q, workers);
+    const int64_t cost = q * hs__max(1, s->room[q & 1].count / 2); /* curves have more points where limits bind */
     for (bool better = true; better;) {
         better = false;
         for (int32_t a = 0; a < q; a++)
             for (int32_t b = a + 1; b < q && b <= a + far; b++)
                 for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
-                    if ((work -= q) < 0) return HS_OK;
+                    if ((work -= cost) < 0) return HS_OK;
                     if (move == 0) exchange(workers, a, b);
                     else shift(workers, move == 1 ? a : b, move == 1 ? b : a);
                     hs__layer_relax(s, q, workers);
@@ -160,28 +164,38 @@ static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers
     return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
 }
 
-/* From the better of two orders: as given, and the fastest links first. */
+/* Those with most to do after their messages first: for these counts the best order (Jackson's rule), and so no worse. */
+static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, const int64_t *counts, hs__layer_worker *out)
+{
+    for (int32_t d = 0; d < q; d++) s->key[d] = workers[d].tail * (double)counts[d];
+    const hs_status status = hs__sort(q, s->key, s->pool);
+    for (int32_t d = 0; d < q && !status; d++) out[q - 1 - d] = workers[s->pool[d]];
+    return status;
+}
+
+/* From the better of two orders, as given and the fastest links first, by the counts that are best in it, and by moves. */
 hs_status hs__layer_search(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
 {
+    enum { LINKS, TAILS, MOVES, STARTS };
     hs__layer_worker *other = malloc((size_t)q * sizeof *other);
     int64_t *layers = malloc((size_t)q * sizeof *layers);
     hs_status status = other && layers ? HS_OK : HS_ERROR_MEMORY;
     bool proven = false;
     if (!status) {
-        memcpy(other, workers, (size_t)q * sizeof *other);
-        hs__layers_sort(q, other);
-        memcpy(s->sorted, other, (size_t)q * sizeof *other);
+        memcpy(s->sorted, workers, (size_t)q * sizeof *workers);
+        hs__layers_sort(q, s->sorted);
         status = hs__layer_solve(s, q, workers, counts, end, &proven);
     }
-    for (int start = 0; start < 2 && !status; start++) {
+    for (int start = LINKS; start < STARTS && !status; start++) {
         double best = *end;
-        if (start) {
-            memcpy(other, workers, (size_t)q * sizeof *other);
+        bool known;
+        memcpy(other, start == LINKS ? s->sorted : workers, (size_t)q * sizeof *other);
+        if (start == TAILS) status = sort_tails(s, q, workers, counts, other);
+        if (start == MOVES) {
             status = improve(s, q, other, work, &best);
             if (status || !(best < *end)) break;
         }
-        bool known;
-        status = hs__layer_solve(s, q, other, layers, &best, &known);
+        if (!status) status = hs__layer_solve(s, q, other, layers, &best, &known);
         if (status || !(best < *end)) continue;
         memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
         *end = best;

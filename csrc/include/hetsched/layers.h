@@ -69,9 +69,9 @@ HS_API hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order,
  * equal and slow. */
 HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal);
 
-/* The best counts and order. The better of the order by index and that by ascending send, then moves of one worker and exchanges of
- * two, then, for up to 20, the dynamic programme over the sets of those that come last, which is exact for all orders.
- *   work     of the moves, in workers looked at; some 1e7 in a second
+/* The best counts and order. The better of the order by index and that by ascending send, then the best one for its counts, moves of
+ * one worker and exchanges of two, then, for up to 20, the dynamic programme over the sets of those that come last, which is exact for all orders.
+ *   work     of the moves, in workers looked at, each as often as there are limits that bind; some 1e7 in a second
  *   order    [p] out
  *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if more than 2^16 sets or 2^24 numbers of layers
  *            remain to be looked at
