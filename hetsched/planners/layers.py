@@ -197,7 +197,7 @@ def layers_star(
     (20000, 50000)
     >>> short = {"memory": [15000, 15000, 30000, 30000]}
     >>> [hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], disk=disk, **short).counts.tolist() for disk in (False, True)]
-    [[25, 25, 29, 21], [41, 28, 18, 13]]
+    [[25, 25, 29, 21], [43, 28, 17, 12]]
     """
     side = check.integer("n", n, low=0, high=2**30)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
