@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .platform import Platform, Unit, Worker
     from .runners.array import Array, asarray
     from .runners.coverage import Coverage, coverage
+    from .runners.layers import LayerFiles
     from .runners.limits import thread_limit
     from .runners.linalg import (
         cho_factor,
@@ -108,6 +109,7 @@ _PUBLIC = {
         "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",
         "solve_triangular",
     ),
+    "runners.layers": ("LayerFiles",),
     "runners.lstsq": ("LeastSquares",),
     "runners.pool": ("Pool",),
     "runners.recurrence": ("Stencil",),
@@ -135,6 +137,7 @@ __all__ = [
     "FilesProduct",
     "InfeasibleError",
     "InstallmentPlan",
+    "LayerFiles",
     "LayersPlan",
     "LeastSquares",
     "LuGrid",

@@ -312,18 +312,28 @@ def _plan_star_lu(rng: np.random.Generator) -> Given:
 
 def _layers_star(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 7)
-    options = {"mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"]))}
-    links = free(rng, positives(rng, len(times)))
-    return (few(rng, 60),), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
+    options: dict[str, Any] = {
+        "mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"])),
+    }  # fmt: skip
+    links, n = free(rng, positives(rng, len(times))), few(rng, 60)
+    if rng.random() < 0.4:
+        disk, room = bool(rng.random() < 0.5), rng.integers(0, n + 1, len(times))
+        room[int(np.argmin(times))] = n
+        memory = np.where(rng.random(len(times)) < 0.2, np.inf, 2 * n * room + (n if disk else n**2))
+        options |= {"memory": memory.tolist(), "disk": disk}
+    return (n,), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
 
 
-def _mesh_options(rng: np.random.Generator) -> dict[str, Any]:
+def _mesh_options(rng: np.random.Generator, n: int) -> dict[str, Any]:
     methods = ["pmft", "relaxed", "heuristic", "neighbours", "milp"]
     mode = str(rng.choice(["pccs", "pccs", "scss", "sccs", "pcss"]))
     prune = mode == "pccs" and bool(rng.random() < 0.3)
     options = {"method": str(rng.choice(methods)), "source_computes": True, "mode": mode, "prune": prune}
     if mode == "pccs" and not prune and options["method"] in ("pmft", "relaxed") and rng.random() < 0.5:
         options["installments"] = int(rng.integers(2, 5))
+    elif rng.random() < 0.3:  # the same for all, whatever their order
+        disk = bool(rng.random() < 0.5)
+        options |= {"disk": disk, "memory": 2.0 * n * int(rng.integers(n // 2, n + 1)) + (n if disk else n**2)}
     return options
 
 
@@ -335,14 +345,16 @@ def _layers_mesh(rng: np.random.Generator) -> Given:
         free(rng, positives(rng, (x - 1) * y, 1)).reshape(x - 1, y),
     )
     source = (int(rng.integers(x)), int(rng.integers(y)))
-    return (few(rng, 30, 1), times, right, down), {"source": source, **_mesh_options(rng)}
+    n = few(rng, 30, 1)
+    return (n, times, right, down), {"source": source, **_mesh_options(rng, n)}
 
 
 def _layers_network(rng: np.random.Generator) -> Given:
     p = int(rng.integers(1, 6))
     links = [(int(rng.integers(0, v)), v, float(c)) for v, c in zip(range(1, p), positives(rng, p, 1), strict=False)]
     links += [(u, v, 1.5) for u in range(p) for v in range(u + 1, p) if rng.random() < 0.2]
-    return (few(rng, 30, 1), positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng)}
+    n = few(rng, 30, 1)
+    return (n, positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng, n)}
 
 
 def _plan_boxes(rng: np.random.Generator) -> Given:

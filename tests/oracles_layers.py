@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 Times = Sequence[Fraction]
 
@@ -30,23 +31,29 @@ def last_end(mode: str, work: Times, message: Times, order: Sequence[int], count
     return last
 
 
-def compositions(n: int, p: int) -> Iterator[tuple[int, ...]]:
-    if p == 1:
-        yield (n,)
+def compositions(n: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All counts that sum to n, none above its limit."""
+    if not most:
+        if n == 0:
+            yield ()
         return
-    for first in range(n + 1):
-        for rest in compositions(n - first, p - 1):
+    for first in range(min(n, most[0]) + 1):
+        for rest in compositions(n - first, most[1:]):
             yield (first, *rest)
 
 
-def least_end(mode: str, work: Times, message: Times, n: int, order: Sequence[int]) -> Fraction:
-    """The optimum over all counts."""
-    return min(last_end(mode, work, message, order, counts) for counts in compositions(n, len(work)))
+def least_end(
+    mode: str, work: Times, message: Times, n: int, order: Sequence[int], most: Sequence[int] | None = None
+) -> Fraction | None:
+    """The optimum over all counts, or over those within limits; None if there are none."""
+    counts = compositions(n, [n] * len(work) if most is None else most)
+    return min((last_end(mode, work, message, order, own) for own in counts), default=None)
 
 
-def least_of_all(mode: str, work: Times, message: Times, n: int) -> Fraction:
+def least_of_all(mode: str, work: Times, message: Times, n: int, most: Sequence[int] | None = None) -> Fraction | None:
     """The optimum over all counts and orders."""
-    return min(least_end(mode, work, message, n, order) for order in permutations(range(len(work))))
+    ends = [least_end(mode, work, message, n, order, most) for order in permutations(range(len(work)))]
+    return None if None in ends else min(end for end in ends if end is not None)
 
 
 def least_end_table(mode: str, work: Sequence[float], message: Sequence[float], n: int) -> float:
@@ -91,9 +98,37 @@ def closed_form(mode: str, work: Times, message: Times, n: int) -> tuple[list[Fr
     return [first * r for r in ratios], first * (work[0] + (message[0] if mode[2] == "c" else 0))
 
 
-def rounded(mode: str, work: Times, message: Times, shares: Sequence[Fraction], n: int) -> list[int]:
-    """Section 4.5: a layer for more than half of it; then one more from the first that ends on, or one less from the last on."""
-    counts = [math.ceil(share - Fraction(1, 2)) for share in shares]
+def limited_end(
+    mode: str, work: Sequence[float], message: Sequence[float], n: int, most: Sequence[int], order: Sequence[int] | None = None,
+    whole: bool = False,
+) -> float:  # fmt: skip
+    """The optimum within limits by HiGHS, one link after the other: with an order its rows, for real or whole numbers; without
+    one those of every set S of workers, of whom each can at most be busy to the end: sum of b x over S is at most
+    T (1 - product of 1 - b/h)."""
+    hold = [a + b if mode[2] == "c" else max(a, b) for a, b in zip(work, message, strict=True)]
+    p, rows = len(work), []
+    for place, i in enumerate(order or ()):
+        rows.append([message[j] if j in order[:place] else hold[j] if j == i else 0.0 for j in range(p)] + [-1.0])
+    for chosen in product((False, True), repeat=p) if order is None else ():
+        left = math.prod(1 - message[i] / hold[i] for i in range(p) if chosen[i])
+        rows.append([message[i] if chosen[i] else 0.0 for i in range(p)] + [left - 1.0])
+    rows += [[hold[i] if j == i else 0.0 for j in range(p)] + [-1.0] for i in range(p)]
+    found = milp(
+        [0.0] * p + [1.0], integrality=[whole] * p + [0], bounds=Bounds(0, [*most, np.inf]),
+        constraints=[LinearConstraint(rows, -np.inf, 0.0), LinearConstraint([[1.0] * p + [0.0]], n, n)],
+        options={"mip_rel_gap": 0.0},
+    )  # fmt: skip
+    assert found.success, found.message
+    return float(found.fun)
+
+
+def rounded(
+    mode: str, work: Times, message: Times, shares: Sequence[Fraction], n: int, most: Sequence[int] | None = None
+) -> list[int]:
+    """Section 4.5: a layer for more than half of it; then one more from the first that ends on, or one less from the last on.
+    What is above a limit is dealt in the same way to those that have room."""
+    limits = [n] * len(work) if most is None else most
+    counts = [min(math.ceil(share - Fraction(1, 2)), limit) for share, limit in zip(shares, limits, strict=True)]
     ends, link = [], Fraction(0)
     for i, k in enumerate(counts):
         begins = link if mode[0] == "s" else Fraction(0)
@@ -101,8 +136,9 @@ def rounded(mode: str, work: Times, message: Times, shares: Sequence[Fraction], 
         ends.append((link + k * work[i] if mode[2] == "c" else max(link, begins + k * work[i])) if k else Fraction(0))
     ranked = sorted(range(len(counts)), key=lambda i: (ends[i], i))
     while sum(counts) < n:
-        for i in ranked[: n - sum(counts)]:
-            counts[i] += 1
+        for i in ranked:
+            if counts[i] < limits[i] and sum(counts) < n:
+                counts[i] += 1
     while sum(counts) > n:
         for i in ranked[::-1]:
             if counts[i] and sum(counts) > n:

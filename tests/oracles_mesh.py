@@ -56,8 +56,9 @@ def replay(plan):
     return float(latest)
 
 
-def program(n, times, links, source=0, *, source_computes=False, counts=None, whole=False, gap=0.0):
-    """Makespan of MFT-LBP by (48) to (59) in its own units, with elements and SciPy; counts fixes the layers."""
+def program(n, times, links, source=0, *, source_computes=False, counts=None, whole=False, gap=0.0, memory=None, beside=0):
+    """Makespan of MFT-LBP by (48) to (59) in its own units, with elements and SciPy; counts fixes the layers. With memory, in
+    elements: what comes in to a node that can have a layer is all beside that, and of others all. None if nothing fits."""
     p, m = len(times), len(links)
     k, start, finish, flow, last = 0, p, 2 * p, 3 * p, 3 * p + m
     columns = 3 * p + m + 1
@@ -69,7 +70,7 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
             values[int(name[1:])] += amount
         return values
 
-    upper, equal, right = [], [], []
+    upper, equal, right, limits = [], [], [], []
     for e, (tail, head, cost) in enumerate(links):  # T_s(tail) + phi z <= T_s(head)
         line = np.zeros(columns)
         line[start + tail] += 1
@@ -92,6 +93,13 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
             equal.append(row(**{f"c{k + v}": 1.0}))
             right.append(float(counts[v]))
     able = [np.isfinite(times[v]) and (v != source or source_computes) for v in range(p)]
+    for v in range(p) if memory is not None else ():
+        if v != source and memory[v] < np.inf:
+            able[v] = able[v] and memory[v] - beside >= 2 * n
+            line = np.zeros(columns)
+            for e, (_, head, _) in enumerate(links):
+                line[flow + e] = head == v
+            limits.append((line, (memory[v] - beside * able[v]) // (2 * n)))
     low, high = np.zeros(columns), np.full(columns, np.inf)
     high[:p] = np.where(able, n, 0.0)
     high[start + source] = 0.0
@@ -100,12 +108,14 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
         constraints = [LinearConstraint(np.array(equal), right, right)]
         if upper:
             constraints.append(LinearConstraint(np.array(upper), -np.inf, 0.0))
+        constraints += [LinearConstraint(line[None], -np.inf, limit) for line, limit in limits]
         kinds = (np.arange(columns) < p).astype(int)
         found = milp(goal, integrality=kinds, bounds=Bounds(low, high), constraints=constraints, options={"mip_rel_gap": gap})
     else:
-        found = linprog(
-            goal, np.array(upper), np.zeros(len(upper)), np.array(equal), right, np.stack([low, high], 1), method="highs"
-        )
+        lines, ends = [*upper, *(line for line, _ in limits)], [0.0] * len(upper) + [limit for _, limit in limits]
+        found = linprog(goal, np.array(lines), ends, np.array(equal), right, np.stack([low, high], 1), method="highs")
+    if memory is not None and found.status == 2:
+        return None
     assert found.status == 0, found.message
     return found.fun * scale
 

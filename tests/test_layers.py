@@ -17,6 +17,7 @@ from oracles_layers import (
     least_end,
     least_end_table,
     least_of_all,
+    limited_end,
     per_layer,
     relaxed_end,
     rounded,
@@ -35,9 +36,9 @@ worker = st.tuples(st.integers(1, 9), st.integers(0, 9))
 modes = st.sampled_from(MODES)
 
 
-def engine_of(mode, n, workers):
+def engine_of(mode, n, workers, most=None):
     work, message = (np.array(values, float) for values in zip(*workers, strict=True))
-    return Layers(MODES.index(mode), n, work, message)
+    return Layers(MODES.index(mode), n, work, message, None if most is None else np.array(most, np.int64))
 
 
 def fractions_of(workers):
@@ -76,7 +77,9 @@ def check(plan):
     q = len(order)
     assert plan.volume == 2 * n**2
     assert plan.volume_with_sum == 2 * n**2 + max(q - 1, 0) * n**2
-    assert plan.elements_held.tolist() == [2 * n * k + n**2 if k else 0 for k in counts]
+    assert plan.elements_held.tolist() == [2 * n * k + (n if plan.disk else n**2) if k else 0 for k in counts]
+    assert plan.elements_on_disk.tolist() == [n**2 if k and plan.disk else 0 for k in counts]
+    assert (plan.elements_held <= plan.memory).all()
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
     assert trace.workers == plan.names
@@ -290,6 +293,187 @@ def test_free_links_need_no_order():
         assert all(step.kind == "compute" for step in plan.steps())
 
 
+# ---- limits ------------------------------------------------------------------------------------------------------
+
+# a worker and the layers that it may have: often all, few or none
+limited = st.lists(st.tuples(worker, st.integers(0, 9)), min_size=1, max_size=4)
+
+
+@settings(deadline=None, max_examples=200)
+@given(mode=modes, n=st.integers(0, 8), given_workers=limited)
+def test_all_counts_and_orders_within_limits(mode, n, given_workers):
+    workers, most = zip(*given_workers, strict=True)
+    work, message = fractions_of(workers)
+    engine, given_order = engine_of(mode, n, workers, most), range(len(workers))
+    least = least_of_all(mode, work, message, n, most)
+    if least is None:
+        for call in (engine.exact, engine.bound, engine.relaxed, engine.paper, lambda: engine.best(99)):
+            with pytest.raises(hs.InfeasibleError):
+                call()
+        return
+    counts, proven = engine.exact()
+    assert proven
+    assert (counts <= most).all()
+    assert last_end(mode, work, message, given_order, counts.tolist()) == least_end(mode, work, message, n, given_order, most)
+    order, counts, proven = engine.best(10**5)
+    assert proven
+    assert (counts <= most).all()
+    assert last_end(mode, work, message, order.tolist(), counts.tolist()) == least
+    assert engine.bound() <= least
+
+
+@settings(deadline=None, max_examples=100)
+@given(mode=modes, n=st.integers(0, 60), given_workers=st.lists(st.tuples(worker, st.integers(0, 40)), min_size=1, max_size=6))
+def test_paper_within_limits(mode, n, given_workers):
+    """The closed form of those that may have something; what is above a limit goes round and round."""
+    open_workers = [(own, limit) for own, limit in given_workers if limit or not n]
+    if sum(limit for _, limit in given_workers) < n:
+        return
+    workers, most = zip(*open_workers, strict=True)
+    work, message = fractions_of(workers)
+    shares, _ = closed_form(mode, work, message, n)
+    found, counts = engine_of(mode, n, *zip(*given_workers, strict=True)).paper()
+    placed = [i for i, (_, limit) in enumerate(given_workers) if limit or not n]
+    assert found[placed].tolist() == pytest.approx([float(s) for s in shares], rel=1e-12, abs=1e-12)
+    assert counts[placed].tolist() == rounded(mode, work, message, shares, n, most if n else None)
+    assert counts.sum() == n
+
+
+limits = st.lists(
+    st.tuples(st.floats(0.1, 10), st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.7, 5.0]), st.floats(0, 2)), min_size=1, max_size=6
+)
+
+
+def limits_of(given_workers, n):
+    """Work, messages and limits, of which the last one is raised until they allow all layers."""
+    work, message, room = zip(*given_workers, strict=True)
+    most = [int(r * n / len(room)) for r in room]
+    most[-1] = max(most[-1], n - sum(most[:-1]))
+    return work, message, most
+
+
+@settings(deadline=None, max_examples=120)
+@given(mode=st.sampled_from(MODES[:2]), n=st.integers(1, 300), given_workers=limits, data=st.data())
+def test_relaxed_within_limits(mode, n, given_workers, data):
+    """The linear programs of an order, and of the rows that hold in all; shares that sum to n, none above its limit."""
+    work, message, most = limits_of(given_workers, n)
+    engine = engine_of(mode, n, list(zip(work, message, strict=True)), most)
+    order = data.draw(st.permutations(range(len(work))))
+    for given_order in (order, None):
+        shares, end = engine.relaxed(None if given_order is None else np.array(given_order, np.int32))
+        assert end == pytest.approx(limited_end(mode, work, message, n, most, given_order), rel=1e-6)
+        assert shares.sum() == pytest.approx(n, rel=1e-9)
+        assert (shares >= 0).all()
+        assert (shares <= np.array(most) * (1 + 1e-12)).all()
+    shares, end = engine.relaxed(np.array(order, np.int32))
+    assert engine.relaxed()[1] <= end * (1 + 1e-12)
+    ends = last_end(mode, [*map(Fraction, work)], [*map(Fraction, message)], order, [*map(Fraction, shares.tolist())])
+    assert float(ends) == pytest.approx(end, rel=1e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(mode=st.sampled_from(MODES[:2]), n=st.integers(10, 300), given_workers=limits)
+def test_programs_within_limits(mode, n, given_workers):
+    """Branch and bound by HiGHS."""
+    work, message, most = limits_of(given_workers, n)
+    engine = engine_of(mode, n, list(zip(work, message, strict=True)), most)
+    counts, proven = engine.exact()
+    order = np.arange(len(work), dtype=np.int32)
+    assert proven
+    assert engine.schedule(order, counts)[1] == pytest.approx(
+        limited_end(mode, work, message, n, most, order.tolist(), whole=True), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_many_layers_within_limits(mode):
+    """As few numbers of layers are looked at as without limits."""
+    rng = np.random.default_rng(3)
+    times, costs, n = rng.uniform(1, 5, 40), rng.uniform(1, 5, 40) * 2**20, 2**30
+    memory = 2.0 * n * rng.uniform(0.01, 0.05, 40) * n + n
+    plan = hs.layers_star(n, times, costs, mode, memory=memory, disk=True)
+    check(plan)
+    assert plan.scope  # proven for its order
+    assert plan.makespan <= plan.relaxed * (1 + 1e-7)
+    free = hs.layers_star(n, times, costs, mode)
+    assert (plan.counts < free.counts).any()
+    assert free.makespan < plan.makespan
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    mode=modes, method=st.sampled_from(METHODS), n=st.integers(1, 40), disk=st.booleans(),
+    given_workers=st.lists(st.tuples(worker, st.integers(0, 40)), min_size=1, max_size=6),
+)  # fmt: skip
+def test_memory(mode, method, n, disk, given_workers):
+    times, costs = np.array([own for own, _ in given_workers], float).T
+    room = [layers for _, layers in given_workers]
+    room[0] = max(room[0], n - sum(room[1:]))
+    memory = np.array([2.0 * n * layers + (n if disk else n**2) for layers in room])
+    call = {"mode": mode, "method": method, "disk": disk}
+    plan = hs.layers_star(n, times, costs, memory=memory, **call)
+    check(plan)
+    assert plan.memory.tolist() == memory.tolist()
+    assert (plan.counts <= room).all()
+    least = hs.layers_star(n, times, costs, memory=memory + 2 * n - 1, **call)  # not enough for one layer more
+    assert least.counts.tolist() == plan.counts.tolist()
+    free = hs.layers_star(n, times, costs, **call)
+    endless = hs.layers_star(n, times, costs, memory=math.inf, **call)
+    assert endless.counts.tolist() == free.counts.tolist()
+    assert np.isinf(free.memory).all()
+    if method != "paper":
+        more = hs.layers_star(n, times, costs, memory=memory + 6 * n, **call)
+        assert free.makespan <= more.makespan * (1 + 1e-12)
+        assert more.makespan <= plan.makespan * (1 + 1e-12)
+    assert free.lower_bound <= plan.lower_bound * (1 + 1e-12) or method == "best"
+
+
+def test_memory_of_a_platform():
+    unit = hs.Unit.multiply_add()
+    platform = hs.Platform.star(TIMES, COSTS, memory=[15000, None, 14000, 30000], unit=unit)
+    plan = hs.layers_star(100, platform)
+    check(plan)
+    assert plan.memory.tolist() == [15000, INF, 14000, 30000]
+    assert plan.counts[0] == 25
+    assert hs.layers_star(100, platform, memory=INF).counts.tolist() == hs.layers_star(100, TIMES, COSTS).counts.tolist()
+    wide = hs.layers_star(100, TIMES, COSTS)
+    with pytest.raises(ValueError, match="plan needs .* elements of memory at worker P0, which has 15000"):
+        wide.on(platform)
+    moved = plan.on(hs.Platform.star([1.0] * 4, memory=30000, unit=unit))
+    assert moved.memory.tolist() == [30000.0] * 4
+    assert moved.lower_bound <= moved.makespan
+    elements = hs.Platform.star(TIMES, COSTS, memory=60, unit=hs.Unit("multiply-add", "kilobyte", 2.0, 1000.0))
+    in_elements = hs.layers_star(100, elements, memory=None, disk=True)  # 60 kB are 7500 elements
+    assert in_elements.memory.tolist() == [7500.0] * 4
+    blocks = hs.Platform.star(TIMES, COSTS, memory=12)  # of some size
+    assert np.isinf(hs.layers_star(100, blocks).memory).all()
+
+
+def test_what_does_not_fit():
+    with pytest.raises(
+        hs.InfeasibleError, match=r"memory is for 30 of 100 layers: each takes 200 elements .* 10000 more; with disk"
+    ):
+        hs.layers_star(100, [1, 1, 1, INF], memory=[12000, 12000, 12000, INF])
+    assert hs.layers_star(100, [1, 1, 1, INF], memory=12000, disk=True).counts.sum() == 100
+    with pytest.raises(hs.InfeasibleError, match=r"memory is for 57 of 100 layers: .* holds 100 more$"):
+        hs.layers_star(100, [1, 1, 1], memory=4000, disk=True)
+    with pytest.raises(hs.InfeasibleError, match=r"memory\[1\] is for 0 of 5 layers"):
+        hs.layers_star(5, np.ones((2, 3)), memory=[[100.0], [0.0]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stacks_within_limits(method):
+    rng = np.random.default_rng(2)
+    times, costs = rng.uniform(1, 5, (7, 4)), rng.uniform(0, 9, 4)
+    memory = 2.0 * 30 * rng.integers(8, 20, (7, 4)) + 30
+    stack = hs.layers_star(30, times, costs, "sccs", method, memory=memory, disk=True)
+    for i in range(7):
+        alone = hs.layers_star(30, times[i], costs, "sccs", method, memory=memory[i], disk=True)
+        assert stack[i] == alone
+        assert stack.counts[i].tolist() == alone.counts.tolist()
+        assert (stack.makespan[i], stack.bound[i]) == (alone.makespan, alone.lower_bound)
+
+
 # ---- arguments and results ---------------------------------------------------------------------------------------
 
 
@@ -360,8 +544,23 @@ def test_bad_values(arguments, message):
         ((5,), {}, "give either cycle_times or speeds"),
         ((5, [1]), {"speeds": [1]}, "give either cycle_times or speeds"),
         ((5, [1], "x"), {}, "link_costs must be"),
+        ((5, [1]), {"memory": "x"}, "memory must be a number or an array"),
+        ((5, [1]), {"disk": "x"}, "disk must be True or False"),
     ],
 )
 def test_bad_types(arguments, options, message):
     with pytest.raises(TypeError, match=message):
         hs.layers_star(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        (-1, "memory must not be negative, got -1"),
+        ([9, NAN], r"memory\[1\] must not be negative, got nan"),
+        ([9, 9, 9], r"shape \(3,\)"),
+    ],
+)
+def test_bad_memory(memory, message):
+    with pytest.raises(ValueError, match=message):
+        hs.layers_star(2, [1, 1], memory=memory)

@@ -47,7 +47,10 @@ def check(plan):
     assert trace.finish == pytest.approx(plan.finish.ravel().tolist(), rel=1e-12, abs=1e-12) or (plan.counts == 0).any()
     assert plan.lp_solves >= 1
     assert plan.planning_time > 0
-    relays = plan.elements_held.ravel() - (plan.counts.ravel() > 0) * float(plan.n) ** 2
+    beside = plan.n if plan.disk else plan.n**2
+    relays = plan.elements_held.ravel() - (plan.counts.ravel() > 0) * float(beside)
+    assert (plan.elements_held.ravel() <= plan.memory * (1 + 1e-9)).all()
+    assert plan.elements_on_disk.tolist() == ((plan.counts > 0) * plan.n**2.0 * plan.disk).tolist()
     assert (relays[list(plan.sources)] == 2 * plan.n**2).all()
     for v in range(len(plan.cycle_times)):
         if v not in plan.sources:
@@ -171,6 +174,85 @@ def test_methods_on_networks(network, n, source_computes):
 
 
 MODES = ("scss", "sccs", "pccs", "pcss")
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks(), st.integers(1, 40), st.booleans(), st.booleans(), st.data())
+def test_memory_on_networks(network, n, source_computes, disk, data):
+    """The programs with rows for what comes in; every method keeps to them, or all refuse."""
+    times, links, source = network
+    beside = n if disk else n**2
+    room = data.draw(st.lists(st.one_of(st.just(INF), st.integers(0, n + 3)), min_size=len(times), max_size=len(times)))
+    memory = [2.0 * n * layers + data.draw(st.sampled_from([0, beside, beside, beside + 1])) for layers in room]
+    options = {"source_computes": source_computes, "memory": memory, "disk": disk}
+    own = {"source_computes": source_computes, "memory": memory, "beside": beside}
+    wanted = program(n, times, links, source, **own)
+    if wanted is None:
+        for method in METHODS:
+            with pytest.raises(hs.InfeasibleError, match="memory"):
+                hs.layers_network(n, *network, method=method, **options)
+        return
+    plans = {method: hs.layers_network(n, *network, method=method, **options) for method in METHODS}
+    assert plans["relaxed"].makespan == pytest.approx(wanted, rel=CLOSE)
+    assert plans["milp"].makespan == pytest.approx(program(n, times, links, source, whole=True, **own), rel=1e-6)
+    free = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
+    for method, plan in plans.items():
+        check(plan)
+        assert plan.memory.tolist() == [INF if v == source else m for v, m in enumerate(memory)]
+        assert plan.counts.sum() == pytest.approx(n)
+        assert plan.lower_bound >= wanted * (1 - CLOSE)
+        if method != "relaxed":
+            assert plan.makespan >= free.makespan * (1 - 1e-6)
+            fixed = program(n, times, links, source, counts=plan.counts.tolist(), **own)
+            assert plan.makespan == pytest.approx(fixed, rel=CLOSE)
+    order = [plans[method].makespan for method in ("relaxed", "milp", "neighbours", "pmft")]
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(order, order[1:], strict=False))
+    endless = hs.layers_network(n, *network, memory=INF, disk=disk, source_computes=source_computes)
+    assert endless.counts.tolist() == hs.layers_network(n, *network, source_computes=source_computes).counts.tolist()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_memory_of_a_mesh(mode):
+    times, right, down = paper_mesh(3, 3, 4)
+    unit = hs.Unit.multiply_add()
+    usual = hs.layers_mesh(60, times, right, down, "milp", mode=mode)
+    least = int(usual.elements_held.ravel()[1:].max()) - 400
+    mesh = hs.Platform.mesh(times, right, down, unit=unit)
+    short = hs.Platform(
+        [hs.Worker(w.cycle_time, memory=least) for w in mesh.workers], shape=(3, 3), right=right, down=down, unit=unit
+    )
+    plans = [
+        hs.layers_mesh(60, short, method="milp", mode=mode),
+        hs.layers_mesh(60, mesh, method="milp", mode=mode, memory=least),
+    ]
+    for plan in plans:
+        check(plan)
+        assert plan.memory.tolist() == [INF] + [least] * 8
+        assert plan.makespan > usual.makespan
+    assert plans[0] == plans[1]
+    assert hs.Plan.from_dict(plans[0].to_dict()) == plans[0]
+    moved = plans[0].on(short)
+    check(moved)
+    assert moved.makespan == pytest.approx(plans[0].makespan, rel=1e-9)
+    with pytest.raises(ValueError, match="plan needs .* elements of memory at worker"):
+        usual.on(short)
+
+
+def test_memory_for_what_is_sent_on():
+    """A node holds what it sends on; one that cannot have a layer needs no room for it."""
+    chain = [(0, 1, 1e-4), (1, 2, 1e-4)]
+    options = {"method": "milp", "memory": [0, 10 * 40, INF]}
+    with pytest.raises(
+        hs.InfeasibleError, match="memory: the nodes on the way to those that compute have no room for all layers"
+    ):
+        hs.layers_network(20, [1.0, INF, 1.0], chain, **options)
+    plan = hs.layers_network(20, [1.0, INF, 1.0], chain, **options | {"memory": [0, 20 * 40, INF]})
+    check(plan)
+    assert plan.counts.tolist() == [0, 0, 20]
+    both = hs.layers_network(20, [1.0, 1.0, 1.0], chain, **options | {"memory": 20 * 40 + 400})
+    assert both.counts.tolist() == [0, 10, 10]
+    with pytest.raises(hs.InfeasibleError, match="memory is for 12 of 20 layers: each takes 40 elements .* 400 more; with disk"):
+        hs.layers_network(20, [1.0, 1.0, 1.0], chain, memory=6 * 40 + 400)
 
 
 @settings(max_examples=40, deadline=None)
@@ -303,6 +385,14 @@ def test_bad_modes():
         hs.layers_network(3, [1, 1], [(0, 1, 1)], mode="xcss")
     with pytest.raises(ValueError, match='prune is for the mode "pccs"'):
         hs.layers_network(3, [1, 1], [(0, 1, 1)], mode="scss", prune=True)
+    with pytest.raises(ValueError, match="memory is for one installment, got installments 2"):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], installments=2, memory=100)
+    with pytest.raises(ValueError, match=r"memory\[0, 1\] must not be negative, got -1"):
+        hs.layers_mesh(3, [[1, 1]], [[1]], memory=[[3, -1]])
+    with pytest.raises(ValueError, match=r"memory of shape \(3,\) does not broadcast to \(2,\), a number for each node"):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], memory=[1, 2, 3])
+    with pytest.raises(TypeError, match="disk must be True or False"):
+        hs.layers_network(3, [1, 1], [(0, 1, 1)], disk="yes")
 
 
 @settings(max_examples=25, deadline=None)

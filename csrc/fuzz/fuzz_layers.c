@@ -11,7 +11,7 @@ static double enumerate(const hs_layers *problem, const int32_t *order, int32_t 
         if (left == 0 && hs_layers_schedule(problem, order, counts, start, received, end, &time) == HS_OK) best = time;
         return best;
     }
-    for (int64_t k = 0; k <= left; k++) {
+    for (int64_t k = 0; k <= left && (!problem->most || k <= problem->most[at]); k++) {
         counts[at] = k;
         best = fmin(best, enumerate(problem, order, at + 1, left - k, counts));
     }
@@ -22,7 +22,7 @@ static double check_counts(bytes *in, const hs_layers *problem, const int32_t *o
 {
     int64_t sum = 0;
     double makespan = -1.0, last = 0.0;
-    for (int32_t i = 0; i < problem->p; i++) HOLDS(counts[i] >= 0), sum += counts[i];
+    for (int32_t i = 0; i < problem->p; i++) HOLDS(counts[i] >= 0 && (!problem->most || counts[i] <= problem->most[i])), sum += counts[i];
     HOLDS(sum == problem->layers);
     next_call(in);
     const size_t size = (size_t)problem->p * sizeof(double);
@@ -49,17 +49,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     double *compute = values(in, p, kind);
     if (take(in) > 220 && p > 0) compute[pick(in, p)] = INFINITY;
     problem.compute = compute, problem.send = values_or_zeros(in, p, kind);
+    int64_t most[MOST_P + 1];
+    for (int32_t i = 0; i < p; i++) most[i] = any % 8 < 2 ? (int64_t)(take64(in) >> 3) : small(in, 40) - (take(in) > 250);
+    if (pick(in, 2)) problem.most = most;
     const int32_t *order = pick(in, 3) ? permutation(in, p) : any % 16 == 3 ? indices(in, p, p) : NULL;
 
     double *bound = out(in, sizeof *bound), *shares = out(in, (size_t)p * sizeof *shares), *relaxed = out(in, sizeof *relaxed);
     const hs_status bounded = hs_layers_bound(&problem, NULL, bound);
-    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE);
+    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE || (bounded == HS_ERROR_INFEASIBLE && problem.most));
     double ideal = INFINITY;
     hs_status status = hs_layers_relaxed(&problem, NULL, NULL, &ideal);
     HOLDS(status == bounded);
     if (status) HOLDS(untouched(in));
     status = hs_layers_relaxed(&problem, order, shares, relaxed);
-    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
+    HOLDS(status == bounded || status == HS_ERROR_VALUE);
     if (!status) {
         double sum = 0.0;
         for (int32_t i = 0; i < p; i++) HOLDS(shares[i] >= 0.0), sum += shares[i];
@@ -70,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t *paper = out(in, (size_t)p * sizeof *paper);
     double *before = out(in, (size_t)p * sizeof *before);
     const hs_status rounded = hs_layers_paper(&problem, order, before, paper);
-    planner_status(in, rounded, 0);
+    planner_status(in, rounded, problem.most ? HS_ERROR_INFEASIBLE : 0);
     double makespan = INFINITY;
     if (!rounded) makespan = check_counts(in, &problem, order, paper), HOLDS(*bound * (1 - 1e-9) <= makespan);
 
@@ -82,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t *counts = out(in, (size_t)p * sizeof *counts);
     int *optimal = out(in, sizeof *optimal);
     const hs_status exact = hs_layers_exact(&problem, order, cancel, counts, optimal);
-    planner_status(in, exact, 0);
+    planner_status(in, exact, problem.most ? HS_ERROR_INFEASIBLE : 0);
     HOLDS(exact == status);
     if (!exact) {
         const double least = check_counts(in, &problem, order, counts);
@@ -97,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t *best = out(in, (size_t)p * sizeof *best);
     int *proven = out(in, sizeof *proven);
     const hs_status searched = hs_layers_best(&problem, small(in, 100) * 10, cancel, best_order, best, proven);
-    planner_status(in, searched, 0);
+    planner_status(in, searched, problem.most ? HS_ERROR_INFEASIBLE : 0);
     if (!searched) {
         HOLDS(all_different(p, best_order, p) && (*proven == 0 || *proven == 1));
         const double least = check_counts(in, &problem, best_order, best);

@@ -24,6 +24,7 @@ hs_status hs_layers_batch(hs_layers_method method, int64_t rows, const hs_layers
     hs_status status = times ? HS_OK : HS_ERROR_MEMORY;
     hs_layers one = *problem;
     for (int64_t row = 0; row < rows && !status; row++, one.compute += one.p, one.send += one.p) {
+        if (problem->most) one.most = problem->most + row * one.p;
         int found = 0;
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         else status = layers_of(&one, method, work, cancel, order + row * one.p, counts + row * one.p, &found);

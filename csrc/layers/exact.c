@@ -1,73 +1,63 @@
-/* Whole layers, one link after the other: exact programmes over the number of layers that are left, for one order and over all.
- *
- * The least time in which the workers from place d on can do m layers follows from that of those from place d + 1 on. Only numbers m
- * are looked at that a schedule better than the best one known can leave; a relaxation with real shares says which. */
+/* The programme for one order, and its face. */
+#include "layers/exact.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/cancel.h"
-#include "layers/layers.h"
+#include "core/numbers.h"
 
-enum { MOST_ALL = 20, MOST_FAR = 64, NARROW = 8, WIDE = 4096, NEAR = 3, STEPS = 26 };
-static const int64_t MOST_STATES = INT64_C(1) << 25, MOST_SETS = INT64_C(1) << 16;
-
-/* least[m - low]: when m layers can be ended; low .. high. It never falls as m grows: one more layer for somebody. */
-typedef struct {
-    int64_t low, high;
-    double *least;
-} table;
-
-static bool is_empty(const table *x) { return x->low > x->high; }
-static int64_t size_of(const table *x) { return is_empty(x) ? 0 : x->high - x->low + 1; }
+enum { WIDE = 4096, CLOSED = -1 };
 
 /* ---- which numbers of layers can be left ---- */
 
-/* The largest gain of layers done before and time left after, over all schedules of the prefix with real shares in the unit of time:
- * a layer counts `layer`, the time left `rest`. It is linear in the time, so every worker is busy to the end or left out. */
-static double gain(int32_t q, const hs__layer_worker *prefix, double layer, double rest)
+/* By how much both curves together are late where `left` layers are left to those after. */
+static double lateness(double layers, double time, const hs__layer_curve *before, const hs__layer_curve *after, double left)
 {
-    double value = rest;
-    for (int32_t d = q; d-- > 0;) value = fmax(value, layer * prefix[d].rate + prefix[d].keep * value);
-    return value;
+    const double most = before->layers[before->count - 1], possible = after->layers[after->count - 1];
+    return hs__layers_time(before, fmin(layers - left, most)) + hs__layers_time(after, fmin(left, possible)) - time;
 }
 
-/* An upper bound on side * (layers that the prefix does), where those after it, at `rate` layers a unit of time, can do the others
- * before the time is over: Lagrange's, with the least of the multipliers tried. */
-static double most_done(int64_t n, double time, int32_t q, const hs__layer_worker *prefix, double rate, double side)
+/* The layers that may be left to those after by those before, if all end by the time. Both curves are convex: those of their points that
+ * are in time are side by side, and the ends lie on the straight lines to the next. */
+hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *before, const hs__layer_curve *after)
 {
-    const double layers = (double)n, error = (double)(q + 8) * 0x1p-50 * layers, golden = 0.6180339887498949;
-    double least = INFINITY, low = -10.0, high = 40.0, at[2], value[2];
-    for (int step = 0; step < STEPS; step++) {
-        for (int k = 0; k < 2; k++) {
-            if (step > 0 && !isnan(value[k])) continue;
-            at[k] = k ? low + golden * (high - low) : high - golden * (high - low);
-            const double price = exp2(at[k]);
-            value[k] = time * gain(q, prefix, price + side, price * rate) - price * layers + (1.0 + price) * error;
-            least = fmin(least, value[k]);
+    const int32_t points = before->count + after->count;
+    const double layers = (double)n, slack = (double)(points + 8) * 0x1p-48 * layers;
+    const double least = fmax(0.0, layers - before->layers[before->count - 1]), most = fmin(layers, after->layers[after->count - 1]);
+    double low = INFINITY, high = -INFINITY, below = -INFINITY, above = INFINITY;
+    if (least > most + slack) return (hs__layer_table){0, -1, NULL};
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t i = 0; i < points; i++) {
+            const double point = i < before->count ? layers - before->layers[i] : after->layers[i - before->count];
+            const double left = fmax(least, fmin(most, point));
+            if (pass && left < low) below = fmax(below, left);
+            else if (pass && left > high) above = fmin(above, left);
+            else if (!pass && lateness(layers, time, before, after, left) <= 0.0) low = fmin(low, left), high = fmax(high, left);
         }
-        if (value[0] < value[1]) high = at[1], at[1] = at[0], value[1] = value[0], value[0] = NAN;
-        else low = at[0], at[0] = at[1], value[0] = value[1], value[1] = NAN;
+        if (low > high) return (hs__layer_table){0, -1, NULL};
     }
-    return least;
-}
-
-/* The layers that may be left to workers with this rate by the prefix in this order, if all end by the time. */
-static table window(int64_t n, double time, int32_t q, const hs__layer_worker *prefix, double rate)
-{
-    const double layers = (double)n, safe = time * (1.0 + 0x1p-40);
-    const double most = most_done(n, safe, q, prefix, rate, 1.0), least = -most_done(n, safe, q, prefix, rate, -1.0);
-    const double low = ceil(layers - most), high = floor(fmin(layers - least, safe * rate * (1.0 + 0x1p-40)));
-    if (!(low <= high) || high < 0.0 || low > layers) return (table){0, -1, NULL};
-    return (table){low > 0.0 ? (int64_t)low : 0, high < layers ? (int64_t)high : n, NULL};
+    if (isfinite(below)) {
+        const double early = -lateness(layers, time, before, after, low), late = lateness(layers, time, before, after, below);
+        low += (below - low) * (early / (early + late));
+    }
+    if (isfinite(above)) {
+        const double early = -lateness(layers, time, before, after, high), late = lateness(layers, time, before, after, above);
+        high += (above - high) * (early / (early + late));
+    }
+    low = ceil(low - slack), high = floor(high + slack);
+    if (!(low <= high)) return (hs__layer_table){0, -1, NULL};
+    return (hs__layer_table){low > 0.0 ? (int64_t)low : 0, high < layers ? (int64_t)high : n, NULL};
 }
 
 /* ---- the programme ---- */
 
 /* Lowers `now` to what is possible with this worker before those of `next`. With k layers it and all others are done at
  * max(k hold, k send + next(m - k)). The first is larger where k tail >= next(m - k), which begins at a k that never falls as m grows and
- * never grows faster than m; below it the least of the second is that of a window that slides: O(1) a number. queue: [size of next] */
-static void prepend(const hs__layer_worker *worker, const table *next, table *now, int64_t *queue)
+ * never grows faster than m; below it the least of the second is that of a window that slides, as does the least m - k that its limit
+ * allows: O(1) a number. queue: [size of next] */
+void hs__table_prepend(const hs__layer_worker *worker, const hs__layer_table *next, hs__layer_table *now, int64_t *queue)
 {
     const double send = worker->send, hold = worker->hold, tail = worker->tail, *least = next->least;
     const int64_t low = next->low;
@@ -85,23 +75,23 @@ static void prepend(const hs__layer_worker *worker, const table *next, table *no
             while (end > first && least[queue[end - 1] - low] + (double)(seen - queue[end - 1]) * send >= latest) end--;
             queue[end++] = seen;
         }
-        while (first < end && queue[first] <= full) first++;
-        if (full >= low) *best = fmin(*best, (double)(m - full) * hold);
+        const int64_t least_left = m - worker->most;
+        while (first < end && (queue[first] <= full || queue[first] < least_left)) first++;
+        if (full >= low && full >= least_left) *best = fmin(*best, (double)(m - full) * hold);
         if (first < end) *best = fmin(*best, (double)(m - queue[first]) * send + least[queue[first] - low]);
     }
 }
 
-static void start_table(table *x)
+void hs__table_start(hs__layer_table *x)
 {
     for (int64_t m = x->low; m <= x->high; m++) x->least[m - x->low] = INFINITY;
 }
 
-/* The best number of layers for this worker if m are to do, and what that leaves: out. Returns the time. */
-static double choose(const hs__layer_worker *worker, const table *next, int64_t m, int64_t *left)
+double hs__table_choose(const hs__layer_worker *worker, const hs__layer_table *next, int64_t m, int64_t *left)
 {
     double best = INFINITY;
     const int64_t limit = m < next->low ? next->low : m < next->high ? m : next->high;
-    for (int64_t rest = next->low; rest <= limit; rest++) {
+    for (int64_t rest = hs__max(next->low, m - worker->most); rest <= limit; rest++) {
         const double k = rest < m ? (double)(m - rest) : 0.0;
         const double time = fmax(k * worker->hold, k * worker->send + next->least[rest - next->low]);
         if (time < best) best = time, *left = rest;
@@ -111,101 +101,113 @@ static double choose(const hs__layer_worker *worker, const table *next, int64_t 
 
 /* ---- one order ---- */
 
-typedef struct {
-    int64_t n;
-    const int *cancel;
-    hs__layer_worker *sorted; /* [p] scratch */
-    double *shares;           /* [p] scratch */
-    table *tables;            /* [p + 1] of the workers from each place on */
-    double *room;             /* [states] of the tables; NULL at first */
-    int64_t *queue;           /* [widest] */
-    int64_t states, widest;
-} solver;
-
-/* Room for the tables of these windows. */
-static hs_status reserve(solver *s, int64_t count, const table *tables)
+hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_table *tables)
 {
     int64_t states = 0, widest = 0;
     for (int64_t k = 0; k < count; k++) {
-        const int64_t size = size_of(&tables[k]);
+        const int64_t size = hs__table_size(&tables[k]);
         states += size, widest = size > widest ? size : widest;
     }
     if (states > s->states) {
-        free(s->room);
-        s->room = malloc((size_t)states * sizeof *s->room);
-        s->states = s->room ? states : 0;
+        free(s->numbers);
+        s->numbers = malloc((size_t)states * sizeof *s->numbers);
+        s->states = s->numbers ? states : 0;
     }
     if (widest > s->widest) {
         free(s->queue);
         s->queue = malloc((size_t)widest * sizeof *s->queue);
         s->widest = s->queue ? widest : 0;
     }
-    return s->room && s->queue ? HS_OK : HS_ERROR_MEMORY;
+    return s->numbers && s->queue ? HS_OK : HS_ERROR_MEMORY;
 }
 
-static int64_t states_of(const solver *s, int32_t q)
+static int64_t states_of(const hs__layer_solver *s, int32_t q)
 {
     int64_t sum = 0;
-    for (int32_t d = 0; d <= q && sum <= MOST_STATES; d++) sum += size_of(&s->tables[d]);
+    for (int32_t d = 0; d <= q && sum <= HS__LAYERS_STATES; d++) sum += hs__table_size(&s->tables[d]);
     return sum;
 }
 
-static void clip(table *x, double middle, double width, int64_t n)
+double hs__layer_relax(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers)
 {
-    const double low = floor(middle) - width, high = ceil(middle) + width;
-    x->low = low > 0.0 ? (int64_t)low : 0, x->high = high < (double)n ? (int64_t)high : n;
+    return hs__layers_shares((double)s->n, q, workers, s->room, s->shares);
 }
 
-/* Windows of this width around what real shares leave. */
-static void around(solver *s, int32_t q, const hs__layer_worker *workers, double width)
+void hs__layer_around(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, int64_t width)
 {
-    const double n = (double)s->n, rate = hs__layers_rate(q, workers, true, s->shares);
-    double left = n;
-    for (int32_t d = 0; d <= q; d++) {
-        clip(&s->tables[d], left, width, s->n);
-        if (d < q) left = fmax(0.0, left - n * (s->shares[d] / rate));
+    hs__layer_table *x = s->tables;
+    x[q].high = 0;
+    for (int32_t d = q; d-- > 0;) x[d].high = hs__min(s->n, x[d + 1].high + workers[d].most); /* that those from d on may have */
+    double left = (double)s->n;
+    int64_t middle = s->n;
+    x[0].low = x[0].high = s->n;
+    for (int32_t d = 1; d <= q; d++) {
+        const int64_t least = middle - workers[d - 1].most, most = hs__min(middle, x[d].high);
+        left = fmax(0.0, left - s->shares[d - 1]);
+        middle = hs__max(least, hs__min(most, (int64_t)rint(left)));
+        x[d].low = hs__max(0, middle - width), x[d].high = hs__min(x[d].high, middle + width);
     }
-    s->tables[0].low = s->tables[0].high = s->n;
-    s->tables[q].low = s->tables[q].high = 0;
+    x[q].low = x[q].high = 0;
+}
+
+/* The curves of those from each place on, [q + 1], to be freed. HS_ERROR_UNSUPPORTED if they have too many points. */
+static hs_status curves_after(const hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, hs__layer_curve *after)
+{
+    int64_t points = 0;
+    for (int32_t d = q; d >= 0; d--) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        const int64_t room = d < q ? (int64_t)after[d + 1].count + 2 : 1;
+        if ((points += room) > HS__LAYERS_STATES) return HS_ERROR_UNSUPPORTED;
+        after[d] = hs__layers_curve(room);
+        if (!after[d].layers) return HS_ERROR_MEMORY;
+        if (d < q) hs__layers_put_first(&after[d + 1], &workers[d], (double)s->n, &after[d]);
+        else after[d].count = 1, after[d].layers[0] = after[d].time[0] = 0.0;
+    }
+    return HS_OK;
 }
 
 /* Windows of all schedules that end by the time; HS_ERROR_UNSUPPORTED if they are too many. */
-static hs_status within(solver *s, int32_t q, const hs__layer_worker *workers, double time)
+static hs_status within(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, double time)
 {
-    double rate = 0.0;
-    s->tables[q] = (table){0, 0, NULL};
-    for (int32_t d = q; d-- > 0;) {
-        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        rate = fmax(rate, workers[d].rate + workers[d].keep * rate);
-        if (d > 0) s->tables[d] = window(s->n, time, d, workers, rate);
+    const double end = time * (1.0 + 0x1p-40);
+    hs__layer_curve *after = calloc((size_t)q + 1, sizeof *after), *before = &s->room[0], *next = &s->room[1];
+    hs_status status = after ? curves_after(s, q, workers, after) : HS_ERROR_MEMORY;
+    before->count = 1, before->layers[0] = before->time[0] = 0.0;
+    for (int32_t d = 1; d < q && !status; d++) {
+        if (hs__cancelled(s->cancel)) status = HS_ERROR_CANCELLED;
+        hs__layers_put_last(before, &workers[d - 1], end, (double)s->n, next);
+        hs__layer_curve *other = before;
+        before = next, next = other;
+        s->tables[d] = hs__table_window(s->n, end, before, &after[d]);
     }
-    s->tables[0] = (table){s->n, s->n, NULL};
-    return states_of(s, q) <= MOST_STATES ? HS_OK : HS_ERROR_UNSUPPORTED;
+    for (int32_t d = 0; d <= q && after; d++) free(after[d].layers);
+    free(after);
+    s->tables[0] = (hs__layer_table){s->n, s->n, NULL}, s->tables[q] = (hs__layer_table){0, 0, NULL};
+    if (status) return status;
+    return states_of(s, q) <= HS__LAYERS_STATES ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
-/* The tables of all places within their windows; out: the time of all layers, infinite if the windows leave no way. */
-static hs_status fill(solver *s, int32_t q, const hs__layer_worker *workers, double *time)
+hs_status hs__layer_fill(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, double *time)
 {
     *time = INFINITY;
     for (int32_t d = 0; d <= q; d++)
-        if (is_empty(&s->tables[d])) return HS_OK;
-    const hs_status status = reserve(s, q + 1, s->tables);
+        if (hs__table_empty(&s->tables[d])) return HS_OK;
+    const hs_status status = hs__layer_reserve(s, q + 1, s->tables);
     if (status) return status;
-    double *room = s->room;
+    double *numbers = s->numbers;
     for (int32_t d = q; d >= 0; d--) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        table *now = &s->tables[d];
-        now->least = room, room += size_of(now);
-        start_table(now);
+        hs__layer_table *now = &s->tables[d];
+        now->least = numbers, numbers += hs__table_size(now);
+        hs__table_start(now);
         if (d == q) now->least[0] = 0.0;
-        else prepend(&workers[d], &s->tables[d + 1], now, s->queue);
+        else hs__table_prepend(&workers[d], &s->tables[d + 1], now, s->queue);
     }
     *time = s->tables[0].least[0];
     return HS_OK;
 }
 
-/* Fewer layers never take longer. */
-static void drop(int64_t excess, int32_t q, int64_t *counts)
+void hs__layer_drop(int64_t excess, int32_t q, int64_t *counts)
 {
     for (int32_t d = q; d-- > 0 && excess > 0;) {
         const int64_t less = counts[d] < excess ? counts[d] : excess;
@@ -213,37 +215,37 @@ static void drop(int64_t excess, int32_t q, int64_t *counts)
     }
 }
 
-static void read_counts(const solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts)
+static void read_counts(const hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts)
 {
     int64_t m = s->n, sum = 0;
     for (int32_t d = 0; d < q; d++) {
         int64_t left = 0;
-        choose(&workers[d], &s->tables[d + 1], m, &left);
+        hs__table_choose(&workers[d], &s->tables[d + 1], m, &left);
         counts[d] = m > left ? m - left : 0;
         sum += counts[d], m = left;
     }
-    drop(sum - s->n, q, counts);
+    hs__layer_drop(sum - s->n, q, counts);
 }
 
 /* The best counts for this order; *optimal says whether that is proven. Where the windows would be too wide, as all layers might be
  * left out somewhere at no loss, the real shares are a proof up to rounding, or there is none. */
-static hs_status solve(solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
+hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
 {
-    const double bound = (double)s->n / hs__layers_rate(q, workers, true, NULL);
+    const double bound = hs__layer_relax(s, q, workers);
     *optimal = false;
-    for (double width = NARROW;; width *= 8.0) {
-        around(s, q, workers, width);
-        if (width > WIDE || (width > NARROW && states_of(s, q) > MOST_STATES)) return HS_OK;
+    for (int64_t width = HS__LAYERS_NARROW;; width *= 8) {
+        hs__layer_around(s, q, workers, width);
+        if (width > WIDE || (width > HS__LAYERS_NARROW && states_of(s, q) > HS__LAYERS_STATES)) return HS_OK;
         double time;
-        hs_status status = fill(s, q, workers, &time);
+        hs_status status = hs__layer_fill(s, q, workers, &time);
         if (status) return status;
         read_counts(s, q, workers, counts);
         *end = hs__layers_end(q, workers, counts);
-        *optimal = *end <= bound * (1.0 + (double)(q + 8) * 0x1p-52);
+        *optimal = *end <= bound * (1.0 + (double)(q + 8) * 0x1p-51);
         if (*optimal) return HS_OK;
         status = within(s, q, workers, *end);
         if (status == HS_ERROR_UNSUPPORTED) continue;
-        if (!status) status = fill(s, q, workers, &time);
+        if (!status) status = hs__layer_fill(s, q, workers, &time);
         if (status) return status;
         *optimal = true;
         if (time < *end) {
@@ -254,227 +256,60 @@ static hs_status solve(solver *s, int32_t q, const hs__layer_worker *workers, in
     }
 }
 
-/* ---- all orders ---- */
-
-/* The place of the worker moves from one place to the other. */
-static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
-{
-    const hs__layer_worker moved = workers[from];
-    if (from < to) memmove(workers + from, workers + from + 1, (size_t)(to - from) * sizeof *workers);
-    else memmove(workers + to + 1, workers + to, (size_t)(from - to) * sizeof *workers);
-    workers[to] = moved;
-}
-
-static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
-{
-    const hs__layer_worker kept = workers[a];
-    workers[a] = workers[b], workers[b] = kept;
-}
-
-/* Two workers change places, or one moves to the place of the other, as long as that helps, by the narrow windows. */
-static hs_status improve(solver *s, int32_t q, hs__layer_worker *workers, int64_t work, double *best)
-{
-    const int32_t far = q <= MOST_FAR ? q : NEAR;
-    for (bool better = true; better;) {
-        better = false;
-        for (int32_t a = 0; a < q; a++)
-            for (int32_t b = a + 1; b < q && b <= a + far; b++)
-                for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
-                    if ((work -= q) < 0) return HS_OK;
-                    if (move == 0) exchange(workers, a, b);
-                    else shift(workers, move == 1 ? a : b, move == 1 ? b : a);
-                    around(s, q, workers, NARROW);
-                    double time;
-                    const hs_status status = fill(s, q, workers, &time);
-                    if (status) return status;
-                    if (time < *best * (1.0 - 0x1p-45)) better = true, *best = time;
-                    else if (move == 0) exchange(workers, a, b);
-                    else shift(workers, move == 1 ? b : a, move == 1 ? a : b);
-                }
-    }
-    return HS_OK;
-}
-
-/* Workers in and not in the set, each in their order; returns the number of those not in it, which come first. */
-static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs__layer_worker *out)
-{
-    int32_t before = 0, end = q;
-    for (int32_t d = 0; d < q; d++)
-        if (!(set >> d & 1)) out[before++] = sorted[d];
-    for (int32_t d = q; d-- > 0;)
-        if (set >> d & 1) out[--end] = sorted[d];
-    return before;
-}
-
-static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return x->send == y->send && x->hold == y->hold; }
-
-/* The windows of every set of workers that may come last, if all end by the time. Any order is allowed within the set and before it:
- * the fastest links first is the best one for real shares. HS_ERROR_UNSUPPORTED if they are too many. */
-static hs_status within_sets(solver *s, int32_t q, double time, hs__layer_worker *parts, table *tables)
-{
-    const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
-    const double needed = (double)s->n * (1.0 - (double)(q + 8) * 0x1p-45);
-    int64_t sets = 0, states = 2;
-    tables[0] = (table){0, 0, NULL}, tables[all] = (table){s->n, s->n, NULL};
-    for (int32_t set = 1; set < all; set++) {
-        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        tables[set] = (table){0, -1, NULL};
-        bool twin = false; /* of two workers that are alike the first comes first */
-        for (int32_t d = 0; d + 1 < q && !twin; d++) twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
-        if (twin) continue;
-        const int32_t before = split(q, s->sorted, set, parts);
-        const double rate = hs__layers_rate(q - before, parts + before, true, NULL);
-        if (time * gain(before, parts, 1.0, rate) < needed) continue;
-        tables[set] = window(s->n, time, before, parts, rate);
-        states += size_of(&tables[set]);
-        if (++sets > MOST_SETS || states > MOST_STATES / 2) return HS_ERROR_UNSUPPORTED;
-    }
-    return HS_OK;
-}
-
-static hs_status fill_sets(solver *s, int32_t q, table *tables)
-{
-    const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
-    const hs_status status = reserve(s, INT64_C(1) << q, tables);
-    if (status) return status;
-    double *room = s->room;
-    for (int32_t set = 0; set <= all; set++) {
-        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        table *now = &tables[set];
-        if (is_empty(now)) continue;
-        now->least = room, room += size_of(now);
-        start_table(now);
-        if (!set) now->least[0] = 0.0;
-        for (int32_t d = 0; d < q; d++)
-            if (set >> d & 1 && !is_empty(&tables[set & ~(1 << d)])) prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
-    }
-    return HS_OK;
-}
-
-static void read_order(const solver *s, int32_t q, const table *tables, hs__layer_worker *workers, int64_t *counts)
-{
-    int64_t m = s->n, sum = 0;
-    for (int32_t set = (int32_t)((UINT32_C(1) << q) - 1), place = 0; set; place++) {
-        double best = INFINITY;
-        int32_t chosen = -1;
-        int64_t left = 0;
-        for (int32_t d = 0; d < q; d++) {
-            int64_t rest = 0;
-            if (!(set >> d & 1) || is_empty(&tables[set & ~(1 << d)])) continue;
-            const double time = choose(&s->sorted[d], &tables[set & ~(1 << d)], m, &rest);
-            if (time < best || chosen < 0) best = time, chosen = d, left = rest;
-        }
-        workers[place] = s->sorted[chosen];
-        counts[place] = m > left ? m - left : 0;
-        sum += counts[place], m = left, set &= ~(1 << chosen);
-    }
-    drop(sum - s->n, q, counts);
-}
-
-/* Over all orders of up to MOST_ALL workers, by the sets of those that come last; replaces what is worse. */
-static hs_status prove(solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
-{
-    if (q > MOST_ALL) return HS_OK;
-    table *tables = malloc(((size_t)1 << q) * sizeof *tables);
-    hs__layer_worker *parts = malloc((size_t)q * sizeof *parts);
-    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
-    if (status == HS_OK) status = fill_sets(s, q, tables);
-    if (status == HS_OK) {
-        *optimal = true;
-        if (tables[((size_t)1 << q) - 1].least[0] < *end * (1.0 - 0x1p-48)) {
-            read_order(s, q, tables, workers, counts);
-            *end = hs__layers_end(q, workers, counts);
-        }
-    }
-    free(tables), free(parts);
-    return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
-}
-
-/* From the better of two orders: as given, and the fastest links first. */
-static hs_status search(solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
-{
-    hs__layer_worker *other = malloc((size_t)q * sizeof *other);
-    int64_t *layers = malloc((size_t)q * sizeof *layers);
-    hs_status status = other && layers ? HS_OK : HS_ERROR_MEMORY;
-    bool proven = false;
-    if (!status) {
-        memcpy(other, workers, (size_t)q * sizeof *other);
-        hs__layers_sort(q, other);
-        memcpy(s->sorted, other, (size_t)q * sizeof *other);
-        status = solve(s, q, workers, counts, end, &proven);
-    }
-    for (int start = 0; start < 2 && !status; start++) {
-        double best = *end;
-        if (start) {
-            memcpy(other, workers, (size_t)q * sizeof *other);
-            status = improve(s, q, other, work, &best);
-            if (status || !(best < *end)) break;
-        }
-        bool known;
-        status = solve(s, q, other, layers, &best, &known);
-        if (status || !(best < *end)) continue;
-        memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
-        *end = best;
-    }
-    *optimal = q == 1 && proven;
-    if (!status) status = prove(s, q, workers, counts, end, optimal);
-    free(other), free(layers);
-    return status;
-}
-
 /* ---- the interface ---- */
 
-static hs_status apart(int64_t n, int32_t q, const hs__layer_worker *workers, int64_t *counts)
+static hs_status open_solver(hs__layer_solver *s, int32_t p)
 {
-    double *hold = malloc((size_t)q * sizeof *hold);
-    if (!hold) return HS_ERROR_MEMORY;
-    for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold;
-    const hs_status status = hs_distribute(n, q, hold, NULL, counts, NULL);
-    free(hold);
-    return status;
+    s->sorted = malloc((size_t)p * sizeof *s->sorted), s->tables = malloc(((size_t)p + 1) * sizeof *s->tables);
+    s->shares = malloc(2 * (size_t)p * sizeof *s->shares), s->pool = malloc((size_t)p * sizeof *s->pool);
+    for (int i = 0; i < 2; i++) s->room[i] = hs__layers_curve(2 * (int64_t)p + 1);
+    if (!s->sorted || !s->tables || !s->shares || !s->pool || !s->room[0].layers || !s->room[1].layers) return HS_ERROR_MEMORY;
+    s->key = s->shares + p;
+    return HS_OK;
 }
 
-/* For the order given, or with chosen[p] for the best one, which is written there. */
-static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen,
+static void close_solver(hs__layer_solver *s)
+{
+    free(s->sorted), free(s->tables), free(s->shares), free(s->pool), free(s->room[0].layers), free(s->room[1].layers);
+    free(s->numbers), free(s->queue);
+}
+
+hs_status hs__layer_optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen,
                           int64_t *counts, int *optimal)
 {
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
-    solver s = {.n = problem->layers, .cancel = cancel};
+    hs__layer_solver s = {.n = problem->layers, .cancel = cancel};
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     int64_t *own = malloc(p * sizeof *own);
-    s.sorted = malloc(p * sizeof *s.sorted), s.shares = malloc(p * sizeof *s.shares), s.tables = malloc((p + 1) * sizeof *s.tables);
-    status = workers && own && s.sorted && s.shares && s.tables ? HS_OK : HS_ERROR_MEMORY;
+    status = workers && own ? open_solver(&s, problem->p) : HS_ERROR_MEMORY;
     int32_t q = 0;
     bool proven = true;
     double end;
     if (status == HS_OK) {
         q = hs__layers_open(problem, order, workers);
-        if (!hs__layers_sequential(problem) || !s.n) status = apart(s.n, q, workers, own);
-        else if (chosen) status = search(&s, q, workers, work, own, &end, &proven);
-        else status = solve(&s, q, workers, own, &end, &proven);
+        if (!hs__layers_sequential(problem) || !s.n) status = hs__layers_apart(s.n, q, workers, cancel, own, &end);
+        else if (chosen) status = hs__layer_search(&s, q, workers, work, own, &end, &proven);
+        else status = hs__layer_solve(&s, q, workers, own, &end, &proven);
     }
     if (status == HS_OK) {
         *optimal = proven;
-        memset(counts, 0, p * sizeof *counts);
+        for (int32_t i = 0; i < problem->p; i++) counts[i] = CLOSED;
         for (int32_t d = 0; d < q; d++) counts[workers[d].index] = own[d];
         for (int32_t d = 0; d < q && chosen; d++) chosen[d] = workers[d].index;
-        for (int32_t i = 0; i < problem->p && chosen; i++)
-            if (isinf(problem->compute[i])) chosen[q++] = i;
+        for (int32_t i = 0; i < problem->p; i++) {
+            if (counts[i] != CLOSED) continue;
+            counts[i] = 0;
+            if (chosen) chosen[q++] = i;
+        }
     }
-    free(workers), free(own), free(s.sorted), free(s.shares), free(s.tables), free(s.room), free(s.queue);
+    free(workers), free(own), close_solver(&s);
     return status;
 }
 
 hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal)
 {
     if (!counts || !optimal) return HS_ERROR_VALUE;
-    return optimise(problem, order, 0, cancel, NULL, counts, optimal);
-}
-
-hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal)
-{
-    if (!order || !counts || !optimal) return HS_ERROR_VALUE;
-    return optimise(problem, NULL, work, cancel, order, counts, optimal);
+    return hs__layer_optimise(problem, order, 0, cancel, NULL, counts, optimal);
 }

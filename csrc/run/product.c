@@ -28,6 +28,7 @@ typedef struct {
     hs__kernel *kernel; /* [domains] */
     double *speeds; /* [workers] of a shared run, as they are of late */
     double *done;   /* [workers] flops */
+    int64_t *depth; /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
     hs__layered sum;
     atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
     void **room;       /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
@@ -60,11 +61,24 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     return -1;
 }
 
-/* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
-static int product_of(const job *j, int32_t box, int32_t domain, hs__panel_product *x)
+/* A box and the product that it is of: with layers to be kept that of the worker's part of the depth alone, in its own matrix. */
+static hs_product product_of(const job *j, hs_box *box)
 {
-    const hs_product layer = j->boxes->layered ? hs__layered_product(&j->sum, box) : *j->product;
-    return hs__panel_product_init(x, &j->kernel[domain], &layer, &j->boxes->box[box], 1);
+    hs_product own = *j->product;
+    if (!j->depth) return own;
+    const int64_t first = j->depth[box->worker], bytes = hs__element_bytes(own.dtype);
+    if (box->length) own.a = (const char *)own.a + first * own.a_col_stride * bytes, own.b = (const char *)own.b + first * own.b_row_stride * bytes;
+    own.k -= first, box->depth -= first;
+    own.c = j->boxes->layers[box->worker], own.c_row_stride = own.n, own.c_col_stride = 1;
+    return own;
+}
+
+/* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
+static int seen_by(const job *j, int32_t domain, int32_t i, hs__panel_product *x)
+{
+    hs_box box = j->boxes->box[i];
+    const hs_product product = j->boxes->layered ? hs__layered_product(&j->sum, i) : product_of(j, &box);
+    return hs__panel_product_init(x, &j->kernel[domain], &product, &box, 1);
 }
 
 static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__member *self)
@@ -73,7 +87,7 @@ static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__membe
     hs__gang *gang = &j->gang[box];
     if (j->taken) {
         hs__panel_product x;
-        product_of(j, box, hs__domain_of(hs__pool_domains(j->run.pool), worker), &x);
+        seen_by(j, hs__domain_of(hs__pool_domains(j->run.pool), worker), box, &x);
         hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
     }
     gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0); /* of one: a single buffer */
@@ -135,11 +149,13 @@ static hs_status check(const void *context)
     if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL) return HS_ERROR_VALUE;
     if (boxes->overlap && !boxes->receive && !boxes->sum_receive) return HS_ERROR_VALUE;
     if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
+    if (boxes->layers && (boxes->cooperative || boxes->layered || p->triangle)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
         if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
             return HS_ERROR_VALUE;
+        if (boxes->layers && b->height && b->width && !boxes->layers[b->worker]) return HS_ERROR_VALUE;
     }
     if (boxes->layered && !hs__layered_valid(p, boxes, workers)) return HS_ERROR_VALUE;
     return hs__valid_transfers(boxes->receive, boxes->count) && valid_speeds(boxes->speeds, workers) ? HS_OK : HS_ERROR_VALUE;
@@ -171,7 +187,7 @@ static hs_status open_own(job *j, int32_t i)
 {
     hs__panel_product x;
     const int32_t worker = j->boxes->box[i].worker;
-    if (!product_of(j, i, hs__domain_of(hs__pool_domains(j->run.pool), worker), &x)) return HS_OK;
+    if (!seen_by(j, hs__domain_of(hs__pool_domains(j->run.pool), worker), i, &x)) return HS_OK;
     const hs_status status = hs__gang_init(&j->gang[i], &j->run, &x, 1, NULL);
     return status ? status : provide(j, worker, &x);
 }
@@ -186,7 +202,7 @@ static hs_status open_layer(job *j, int32_t i)
         hs__panel_product x;
         size_t bytes = 0;
         int64_t tiles;
-        if (!product_of(j, i, d, &x)) return HS_OK;
+        if (!seen_by(j, d, i, &x)) return HS_OK;
         hs_status status = hs__gang_measure(&x, 1, NULL, &bytes, &tiles);
         for (int32_t w = 0; w < j->run.workers && !status; w++)
             if (hs__domain_of(domains, w) == d) status = provide(j, w, &x);
@@ -253,6 +269,17 @@ static hs_status open_arrays(job *j)
     return j->taken && j->room ? HS_OK : HS_ERROR_MEMORY;
 }
 
+/* Where each worker's part of the depth begins. */
+static hs_status find_depths(job *j)
+{
+    const hs_boxes *boxes = j->boxes;
+    j->depth = hs__run_zeros(&j->run, (size_t)j->run.workers, sizeof *j->depth);
+    if (!j->depth) return HS_ERROR_MEMORY;
+    for (int32_t w = 0; w < j->run.workers; w++) j->depth[w] = j->product->k;
+    for (int32_t i = 0; i < boxes->count; i++) j->depth[boxes->box[i].worker] = hs__min(j->depth[boxes->box[i].worker], boxes->box[i].depth);
+    return HS_OK;
+}
+
 static hs_status open_all(job *j)
 {
     const hs_boxes *boxes = j->boxes;
@@ -264,7 +291,7 @@ static hs_status open_all(job *j)
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
     hs__domain_kernels(domains, j->kernel);
-    hs_status status = j->chosen ? choose_layers(j, j->chosen) : HS_OK;
+    hs_status status = j->chosen ? choose_layers(j, j->chosen) : boxes->layers ? find_depths(j) : HS_OK;
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
     if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1)) status = HS_ERROR_MEMORY;
     if (!status) status = open_arrays(j);
@@ -281,8 +308,11 @@ static hs_status open(void *context)
     j->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
     j->run.speeds = boxes->speeds;
     const hs_status status = open_all(j);
-    for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) /* nothing can fail any more */
-        if (!has_work(j, i)) scale_box(p, &boxes->box[i]);
+    for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) { /* nothing can fail any more */
+        hs_box box = boxes->box[i];
+        const hs_product own = product_of(j, &box);
+        if (!has_work(j, i)) scale_box(&own, &box);
+    }
     const int64_t parts = boxes->layered ? boxes->count : j->run.total;
     if (parts >= HS__DRIFT_PARTS * (int64_t)j->run.workers) j->run.work_of = j->done;
     return status;

@@ -72,14 +72,19 @@ static void layers(hs_layers_method method)
     enum { P = 5 };
     double compute[ROWS * P], send[ROWS * P], makespans[ROWS];
     int32_t order[ROWS * P], optimal[ROWS];
-    int64_t counts[ROWS * P];
-    for (int32_t mode = 0; mode < 4; mode++) {
-        for (int32_t k = 0; k < ROWS * P; k++) compute[k] = 1 + (double)check_random(9), send[k] = 1 + (double)check_random(5);
+    int64_t counts[ROWS * P], most[ROWS * P];
+    for (int32_t mode = 0; mode < 8; mode++) {
+        const int64_t *limits = mode < 4 ? NULL : most;
+        for (int32_t k = 0; k < ROWS * P; k++) {
+            compute[k] = 1 + (double)check_random(9), send[k] = 1 + (double)check_random(5);
+            most[k] = 10 + check_random(30);
+        }
         compute[3] = INFINITY; /* somebody who gets nothing */
-        const hs_layers all = {.mode = mode, .p = P, .layers = 40, .compute = compute, .send = send};
+        const hs_layers all = {.mode = mode % 4, .p = P, .layers = 40, .compute = compute, .send = send, .most = limits};
         if (!CHECK(hs_layers_batch(method, ROWS, &all, 10000, NULL, order, counts, makespans, bounds, optimal) == HS_OK)) return;
         for (int32_t row = 0; row < ROWS; row++) {
-            const hs_layers one = {.mode = mode, .p = P, .layers = 40, .compute = compute + row * P, .send = send + row * P};
+            const hs_layers one = {.mode = mode % 4, .p = P, .layers = 40, .compute = compute + row * P, .send = send + row * P,
+                                   .most = limits ? limits + row * P : NULL};
             int32_t own_order[P] = {0, 1, 2, 3, 4};
             int64_t own[P];
             int proven = 0;

@@ -1,4 +1,5 @@
 /* From plans to boxes, and from boxes to a product: planned, certified and run without Python. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,49 @@ static void test_cuboids(hs_pool *pool)
     multiplies(pool, boxes, count, 1);
 }
 
+/* Each worker's part of the depth in a matrix of its own, by strips of rows and once in two pieces of the depth, with whole numbers. */
+static void test_kept_layers(hs_pool *pool)
+{
+    enum { FIRST = 11, LAST = 5 };
+    const hs_box boxes[] = {
+        {.worker = 2, .depth = FIRST, .height = 20, .width = N, .length = LAST},
+        {.worker = 0, .height = M, .width = N, .length = 4},
+        {.worker = 2, .depth = FIRST, .row = 20, .height = M - 20, .width = N, .length = LAST},
+        {.worker = 0, .depth = 4, .height = M, .width = N, .length = FIRST - 4},
+        {.worker = 2, .depth = FIRST + LAST, .height = M, .width = N, .length = K - FIRST - LAST},
+    };
+    double *a = malloc((M * K + K * N + 3 * M * N) * sizeof *a), *b = a + M * K, *own[P] = {b + K * N, NULL, b + K * N + M * N}, c[1] = {-7.0};
+    if (!CHECK(a != NULL)) return;
+    for (int beta = 0; beta < 2; beta++)
+        for (int alpha = 0; alpha < 3; alpha++) {
+            for (int e = 0; e < M * K + K * N; e++) a[e] = (int)check_random(9) - 4;
+            for (int e = 0; e < 2 * M * N; e++) own[0][e] = beta ? e % 5 : NAN;
+            hs_product product;
+            hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
+            product.alpha[0] = alpha, product.beta[0] = beta;
+            CHECK(hs_run_product(pool, &product, &(hs_boxes){.box = boxes, .count = 5, .layers = (void *const *)own}, NULL, NULL) == HS_OK);
+            for (int w = 0; w < P; w += 2)
+                for (int i = 0; i < M; i++)
+                    for (int j = 0; j < N; j++) {
+                        double sum = beta ? (w / 2 * M * N + i * N + j) % 5 : 0.0;
+                        for (int l = w ? FIRST : 0; l < (w ? K : FIRST); l++) sum += alpha * a[i * K + l] * b[l * N + j];
+                        CHECK(own[w][i * N + j] == sum);
+                    }
+            CHECK(c[0] == -7.0);
+        }
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, M, M, 0, a, b, c);
+    CHECK(hs_run_product(pool, &product, &(hs_boxes){.layers = (void *const *)own}, NULL, NULL) == HS_OK && c[0] == -7.0);
+    hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
+    hs_boxes bad[] = {{.layered = 1}, {.cooperative = 1}, {0}};
+    void *none[P] = {own[0], own[0], NULL};
+    for (int k = 0; k < 3; k++) {
+        bad[k].box = boxes, bad[k].count = 5, bad[k].layers = k < 2 ? (void *const *)own : none;
+        CHECK(hs_run_product(pool, &product, &bad[k], NULL, NULL) == HS_ERROR_VALUE);
+    }
+    free(a);
+}
+
 static void test_defaults(void)
 {
     hs_product product;
@@ -127,6 +171,7 @@ int main(void)
     test_counts(pool);
     test_zones(pool);
     test_cuboids(pool);
+    test_kept_layers(pool);
     test_defaults();
     hs_pool_destroy(pool);
     return check_result();

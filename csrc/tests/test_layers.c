@@ -11,8 +11,20 @@ enum { P = 4, N = 7, MOST = 150 };
 
 typedef struct {
     int mode, p, n;
-    int64_t work[P], message[P];
+    int64_t work[P], message[P], most[P];
 } instance;
+
+/* Limits of some: none, tight, or some that leave hardly a choice. Returns whether they allow all layers. */
+static bool set_limits(instance *x)
+{
+    const int kind = (int)check_random(3);
+    int64_t sum = 0;
+    for (int i = 0; i < x->p; i++) {
+        x->most[i] = kind == 0 || check_random(4) == 0 ? x->n : (int64_t)check_random((unsigned)(kind == 1 ? x->n + 1 : 2 * x->n / x->p + 2));
+        sum += x->most[i];
+    }
+    return sum >= x->n;
+}
 
 static int64_t end_of(const instance *x, const int *order, const int *counts)
 {
@@ -34,12 +46,9 @@ static int64_t end_of(const instance *x, const int *order, const int *counts)
 /* Over all counts, the workers from i on sharing `left` layers. */
 static int64_t least_end(const instance *x, const int *order, int *counts, int i, int left)
 {
-    if (i == x->p - 1) {
-        counts[i] = left;
-        return end_of(x, order, counts);
-    }
+    if (i == x->p) return left ? INT64_MAX : end_of(x, order, counts);
     int64_t least = INT64_MAX;
-    for (int k = 0; k <= left; k++) {
+    for (int k = 0; k <= left && k <= x->most[i]; k++) {
         counts[i] = k;
         const int64_t end = least_end(x, order, counts, i + 1, left - k);
         if (end < least) least = end;
@@ -73,12 +82,18 @@ static void random_instances(void)
             x.work[i] = 1 + check_random((unsigned)limit), x.message[i] = check_random((unsigned)limit);
             compute[i] = ldexp((double)x.work[i], power), send[i] = ldexp((double)x.message[i], power);
         }
-        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send};
+        const bool possible = set_limits(&x);
+        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send, .most = x.most};
         int order[P] = {0, 1, 2, 3}, scratch[P], optimal = -7;
         const int swap = (int)check_random((unsigned)x.p);
         order[0] = swap, order[swap] = 0;
         int64_t counts[P];
         int32_t chosen[P];
+        if (!possible) {
+            CHECK(hs_layers_exact(&problem, order, NULL, counts, &optimal) == HS_ERROR_INFEASIBLE && optimal == -7);
+            CHECK(hs_layers_bound(&problem, NULL, &bound) == HS_ERROR_INFEASIBLE);
+            continue;
+        }
         CHECK(hs_layers_exact(&problem, order, NULL, counts, &optimal) == HS_OK && optimal == 1);
         CHECK(hs_layers_schedule(&problem, order, counts, start, received, end, &makespan) == HS_OK);
         CHECK(ldexp(makespan, -power) == (double)least_end(&x, order, scratch, 0, x.n));
@@ -104,7 +119,7 @@ static void tables(const instance *x, bool free_order, int64_t least[1 << P][MOS
                 first = false;
                 const int64_t *rest = least[set & ~(1 << i)];
                 const int64_t hold = x->mode == HS_SCCS ? x->work[i] + x->message[i] : x->work[i] > x->message[i] ? x->work[i] : x->message[i];
-                for (int k = 0; k <= m; k++) {
+                for (int k = 0; k <= m && k <= x->most[i]; k++) {
                     if (rest[m - k] == INT64_MAX) continue;
                     int64_t end = k * x->message[i] + rest[m - k];
                     if (end < k * hold) end = k * hold;
@@ -126,7 +141,8 @@ static void many_layers(void)
             if (i && check_random(4) == 0) x.work[i] = x.work[i - 1], x.message[i] = x.message[i - 1];
             compute[i] = (double)x.work[i], send[i] = (double)x.message[i];
         }
-        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send};
+        if (!set_limits(&x)) continue;
+        const hs_layers problem = {.mode = x.mode, .p = x.p, .layers = x.n, .compute = compute, .send = send, .most = x.most};
         int64_t counts[P];
         int32_t order[P];
         int optimal = -7;
@@ -155,8 +171,11 @@ static void extremes(void)
             else if (round % 2 == 0) slowest = fmax(slowest, compute[i] + send[i]);
         }
         const int64_t n = round % 5 ? (INT64_C(1) << 53) >> check_random(54) : 0;
-        const hs_layers problem = {.mode = (int32_t)check_random(4), .p = p, .layers = n, .compute = compute, .send = send};
-        int64_t counts[MANY], sum = 0;
+        int64_t counts[MANY], most[MANY], sum = 0, room = 0;
+        for (int i = 0; i < p; i++) most[i] = n / p + 1 + (int64_t)(n / 4096.0 * check_random(4096)) / (1 + 99 * check_random(2));
+        for (int i = 0; i < p; i++) room += isinf(compute[i]) ? 0 : most[i];
+        const hs_layers problem = {.mode = (int32_t)check_random(4), .p = p, .layers = n, .compute = compute, .send = send,
+                                   .most = round % 7 < 4 && room >= n ? most : NULL};
         int32_t order[MANY] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
         int optimal;
         const hs_status status = round % 3 ? hs_layers_exact(&problem, NULL, NULL, counts, &optimal)
@@ -169,7 +188,10 @@ static void extremes(void)
         CHECK(makespan >= relaxed * (1 - 1e-12));
         if (round % 2 == 0) CHECK(makespan <= relaxed * (1 + 1e-12) + 2 * p * slowest);
         CHECK(hs_layers_paper(&problem, NULL, shares, counts) == HS_OK);
-        for (int i = 0; i < p; i++) sum -= counts[i];
+        for (int i = 0; i < p; i++) {
+            sum -= counts[i];
+            CHECK(!problem.most || counts[i] <= most[i]);
+        }
         CHECK(sum == 0);
     }
 }
@@ -187,14 +209,19 @@ static void more_than_are_proven(void)
     CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && !optimal);
     CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
     CHECK(hs_layers_bound(&problem, NULL, &bound) == HS_OK && makespan <= bound * (1 + 1e-10));
-    for (int i = 0; i < MANY; i++) send[i] = (1 + check_random(9)) / 7.0;
     const hs_layers few = {.mode = HS_SCSS, .p = MANY, .layers = 50, .compute = compute, .send = send};
-    double found[2];
-    for (int k = 0; k < 2; k++) {
-        CHECK(hs_layers_best(&few, k * 1000000, NULL, order, counts, &optimal) == HS_OK && !optimal);
-        CHECK(hs_layers_schedule(&few, order, counts, start, received, end, &found[k]) == HS_OK);
+    int better = 0;
+    for (int round = 0; round < 4; round++) {
+        double found[2];
+        for (int i = 0; i < MANY; i++) send[i] = (1 + check_random(9)) / 7.0;
+        for (int k = 0; k < 2; k++) {
+            CHECK(hs_layers_best(&few, k * 1000000, NULL, order, counts, &optimal) == HS_OK && !optimal);
+            CHECK(hs_layers_schedule(&few, order, counts, start, received, end, &found[k]) == HS_OK);
+        }
+        CHECK(found[1] <= found[0]);
+        better += found[1] < found[0];
     }
-    CHECK(found[1] < found[0]);
+    CHECK(better > 0);
 }
 
 static void refusals(void)
@@ -235,6 +262,18 @@ static void refusals(void)
     const double half[3] = {1, INFINITY, 1};
     x.compute = half;
     CHECK(hs_layers_schedule(&x, NULL, (const int64_t[]){4, 1, 0}, out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    x.compute = one;
+    const int64_t limits[][3] = {{5, -1, 5}, {2, 2, 0}, {2, 2, 1}};
+    for (int k = 0; k < 2; k++) {
+        const hs_status wanted = k ? HS_ERROR_INFEASIBLE : HS_ERROR_VALUE;
+        x.most = limits[k];
+        CHECK(hs_layers_exact(&x, NULL, NULL, counts, &optimal) == wanted && hs_layers_best(&x, 9, NULL, chosen, counts, &optimal) == wanted);
+        CHECK(hs_layers_paper(&x, NULL, out, counts) == wanted && hs_layers_bound(&x, NULL, &makespan) == wanted);
+        CHECK(hs_layers_relaxed(&x, NULL, out, &makespan) == wanted && hs_layers_relaxed(&x, orders[0], out, &makespan) == HS_ERROR_VALUE);
+    }
+    x.most = limits[2];
+    CHECK(hs_layers_schedule(&x, NULL, (const int64_t[]){3, 1, 1}, out, out + 3, out + 6, &makespan) == HS_ERROR_VALUE);
+    x.most = NULL, x.compute = half;
     CHECK(hs_layers_exact(&x, NULL, &(int){1}, counts, &optimal) == HS_ERROR_CANCELLED);
     CHECK(hs_layers_best(&x, 9, &(int){1}, chosen, counts, &optimal) == HS_ERROR_CANCELLED);
     CHECK(out[0] == -7 && makespan == -7 && counts[0] == -7 && chosen[0] == -7 && optimal == -7);
@@ -259,6 +298,15 @@ static void scarce(void)
     CHECK_SCARCE(hs_layers_bound(&x, NULL, &makespan), makespan == -7);
     x.mode = HS_PCSS;
     CHECK_SCARCE(hs_layers_exact(&x, NULL, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
+    const int64_t most[3] = {1000, 2500, 2000};
+    for (x.most = most; x.mode >= HS_SCSS; x.mode -= HS_PCSS) {
+        CHECK_SCARCE(hs_layers_exact(&x, order, NULL, (counts[0] = -7, counts), &optimal), counts[0] == -7);
+        CHECK_SCARCE(hs_layers_best(&x, 99, NULL, (chosen[0] = -7, chosen), (counts[0] = -7, counts), &optimal), counts[0] == -7 && chosen[0] == -7);
+        CHECK_SCARCE(hs_layers_paper(&x, order, NULL, (counts[0] = -7, counts)), counts[0] == -7);
+        CHECK_SCARCE(hs_layers_relaxed(&x, NULL, (shares[0] = -7, shares), &makespan), shares[0] == -7);
+        makespan = -7;
+        CHECK_SCARCE(hs_layers_bound(&x, NULL, &makespan), makespan == -7);
+    }
 #endif
 }
 

@@ -17,9 +17,11 @@ _METHODS = ("exact", "best", "paper")  # the numbers of hs_layers_method
 class Layers:
     """An hs_layers and the arrays that it points to; orders are int32 arrays of all workers."""
 
-    def __init__(self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64]) -> None:
+    def __init__(
+        self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None = None
+    ) -> None:
         self.n, self.p = n, len(compute)
-        self._views = doubles(compute), doubles(send)
+        self._views = doubles(compute), doubles(send), or_null(most, int64s)
         self.handle = ffi.new("hs_layers *", (mode, self.p, n, *self._views))
 
     def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
@@ -62,14 +64,15 @@ class Layers:
 
 
 def layers_batch(
-    method: str, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], work: int,
-    progress: Callable[[float], object] | None,
+    method: str, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None,
+    work: int, progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of hs_layers_batch."""
     rows, p = compute.shape
     order, counts, proven = np.empty((rows, p), np.int32), np.empty((rows, p), np.int64), np.empty(rows, np.int32)
     makespans, bounds = np.empty(rows), np.empty(rows)
     times, messages = doubles(compute.reshape(-1)), doubles(send.reshape(-1))
+    limits = None if most is None else int64s(most.reshape(-1))
     outputs = (
         (int32s(order.reshape(-1)), p),
         (int64s(counts.reshape(-1)), p),
@@ -79,7 +82,8 @@ def layers_batch(
     )
 
     def call(first: int, last: int, cancel: Any) -> int:
-        own = ffi.new("hs_layers *", (mode, p, n, times + first * p, messages + first * p))
+        room = ffi.NULL if limits is None else limits + first * p
+        own = ffi.new("hs_layers *", (mode, p, n, times + first * p, messages + first * p, room))
         found = (view + first * width for view, width in outputs)
         return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
 

@@ -210,17 +210,22 @@ def run_product(
     layered: bool,
     sum_rows: NDArray[np.int64] | None,
     sum_receive: NDArray[np.float64] | None,
+    layers: Sequence[NDArray[Any] | None] | None = None,
     overlap: bool,
     halves: bool,
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored."""
+    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored; layers: where those of each
+    worker go that are kept, with rows side by side."""
     product, alive = _product(a, b, c, alpha, beta, halves)
     box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
-    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], overlap)
+    kept = ffi.NULL
+    if layers is not None:
+        kept = ffi.new("void *[]", [ffi.NULL if x is None else ffi.cast("void *", x.ctypes.data) for x in layers])
+    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], kept, overlap)
     recorder = Recorder(workers, pace, poll, event_capacity)
     status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
     del alive

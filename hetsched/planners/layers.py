@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.layers import Layers, layers_batch
+from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
+from .layer_memory import beside, elements_of, memory_of, require_fit, room_of, too_little
 from .stacked import PlanStack, certified_rows, stack_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
@@ -52,7 +55,11 @@ class LayersPlan(Plan):
         With (q - 1) n^2 for the sum: every worker with layers but the one that keeps the sum sends his; less will not do, as an
         element of C is in q places. To bring the sum back to the source takes n^2 more.
     elements_held : (p,) int64 array
-        Elements that each worker holds: 2 n counts[i] of A and B, and n^2 of its layer.
+        Elements that each worker holds in memory: 2 n counts[i] of A and B, and n^2 of its layer, or n of it with `disk`.
+    memory : (p,) float64 array
+        The most that it can; infinite without a limit.
+    disk : bool
+        Whether each worker stores its layer on its disk, row by row.
     cycle_times, link_costs : (p,) float64 arrays
         Per multiply-add and per element, as given.
     """
@@ -70,18 +77,28 @@ class LayersPlan(Plan):
     volume: int
     volume_with_sum: int
     elements_held: NDArray[np.int64]
+    memory: NDArray[np.float64]
+    disk: bool
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
 
+    @property
+    def elements_on_disk(self) -> NDArray[np.int64]:
+        """(p,) elements of its layer that each worker has on its disk."""
+        return check.frozen(np.where(self.counts > 0, self.n**2 if self.disk else 0, 0))
+
     def _on(self, platform: Platform) -> Plan:
-        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs := self._star_links(platform))
+        memory = memory_of(elements_of(platform), (len(platform),))
+        require_fit(self.names, self.elements_held, memory)
+        costs = self._star_links(platform)
+        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs, room_of(self.n, memory, beside(self.n, self.disk)))
         order = np.concatenate((self.order, np.flatnonzero(self.counts == 0))).astype(np.int32)
         shares, relaxed = engine.relaxed(order)
         times, makespan = _schedule(engine, self.mode, order, self.counts)
         bound = engine.bound()
         if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # in any order
             bound = max(bound, engine.schedule(order, found[0])[1])
-        times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs}
+        times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs, "memory": check.frozen(memory)}
         return self._carried(platform, makespan, bound, **times)
 
     def _load(self) -> Any:
@@ -108,12 +125,15 @@ def layers_star(
     method: str = "exact",
     *,
     speeds: ArrayLike | None = None,
+    memory: ArrayLike | Sequence[float | None] | None = None,
+    disk: bool = False,
     progress: bool | Progress | None = None,
 ) -> LayersPlan:
     """Divide the inner dimension of an n x n matrix product among workers around a source that holds A and B.
 
     A worker with k columns of A and rows of B receives 2 n k elements and does n^2 k multiply-adds. Each element of A and B is
-    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum`.
+    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum`. It holds
+    2 n k + n^2 elements; where its memory is short, it stores that matrix on its disk, row by row, and holds 2 n k + n.
 
     Parameters
     ----------
@@ -134,6 +154,11 @@ def layers_star(
         section 4.5.
     speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, instead of them.
+    memory : float or (p,) array_like, optional
+        Elements that each worker can hold, infinite (or None) without a limit; by default that of a Platform with a unit. Of a
+        stack any shape that broadcasts against its cycle-times. A worker with less than a layer takes gets nothing.
+    disk : bool
+        Whether workers store what they compute on their disks. Writing it takes no time in the model.
     progress : bool or callable, optional
         Of a stack: True shows a bar, a function is called with the fraction done.
 
@@ -146,6 +171,8 @@ def layers_star(
 
     Raises
     ------
+    InfeasibleError
+        If the memory of all workers together does not hold n layers.
     ValueError, TypeError
         For arguments outside their ranges: n^2 cycle_times and 2 n link_costs, where not 0, from 2**-300 to 2**300.
 
@@ -154,7 +181,8 @@ def layers_star(
     Liu, Shi, Zhang, Robertazzi, Layer Based Partition for Matrix Multiplication on Heterogeneous Processor Platforms, section 4.
     For shares that are real numbers ascending link costs are the best order; for whole layers often another one is. Whole layers
     by dynamic programming, O(p n) at worst and usually much less, whatever n. Where work takes less time than its message, the
-    longer of the two stands in the paper's forms for simultaneous start.
+    longer of the two stands in the paper's forms for simultaneous start. Section 3.3 has the layers on disks; of limits there the
+    paper says no more: "paper" deals what is above them to those that end first, as it does with what rounding leaves.
 
     Examples
     --------
@@ -167,12 +195,17 @@ def layers_star(
     ([0, 3, 2, 1], [44, 27, 17, 12], 90.64, True)
     >>> plan.volume, plan.volume_with_sum
     (20000, 50000)
+    >>> short = {"memory": [15000, 15000, 30000, 30000]}
+    >>> [hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], disk=disk, **short).counts.tolist() for disk in (False, True)]
+    [[25, 25, 29, 21], [43, 28, 17, 12]]
     """
     side = check.integer("n", n, low=0, high=2**30)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         check.choice(name, value, choices)
     if any(map(check.is_stack, (cycle_times, speeds))):
-        return _layers_stack(side, cycle_times, link_costs, mode, method, speeds, progress)  # type: ignore[return-value]
+        return _layers_stack(  # type: ignore[return-value]
+            side, cycle_times, link_costs, mode, method, speeds, memory, check.flag("disk", disk), progress
+        )
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
     if isinstance(cycle_times, Platform):
@@ -181,12 +214,15 @@ def layers_star(
     p = len(times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
-    engine = _engine_of(mode, side, times, costs)
+    room = memory_of(elements_of(cycle_times) if memory is None else memory, (p,))
+    most = room_of(side, room, beside(side, disk := check.flag("disk", disk)))
+    _require_room(side, times, most, disk)
+    engine = _engine_of(mode, side, times, costs, most)
     order = np.arange(p, dtype=np.int32)
     exact = False
     if method == "paper":
         shares, counts = engine.paper()
-        first = int(np.argmax(np.isfinite(times)))
+        first = int(np.argmax(np.isfinite(times) & (most >= min(side, 1))))
         work, message = float(times[first]) * max(side, 1) ** 2, float(costs[first]) * 2 * max(side, 1)
         hold = max(work, message) if mode in _OVERLAPPING else work + message
         relaxed = float(shares[first] * hold)
@@ -216,7 +252,9 @@ def layers_star(
         relaxed=relaxed,
         volume=2 * side**2,
         volume_with_sum=(2 + max(len(enrolled) - 1, 0)) * side**2,
-        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + side**2, 0)),
+        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + beside(side, disk), 0)),
+        memory=check.frozen(room),
+        disk=disk,
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         **whose(cycle_times, p),
@@ -224,29 +262,44 @@ def layers_star(
 
 
 def _layers_stack(
-    n: int, cycle_times: Any, link_costs: Any, mode: str, method: str, speeds: Any, progress: bool | Progress | None
-) -> PlanStack:
+    n: int, cycle_times: Any, link_costs: Any, mode: str, method: str, speeds: Any, memory: Any, disk: bool,
+    progress: bool | Progress | None,
+) -> PlanStack:  # fmt: skip
     """A plan for each row."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
+    room = memory_of(memory, times.shape)
+    most = room_of(n, room, beside(n, disk))
+    _require_room(n, times, most, disk)
     shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
     work, message = _scaled("cycle_times", rows[0], factor**2, "n^2"), _scaled("link_costs", rows[1], 2 * factor, "2 n")
     with reporting(progress) as tell:
-        _, counts, makespan, bound, exact = layers_batch(method, MODES.index(mode), n, work, message, _WORK, tell)
+        limits = None if (most == n).all() else most.reshape(-1, p)
+        _, counts, makespan, bound, exact = layers_batch(method, MODES.index(mode), n, work, message, limits, _WORK, tell)
     bound, optimal = certified_rows(bound, makespan)
     optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
     bound = np.where(optimal, makespan, bound)
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
-    stacked = {name: np.array(given, np.float64).reshape(-1, p), "link_costs": rows[1]}
+    stacked = {name: np.array(given, np.float64).reshape(-1, p), "link_costs": rows[1], "memory": room.reshape(-1, p)}
     results = {"makespan": makespan, "bound": bound, "optimal": optimal, "counts": counts}
-    return stack_of(shape, method, "makespan", results, layers_star, stacked, {"n": n, "mode": mode, "method": method})
+    return stack_of(
+        shape, method, "makespan", results, layers_star, stacked, {"n": n, "mode": mode, "method": method, "disk": disk}
+    )
 
 
-def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64]) -> Layers:
+def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], disk: bool) -> None:
+    """InfeasibleError where workers together cannot have all layers."""
+    held = np.where(np.isfinite(times), most, 0).sum(axis=-1)
+    if (short := held < n).any():
+        i, where = check.first(short)
+        raise InfeasibleError(too_little(n, disk, held[i], where))
+
+
+def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64], most: NDArray[np.int64]) -> Layers:
     factor = max(n, 1)  # nothing to do takes no time anyway
     work, message = _scaled("cycle_times", times, factor**2, "n^2"), _scaled("link_costs", costs, 2 * factor, "2 n")
-    return Layers(MODES.index(mode), n, work, message)
+    return Layers(MODES.index(mode), n, work, message, None if (most == n).all() else most)
 
 
 def _schedule(engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[dict[str, Any], float]:

@@ -15,7 +15,8 @@ from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
-from .mesh_lp import Mode, Network, Program, Solution
+from .layer_memory import beside, elements_of, memory_of, require_fit, room_of, too_little
+from .mesh_lp import TOLERANCE, Mode, Network, Program, Solution
 from .mesh_rounds import Pipeline, timed
 from .ring import links_between
 
@@ -66,6 +67,10 @@ class MeshPlan(Plan):
         Linear programs solved, and simplex iterations in all of them.
     planning_time : float
         Seconds.
+    memory : (p,) float64 array
+        Elements that each node can hold; infinite without a limit, and of a source, which has A and B anyway.
+    disk : bool
+        Whether each node stores its layer of C on its disk, row by row.
     """
 
     n: int
@@ -83,6 +88,8 @@ class MeshPlan(Plan):
     lp_solves: int
     iterations: int
     planning_time: float = field(compare=False)
+    memory: NDArray[np.float64]
+    disk: bool
     sources: tuple[int, ...] = ()
     mode: str = "pccs"
 
@@ -134,16 +141,22 @@ class MeshPlan(Plan):
 
     @property
     def elements_held(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) elements that each node holds: what comes in, and its n^2 of C; of a source A and B too."""
+        """(X, Y) or (p,) elements that each node holds in memory: what comes in, and its n^2 of C, or n of it with `disk`; of a
+        source A and B too."""
         held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
         held[self._roots] = 2.0 * self.n**2
-        total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(self.n) ** 2
+        total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(beside(self.n, self.disk))
         return total
+
+    @property
+    def elements_on_disk(self) -> NDArray[np.float64]:
+        """(X, Y) or (p,) elements of its layer that each node has on its disk."""
+        return np.where(self.counts > 0, float(self.n**2 if self.disk else 0), 0.0)
 
     def _on(self, platform: Platform) -> Plan:
         """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
-        that of real numbers of layers; where this plan left links out, of all sets of links."""
-        times, costs = platform.cycle_times, costs_on(self, platform)
+        that of real numbers of layers and any memory; where this plan left links out, of all sets of links."""
+        times, costs, memory = platform.cycle_times, costs_on(self, platform), self._memory_on(platform)
         network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes, self.mode)
         tail, head = self.links.T
         begin = self.start.ravel()
@@ -156,9 +169,16 @@ class MeshPlan(Plan):
         program = Program(network.at_once(), below=None if kept.all() else makespan)
         return self._carried(
             platform, makespan, program.least(), start=check.frozen(start.reshape(self.counts.shape)),
-            finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), lp_solves=program.solves,
-            iterations=program.iterations,
+            finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), memory=check.frozen(memory),
+            lp_solves=program.solves, iterations=program.iterations,
         )  # fmt: skip
+
+    def _memory_on(self, platform: Platform) -> NDArray[np.float64]:
+        """Elements that each node can hold there; ValueError where that is less than the plan needs."""
+        memory = memory_of(elements_of(platform), (len(platform),))
+        memory[self._roots] = np.inf
+        require_fit(self.names, self.elements_held.ravel(), memory)
+        return memory
 
     def _load(self) -> Any:
         """Multiply-adds."""
@@ -234,8 +254,9 @@ class InstallmentPlan(MeshPlan):
             "start": found.arrive[-1].reshape(self.start.shape), "finish": found.done[-1].reshape(self.start.shape),
         }  # fmt: skip
         return self._carried(
-            platform, float(found.done[-1].max()), program.least(), link_costs=check.frozen(costs), lp_solves=program.solves,
-            iterations=program.iterations, **{name: check.frozen(values) for name, values in times.items()},
+            platform, float(found.done[-1].max()), program.least(), link_costs=check.frozen(costs),
+            memory=check.frozen(self._memory_on(platform)), lp_solves=program.solves, iterations=program.iterations,
+            **{name: check.frozen(values) for name, values in times.items()},
         )  # fmt: skip
 
     def _leaves(self) -> NDArray[np.float64]:
@@ -330,6 +351,8 @@ def layers_mesh(
     mode: str = "pccs",
     installments: int = 1,
     prune: bool = False,
+    memory: ArrayLike | None = None,
+    disk: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
 ) -> MeshPlan:
@@ -369,6 +392,12 @@ def layers_mesh(
         one comes. In the mode "pccs", by "relaxed" and, rounded to whole layers, by "pmft" and "best".
     prune : bool
         Whether links may be left out, so that nodes do not wait for others that send them nothing. In the mode "pccs".
+    memory : float or (X, Y) array_like, optional
+        Elements that each node can hold, infinite without a limit; by default that of a Platform with a unit. That of the source
+        does not matter. A node holds all that it receives, and keeps room for its layer of C, n^2 elements: with less than for
+        one layer more it only sends on, as with an infinite cycle-time, and then needs none. For one installment.
+    disk : bool
+        Whether nodes store their layers on their disks, row by row: then n elements do in the place of n^2.
     gap : float
         "milp" ends at this relative distance from its bound.
     budget : float, optional
@@ -385,7 +414,7 @@ def layers_mesh(
     ImportError
         Without the package highspy.
     InfeasibleError
-        If nobody but the source can compute.
+        If nobody but the source can compute, or memory is too short for all layers.
     ValueError, TypeError
         For arguments outside their ranges.
 
@@ -416,8 +445,10 @@ def layers_mesh(
     across, along = mesh_links(right, down, times.shape)
     row, column = _corner(source, times.shape)
     first, links, costs = mesh_edges(across, along, (row, column))
-    options = _options(n, method, source_computes, prune, gap, budget, mode, installments)
-    return _plan(options, times, links, costs, [first], whose(given, times.size))
+    options = _options(n, method, source_computes, prune, gap, budget, mode, installments, disk)
+    if memory is None and (own := elements_of(given)) is not None:
+        memory = np.array([np.inf if x is None else x for x in own]).reshape(times.shape)
+    return _plan(options, times, links, costs, [first], whose(given, times.size), memory)
 
 
 def layers_network(
@@ -432,6 +463,8 @@ def layers_network(
     mode: str = "pccs",
     installments: int = 1,
     prune: bool = False,
+    memory: ArrayLike | None = None,
+    disk: bool = False,
     gap: float = 0.0,
     budget: float | None = None,
 ) -> MeshPlan:
@@ -453,7 +486,7 @@ def layers_network(
     mode : {"scss", "sccs", "pccs", "pcss"}
         As of `layers_mesh`; one after the other is in the order in which the links are given. On a star, and for shares that are
         real numbers, ascending costs are best.
-    installments, prune, gap, budget
+    installments, prune, memory, disk, gap, budget
         As of `layers_mesh`.
 
     Returns
@@ -491,8 +524,8 @@ def layers_network(
     pairs, costs = _triples(links, len(times))
     roots = _sources(source, len(times))
     away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # who has everything needs nothing of the others
-    options = _options(n, method, source_computes, prune, gap, budget, mode, installments)
-    return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)))
+    options = _options(n, method, source_computes, prune, gap, budget, mode, installments, disk)
+    return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)), memory)
 
 
 def mesh_edges(
@@ -525,6 +558,7 @@ class Options:
     budget: float = math.inf
     mode: str = "pccs"
     installments: int = 1
+    disk: bool = False
 
 
 def _plan(
@@ -534,15 +568,20 @@ def _plan(
     costs: NDArray[np.float64],
     sources: list[int],
     who: dict[str, Any],
+    memory: ArrayLike | None,
 ) -> MeshPlan:
     began = time.perf_counter()
     n, own = options.n, times.ravel()
-    network = network_of(n, own, links, costs, sources, options.source_computes, options.mode)
+    elements = memory_of(memory, times.shape, "node").ravel()
+    elements[sources] = np.inf
+    if options.installments > 1 and np.isfinite(elements).any():
+        raise ValueError(f"memory is for one installment, got installments {options.installments}")
+    network = network_of(n, own, links, costs, sources, options.source_computes, options.mode, elements, options.disk)
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     fixed: dict[str, Any] = {
         "n": n, "links": check.frozen(links), "source": sources[0], "sources": tuple(sources), "shape": shape,
         "source_computes": options.source_computes, "mode": options.mode, "cycle_times": check.frozen(own),
-        "link_costs": check.frozen(costs), "asked": options.method, **who,
+        "link_costs": check.frozen(costs), "asked": options.method, "memory": check.frozen(elements), "disk": options.disk, **who,
     }  # fmt: skip
     if options.installments > 1:
         return _in_installments(network, options, times.shape, fixed, began)
@@ -642,40 +681,71 @@ def solved(program: Program, options: Options) -> tuple[Solution, float]:
 
 
 def _pmft(program: Program, relaxed: Solution) -> Solution:
-    """Phases II and III of the paper (algorithms 2 and 1), with strict improvement: as printed it would not end at a tie."""
-    n, works = program.network.n, program.network.works
-    counts = np.floor(relaxed.counts + 0.5).astype(np.int64)
-    found = program.fixed(counts)
-    while (total := int(counts.sum())) != n:
-        counts = counts.copy()
-        counts[_last(found) if total > n else _first(found, works)] += 1 if total < n else -1
+    """Phases II and III of the paper (algorithms 2 and 1), with strict improvement: as printed it would not end at a tie. Where
+    rooms are limited, the nodes that finish first and have room."""
+    network = program.network
+    found = _rounded(program, relaxed)
+    while (total := int(found.counts.sum())) > network.n:
+        counts = found.counts.copy()
+        counts[_last(found)] -= 1
         found = program.fixed(counts)
+    while total < network.n:
+        found = _with_one(program, found)
+        total += 1
     while True:
         counts = found.counts.copy()
         counts[_last(found)] -= 1
-        counts[_first(found, works)] += 1
-        other = program.fixed(counts)
+        other = _with_one(program, found._replace(counts=counts))
         if other.makespan >= found.makespan * _BETTER:
             return found
         found = other
 
 
+def _rounded(program: Program, relaxed: Solution) -> Solution:
+    """To the nearest; down, where there is no room for that."""
+    nearest = np.minimum(np.floor(relaxed.counts + 0.5).astype(np.int64), program.network.most)
+    found = program.fixed(nearest)
+    if found.makespan < math.inf:
+        return found
+    return program.fixed(np.floor(relaxed.counts * (1 + TOLERANCE)).astype(np.int64))
+
+
+def _with_one(program: Program, found: Solution) -> Solution:
+    """A layer more for the node that finishes first, of those with room for it. Rooms are whole numbers, so that what gets
+    through is a matroid's: there is one, if more layers get through at all."""
+    counts, network = found.counts, program.network
+    able = np.flatnonzero(counts < network.most)
+    other = found
+    for node in able[np.argsort(found.finish[able], kind="stable")].tolist():
+        more = counts.copy()
+        more[node] += 1
+        other = program.fixed(more)
+        if other.makespan < math.inf:
+            break
+    return other
+
+
 def _heuristic(program: Program, relaxed: Solution) -> Solution:
-    """Algorithm 3: rounded shares are made to sum to n by one each, in the order of the finishing times, round and round."""
-    n, works = program.network.n, program.network.works
-    counts = np.floor(relaxed.counts + 0.5).astype(np.int64)
-    found = program.fixed(counts)
+    """Algorithm 3: rounded shares are made to sum to n by one each, in the order of the finishing times, round and round; where
+    there is no room for that, one after the other as by PMFT."""
+    n, most = program.network.n, program.network.most
+    found = start = _rounded(program, relaxed)
+    counts = found.counts.copy()
     rest = n - int(counts.sum())
     if rest == 0:
         return found
-    counts = counts.copy()
-    order = [v for v in np.argsort(found.finish, kind="stable").tolist() if works[v]]
+    order = [v for v in np.argsort(found.finish, kind="stable").tolist() if most[v]]
     while rest:
         for v in order if rest > 0 else order[::-1]:
-            if rest and counts[v] + np.sign(rest) >= 0:
+            if rest and 0 <= counts[v] + np.sign(rest) <= most[v]:
                 counts[v] += np.sign(rest)
                 rest -= int(np.sign(rest))
-    return program.fixed(counts)
+    found = program.fixed(counts)
+    if found.makespan < math.inf:
+        return found
+    while int(start.counts.sum()) < n:
+        start = _with_one(program, start)
+    return start
 
 
 def _neighbours(program: Program, found: Solution) -> Solution:
@@ -689,8 +759,9 @@ def _neighbours(program: Program, found: Solution) -> Solution:
 
     def tried(counts: NDArray[np.int64]) -> Solution:
         solution = program.fixed(counts)
-        slopes = program.slopes()
-        cuts.append((solution.makespan - float(slopes @ counts), slopes))
+        if solution.makespan < math.inf:
+            slopes = program.slopes()
+            cuts.append((solution.makespan - float(slopes @ counts), slopes))
         return solution
 
     found = tried(found.counts)
@@ -699,6 +770,7 @@ def _neighbours(program: Program, found: Solution) -> Solution:
         givers, takers = np.flatnonzero(counts > 0), np.flatnonzero(works)
         least = np.full((len(givers), len(takers)), -np.inf)
         least[givers[:, None] == takers] = np.inf
+        least[:, counts[takers] >= program.network.most[takers]] = np.inf
         known = 0
         while True:
             for height, slopes in cuts[known:]:
@@ -724,21 +796,16 @@ def _last(found: Solution) -> int:
     return int(np.argmax(np.where(found.counts > 0, found.finish, -np.inf)))
 
 
-def _first(found: Solution, works: NDArray[np.bool_]) -> int:
-    """The node that may have layers and finishes first."""
-    return int(np.argmin(np.where(works, found.finish, np.inf)))
-
-
 # ---- arguments ---------------------------------------------------------------------------------------------------
 
 
 def _options(
-    n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any, installments: Any
+    n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any, installments: Any, disk: Any
 ) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
     check.choice("mode", mode, _MODES)
-    for name, given in (("source_computes", source_computes), ("prune", prune)):
+    for name, given in (("source_computes", source_computes), ("prune", prune), ("disk", disk)):
         if not isinstance(given, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {given!r}")
     if prune and mode != "pccs":
@@ -748,7 +815,8 @@ def _options(
         raise ValueError('installments are for the mode "pccs", methods "pmft", "best" and "relaxed", and no links left out')
     endless = isinstance(budget, float) and budget == math.inf
     seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
-    return Options(size, method, bool(source_computes), bool(prune), check.number("gap", gap, low=0.0), seconds, mode, rounds)
+    distance = check.number("gap", gap, low=0.0)
+    return Options(size, method, bool(source_computes), bool(prune), distance, seconds, mode, rounds, bool(disk))
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
@@ -809,7 +877,7 @@ def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]
 
 def network_of(
     n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], sources: list[int],
-    source_computes: bool, mode: str = "pccs",
+    source_computes: bool, mode: str = "pccs", memory: NDArray[np.float64] | None = None, disk: bool = False,
 ) -> Network:  # fmt: skip
     bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
     if bad.any():
@@ -822,6 +890,14 @@ def network_of(
     works[sources] &= source_computes
     if not works.any():
         raise InfeasibleError("nobody but the source can compute" + ("" if source_computes else ": give source_computes=True"))
+    room = None
+    if memory is not None and np.isfinite(memory).any():
+        own = room_of(n, memory, beside(n, disk))
+        held = int(own[works].sum())
+        works &= own > 0
+        if held < n:
+            raise InfeasibleError(too_little(n, disk, held))
+        room = np.where(np.isinf(memory), np.inf, np.where(works, own, room_of(n, memory, 0)))
     compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
     fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
     if slowest > _APART * fastest:
@@ -832,7 +908,7 @@ def network_of(
         )
     order = _order(len(times), links, sources)
     kept = np.ones(len(links), bool)
-    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, kept, len(sources), _MODES[mode])
+    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, kept, len(sources), _MODES[mode], room)
 
 
 def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.need import need
+from ..errors import InfeasibleError
 
 _WAIT = 0.05  # seconds between looks for Ctrl-C
 TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
@@ -56,6 +57,8 @@ class Network:
     sources : int
         How many of the nodes in order these are: no link leads to them.
     mode : Mode
+    room : (p,) float64 array, optional
+        Layers that may come in to each node, whole numbers or infinite: its own and those that it sends on.
     """
 
     n: int
@@ -68,6 +71,14 @@ class Network:
     kept: NDArray[np.bool_]
     sources: int = 1
     mode: Mode = Mode()
+    room: NDArray[np.float64] | None = None
+
+    @property
+    def most(self) -> NDArray[np.int64]:
+        """(p,) layers that each node may have."""
+        limits = np.inf if self.room is None else self.room
+        most: NDArray[np.int64] = np.where(self.works, np.minimum(limits, self.n), 0).astype(np.int64)
+        return most
 
     def at_once(self) -> Network:
         """The same with all messages of a node at the same time: nothing is later, whatever the order was."""
@@ -141,9 +152,10 @@ class Program:
 
     Columns: layers k of each node, its start, the layers f over each link, the makespan T. Rows: a node starts no earlier than
     anything reaches it (50), T is no earlier than its finish (59), it keeps what comes in and does not go on (53), the sum of
-    k (58). Time is in units in which the makespan is about n. A message of the sequential modes leaves after those before it from
-    the same node: their times are added to (50). With simultaneous start T is also no earlier than the work of each node after
-    each of its links begins to bring something, in rows of their own.
+    k (58); what comes in is no more than it has room for, where that is limited. Time is in units in which the makespan is
+    about n. A message of the sequential modes leaves after those before it from the same node: their times are added to (50).
+    With simultaneous start T is also no earlier than the work of each node after each of its links begins to bring something,
+    in rows of their own.
 
     Parameters
     ----------
@@ -208,13 +220,20 @@ class Program:
         put(keep[net.tail], f, -1.0)
         put(keep, k, -1.0)
         put(np.full(p, m + 2 * p), k, 1.0)
+        narrow = np.flatnonzero(np.isfinite(net.room)) if net.room is not None else np.zeros(0, np.int64)
+        first, place = m + 2 * p + 1 + extra, np.full(p, -1)
+        place[narrow] = first + np.arange(len(narrow))
+        into = np.flatnonzero(place[net.head] >= 0)
+        put(place[net.head[into]], f[into], 1.0)
 
         sources, total = net.order[: net.sources], float(net.n)
         upper = np.full(last + 1, inf)
-        upper[:p] = np.where(net.works, total, 0.0)
+        upper[:p] = net.most
         upper[p + sources] = 0.0
-        count = m + 2 * p + 1 + extra
+        count = first + len(narrow)
         lower, above = np.zeros(count), np.full(count, inf)
+        if net.room is not None:
+            above[first:] = net.room[narrow]
         if below is not None:
             lower[link] = -below / self._unit
         above[keep] = 0.0
@@ -262,15 +281,22 @@ class Program:
     def relaxed(self) -> tuple[Solution, float]:
         """Real numbers of layers, and the solver's value, which rounding can set apart from their makespan."""
         value = self.least()
+        if value == float("inf"):
+            raise InfeasibleError("memory: the nodes on the way to those that compute have no room for all layers")
         counts, flows = self._values()
         counts = np.where(counts > TOLERANCE * self.network.n, counts, 0.0)
         return self.evaluated(counts * (self.network.n / counts.sum()), flows), value
 
     def least(self) -> float:
-        """The least makespan that the rows allow, without its counts and flows."""
+        """The least makespan that the rows allow, without its counts and flows; infinite if the nodes' room allows none."""
         self._fix(np.zeros(self._p), self._upper, self.network.n)
-        self._run("kOptimal")
+        if self._run("kOptimal", *self._narrow()) != "kOptimal":
+            return float("inf")
         return float(self._solver.getInfo().objective_function_value) * self._unit
+
+    def _narrow(self) -> tuple[str, ...]:
+        """What the solver says where layers do not get through for lack of room."""
+        return () if self.network.room is None else ("kInfeasible", "kUnboundedOrInfeasible")
 
     def pruned(self) -> Network:
         """The network without links whose heads would wait in vain: one goes as long as the relaxed makespan falls.
@@ -301,9 +327,10 @@ class Program:
         return net.of_links(kept)
 
     def fixed(self, counts: NDArray[np.int64]) -> Solution:
-        """The best flows for given numbers of layers, whatever their sum."""
+        """The best flows for given numbers of layers, whatever their sum; without room for them an infinite makespan."""
         self._fix(counts, counts, int(counts.sum()))
-        self._run("kOptimal")
+        if self._run("kOptimal", *self._narrow()) != "kOptimal":
+            return Solution(counts, np.zeros(self._m), np.full(self._p, np.inf), float("inf"))
         return self.evaluated(counts, self._values()[1])
 
     def slopes(self) -> NDArray[np.float64]:

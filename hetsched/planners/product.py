@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -184,8 +185,14 @@ class ProductPlan(Plan):
     def box_labels(self) -> tuple[str, ...]:
         """Each box in words."""
         if self.layers is not None:
-            return tuple(f"{h} x {w} x {k} at ({r}, {c}, {d})" for _, r, c, d, h, w, k in self.boxes.tolist())
+            return tuple(map(deep_label, self.boxes.tolist()))
         return tuple(f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist())
+
+
+def deep_label(box: Sequence[int]) -> str:
+    """A box of layers in words."""
+    _, row, col, depth, height, width, length = box
+    return f"{height} x {width} x {length} at ({row}, {col}, {depth})"
 
 
 class Task(NamedTuple):
@@ -374,6 +381,13 @@ def in_routed_layers(
         plan, receive=check.frozen(receive), sent=check.frozen(sent[some]), layers=layers,
         **certified(plan.bound, makespan=end + added),
     )  # fmt: skip
+
+
+def without_sum(plan: ProductPlan) -> ProductPlan:
+    """The same boxes, whose layers stay with their workers: all is done when the last box is."""
+    if plan.layers is None:
+        return plan
+    return replace(plan, layers=None, **certified(plan.bound, makespan=plan.layers.start))
 
 
 def in_shared_layers(boxes: list[tuple[int, int, int]], task: Task) -> ProductPlan:

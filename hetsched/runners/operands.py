@@ -100,10 +100,11 @@ class Operands:
 
 
 def operands(
-    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out"
-) -> Operands:
-    """Check everything before anything is changed, and make the output, called `name`, where none is given. Operands become what
-    numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
+    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out",
+    make: bool = True,
+) -> Operands:  # fmt: skip
+    """Check everything before anything is changed, and make the output, called `name`, where none is given, or only its shape.
+    Operands become what numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
     a, b = as_array("A", A), as_array("B", B)
     for operand, x in (("A", a), ("B", b)):
         if x.dtype.kind not in "biufcO":
@@ -136,7 +137,7 @@ def operands(
     if out is None:
         if beta != 0:
             raise ValueError(f"beta needs {name}: there is nothing to add to")
-        result = np.empty(shape, dtype)
+        result = np.empty(shape, dtype) if make else np.broadcast_to(np.zeros((), dtype), shape)
     else:
         result = _output(out, shape, dtype, a, b, name)
     c = result

@@ -32,6 +32,7 @@ from .workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from os import PathLike
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -316,6 +317,7 @@ class Pool:
         order: str = "plan",
         rebalance: int | None = None,
         drift: Sequence[tuple[int, Platform]] | None = None,
+        layers: str | PathLike[str] | None = None,
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
@@ -325,7 +327,10 @@ class Pool:
 
         Layers have their mode of communication; on a mesh or network they come over its links, as the plan routes them, at the
         times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
-        their sum take no time.
+        their sum take no time. With layers= they are not summed: each worker's is written to a file in that folder, strip by
+        strip of its rows, and C is added up where it is read, by `LayerFiles.sum`. No memory is taken for C then, nor for
+        layers but the pages of the files that the system has not yet written, as for the operands only what they take
+        themselves. The files are there when all is done; what fails or is interrupted leaves none.
 
         rebalance and drift are for a partition, whose zones then move between two stretches of the inner dimension: a step is a
         block of it. As of `stencil`, the pool looks up every `rebalance` steps, and goes on with the cuts of `Partition.recut`,
@@ -364,13 +369,15 @@ class Pool:
             Of a partition: after how many steps each the zones may move.
         drift : sequence of (int, Platform), optional
             Of an emulated partition: the workers from those steps on.
+        layers : path, optional
+            Of a plan of layers: a folder for files layer-0.npy, ... of the workers with layers.
         trace, progress :
             See `Pool`.
 
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            Of tasks a list in the place of the array.
+            Of tasks a list in the place of the array, with layers= LayerFiles.
 
         Examples
         --------
@@ -389,17 +396,21 @@ class Pool:
             from . import bus as bus_run
 
             assert isinstance(plan, bus_run.BusPlan)
-            given = (C, alpha, beta, communication, order, rebalance, drift)
-            if C is not None or given[1:] != (1.0, 0.0, "once", "plan", None, None):
+            given = (C, alpha, beta, communication, order, rebalance, drift, layers)
+            if C is not None or given[1:] != (1.0, 0.0, "once", "plan", None, None, None):
                 raise TypeError(
-                    "C, alpha, beta, communication, order, rebalance and drift are for products, "
+                    "C, alpha, beta, communication, order, rebalance, drift and layers are for products, "
                     f"got a plan of type {type(plan).__name__}"
                 )
             with report as tell:
                 done = bus_run.run(workers, plan, A, B, trace, tell)
             return done if trace else done[0]
+        if layers is not None and (not isinstance(plan, LayersPlan | MeshPlan) or C is not None):
+            raise TypeError(
+                f"layers is for a plan of layers and without C, got a {type(plan).__name__}{' and C' * (C is not None)}"
+            )
         with report as tell:
-            x = operands(A, B, C, alpha, beta, name="C")
+            x = operands(A, B, C, alpha, beta, name="C", make=layers is None)
             if x.c.ndim > 2:
                 raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
             if isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan) and communication != "once":
@@ -413,6 +424,13 @@ class Pool:
                 record = star_run.run(threads, workers, plan, x, order, trace, tell)
             elif order != "plan":
                 raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
+            elif layers is not None:
+                from . import layers as layers_run
+
+                files, record = layers_run.run(
+                    threads, workers, product_run.checked(workers, plan, x, communication), x, layers, tell
+                )
+                return (files, record) if trace else files
             else:
                 boxes = product_run.checked(workers, plan, x, communication)
                 record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
-from ..planners.product import COMMUNICATION, ProductPlan, Task, in_shared_layers, in_triangle
+from ..planners.product import COMMUNICATION, ProductPlan, Task, deep_label, in_shared_layers, in_triangle
 from ..planners.product_methods import (
     METHODS,
     plan_boxes,
@@ -31,7 +31,9 @@ from ..platform import UNIT
 from .operands import as_array, element_strides, operands
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
     from ..trace import Trace
@@ -239,6 +241,16 @@ def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
         raise ValueError("B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a triangle")
 
 
+class Kept(NamedTuple):
+    """Where each worker's boxes go instead of C: a matrix of each worker, parts of the plan's boxes in the order in which they
+    are done, the number of that of each part, and the transfer (start, end) that it waits for."""
+
+    layers: Sequence[Array | None]
+    boxes: NDArray[np.int64]
+    of: NDArray[np.int64]
+    receive: NDArray[np.float64]
+
+
 def run(
     threads: engine.Threads,
     workers: Workers,
@@ -246,38 +258,43 @@ def run(
     product: tuple[Array, Array, Array, complex, complex],
     progress: Progress | None,
     stacklevel: int = 4,
+    kept: Kept | None = None,
 ) -> Trace:
-    """C = alpha A B + beta C, of (A, B, C, alpha, beta); stacklevel: of warnings."""
+    """C = alpha A B + beta C, of (A, B, C, alpha, beta), or layers that are kept; stacklevel: of warnings."""
     dtype = product[2].dtype
     pace = receive = sum_receive = None
     layers = plan.layers
+    boxes, transfers = (plan.boxes, plan.receive) if kept is None else (kept.boxes, kept.receive)
     if workers.emulated:
         workers.require_products(dtype)
         pace = workers.in_gigaflops.cycle_times * workers.time_scale / UNIT
         times = [plan.receive] if layers is None else [plan.receive, layers.receive]
         if any((own[:, 1] > own[:, 0]).any() for own in times):
-            receive = plan.receive * workers.time_scale
+            receive = transfers * workers.time_scale
             sum_receive = None if layers is None else layers.receive * workers.time_scale
     m, n, k = plan.shape
     tiles = plan.shared and layers is None
     a, b, c, alpha, beta = product
-    if layers is None and _begins_inside(plan):  # the engine multiplies C by beta with the first part of the inner dimension
+    if (
+        layers is None and kept is None and _begins_inside(plan)
+    ):  # the engine multiplies C by beta with the first part of the inner dimension
         with np.errstate(all="ignore"):
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
         beta = 1.0
     result = engine.run_product(
         threads, a, b, c, alpha, beta,
-        workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else plan.boxes.tolist(),
+        workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else boxes.tolist(),
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-        halves=plan.triangle,
+        layers=None if kept is None else kept.layers, halves=plan.triangle,
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
-        poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(plan.boxes),
+        poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(boxes),
     )  # fmt: skip
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel)
-    labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"]
+    labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"] if kept is None else [*map(deep_label, boxes.tolist())]
+    of = range(len(labels)) if kept is None else kept.of.tolist()
     return workers.trace(
-        plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(box, worker),
+        plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(of[box], worker),
         plan.lower_bound, simulate(plan).finish,
     )  # fmt: skip
 

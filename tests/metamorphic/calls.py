@@ -215,8 +215,8 @@ CALLS: dict[str, Call] = {
         honours=_blocks_are,
     ),
     "layers_star": Call(
-        hs.layers_star, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0}, honours=_asked_layers,
+        hs.layers_star, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs", "memory"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0, "memory": math.inf}, honours=_asked_layers,
         rankings=(("best", "exact", "paper"),),
     ),
     "layers_mesh": Call(

@@ -150,13 +150,19 @@ def _layers(plan: hs.LayersPlan) -> None:
     assert sum(counts) == n, f"{sum(counts)} layers of {n}"
     busy = [i for i in range(p) if counts[i]]
     assert sorted(order) == busy, f"messages go to {order}, layers are with {busy}"
-    assert ints("elements_held", plan.elements_held, (p,)) == [2 * n * c + n * n if c else 0 for c in counts], "memory"
+    beside = n if plan.disk else n * n
+    assert ints("elements_held", plan.elements_held, (p,)) == [2 * n * c + beside if c else 0 for c in counts], "elements held"
+    assert (plan.elements_held <= plan.memory).all(), "more elements than there is memory for"
+    on_disk = [n * n if c and plan.disk else 0 for c in counts]
+    assert ints("elements_on_disk", plan.elements_on_disk, (p,)) == on_disk, "elements on disk"
     assert plan.volume == 2 * n * n, f"volume {plan.volume}"
     assert plan.volume_with_sum == (2 + max(len(busy) - 1, 0)) * n * n, f"volume_with_sum {plan.volume_with_sum}"
     able = [i for i in range(p) if not math.isinf(times[i])]
     work, message = oracles_layers.per_layer(n, [times[i] for i in able], [costs[i] for i in able])
     place = {i: k for k, i in enumerate(able)}
     own = [counts[i] for i in able]
+    room = [(Fraction(plan.memory[i]) - beside) // (2 * n) if n and math.isfinite(plan.memory[i]) else n for i in able]
+    most = [max(0, min(n, int(layers))) for layers in room]
     end = oracles_layers.last_end(plan.mode, work, message, [place[i] for i in order], own)
     same("makespan", plan.makespan, float(end), EXACT * 10)
     link = 0.0
@@ -173,11 +179,14 @@ def _layers(plan: hs.LayersPlan) -> None:
     assert not plan.receive[[i for i in range(p) if i not in order]].any(), "a message without layers"
     same("sum of shares", math.fsum(plan.shares.tolist()), float(n), CLOSE)
     assert (plan.shares >= 0).all(), "a negative share"
-    if n and plan.method == "exact":
+    if n and plan.method == "exact" and min(most) == n:
         same("relaxed", plan.relaxed, float(oracles_layers.relaxed_end(plan.mode, work, message, n, range(len(able)))), CLOSE)
+    if plan.method == "exact":
         assert plan.relaxed <= plan.makespan * (1 + CLOSE), "whole layers are faster than any"
     if len(able) <= 3 and n <= 7:
-        least = float(oracles_layers.least_of_all(plan.mode, work, message, n))
+        best = oracles_layers.least_of_all(plan.mode, work, message, n, most)
+        assert best is not None, "more layers than there is memory for"
+        least = float(best)
         assert plan.lower_bound <= least * (1 + EXACT * 10), f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
         assert not plan.optimal or plan.makespan <= least * (1 + EXACT * 10), f"optimal, but {least!r} is possible"
     replayed(plan, end=plan.makespan, shared=False)
@@ -210,7 +219,10 @@ def _mesh(plan: hs.MeshPlan) -> None:
     held = np.zeros(len(plan.cycle_times))
     np.add.at(held, plan.links[:, 1], plan.flows)
     held[plan.source] = 2.0 * plan.n**2
-    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * float(plan.n) ** 2, CLOSE)
+    beside = float(plan.n if plan.disk else plan.n**2)
+    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * beside, CLOSE)
+    assert (plan.elements_held.ravel() <= plan.memory * (1 + CLOSE)).all(), "more elements than there is memory for"
+    assert plan.elements_on_disk.sum() == plan.disk * float((plan.counts > 0).sum()) * plan.n**2, "elements on disk"
     same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
     assert plan.volume <= plan.volume_with_sum, "a sum that is sent by itself"
     assert plan.lp_solves > 0, "no linear program was solved"

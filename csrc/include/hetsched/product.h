@@ -56,6 +56,10 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *               the last box; or NULL
  *   speeds      [p] cooperative: relative speeds, >= 0 with a positive finite sum; NULL for equal ones
  *   receive     [2 count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
+ *   layers      [p] a matrix of each worker in the place of C, where its boxes go: m rows of n elements without gaps, in memory that
+ *               may be that of a file; NULL for one without boxes. C is not touched, beta counts for each of them, and nobody adds them up. The
+ *               boxes of all tile the iteration space; those of a worker with the least of its depths come first. Neither cooperative
+ *               nor layered. NULL: all go to C
  *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it. Needs receive or
  *               sum_receive
  * What is of no use in the way that is asked for must be zero. */
@@ -67,6 +71,7 @@ typedef struct hs_boxes {
     const double *sum_receive;
     const double *speeds;
     const double *receive;
+    void *const *layers;
     int32_t overlap;
 } hs_boxes;
 

@@ -1,0 +1,213 @@
+/* The best order of the messages: moves, and the programme over the sets of those that come last. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cancel.h"
+#include "core/numbers.h"
+#include "core/sort.h"
+#include "layers/exact.h"
+
+enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3 };
+
+/* The place of the worker moves from one place to the other. */
+static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
+{
+    const hs__layer_worker moved = workers[from];
+    if (from < to) memmove(workers + from, workers + from + 1, (size_t)(to - from) * sizeof *workers);
+    else memmove(workers + to + 1, workers + to, (size_t)(from - to) * sizeof *workers);
+    workers[to] = moved;
+}
+
+static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
+{
+    const hs__layer_worker kept = workers[a];
+    workers[a] = workers[b], workers[b] = kept;
+}
+
+/* Two workers change places, or one moves to the place of the other, as long as that helps, by the narrow windows. */
+static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, double *best)
+{
+    const int32_t far = q <= MOST_FAR ? q : NEAR;
+    hs__layer_relax(s, q, workers);
+    const int64_t cost = q * hs__max(1, s->room[q & 1].count / 2); /* curves have more points where limits bind */
+    for (bool better = true; better;) {
+        better = false;
+        for (int32_t a = 0; a < q; a++)
+            for (int32_t b = a + 1; b < q && b <= a + far; b++)
+                for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
+                    if ((work -= cost) < 0) return HS_OK;
+                    if (move == 0) exchange(workers, a, b);
+                    else shift(workers, move == 1 ? a : b, move == 1 ? b : a);
+                    hs__layer_relax(s, q, workers);
+                    hs__layer_around(s, q, workers, HS__LAYERS_NARROW);
+                    double time;
+                    const hs_status status = hs__layer_fill(s, q, workers, &time);
+                    if (status) return status;
+                    if (time < *best * (1.0 - 0x1p-45)) better = true, *best = time;
+                    else if (move == 0) exchange(workers, a, b);
+                    else shift(workers, move == 1 ? b : a, move == 1 ? a : b);
+                }
+    }
+    return HS_OK;
+}
+
+/* Workers in and not in the set, each in their order; returns the number of those not in it, which come first. */
+static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs__layer_worker *out)
+{
+    int32_t before = 0, end = q;
+    for (int32_t d = 0; d < q; d++)
+        if (!(set >> d & 1)) out[before++] = sorted[d];
+    for (int32_t d = q; d-- > 0;)
+        if (set >> d & 1) out[--end] = sorted[d];
+    return before;
+}
+
+static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return x->send == y->send && x->hold == y->hold && x->most == y->most; }
+
+/* The layers that may be left to this set, which comes last, after those of `parts` before it, each in any order. */
+static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end, const hs__layer_worker *parts)
+{
+    const double layers = (double)s->n, rate = hs__layers_rate(q - before, parts + before, NULL);
+    hs__layer_curve *first = &s->room[0], *last = &s->room[1];
+    double together = rate, most = 0.0; /* of all, without limits */
+    for (int32_t d = before; d-- > 0;) together = fmax(together, parts[d].rate + parts[d].keep * together);
+    if (end * together < layers * (1.0 - (double)(q + 8) * 0x1p-45)) return (hs__layer_table){0, -1, NULL};
+    hs__layers_front(before, parts, end, s->key, s->pool, first, NULL);
+    for (int32_t d = before; d < q; d++) most += (double)parts[d].most;
+    if (most < (double)(q - before) * layers) { /* somebody has a limit */
+        hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
+        most = last->layers[last->count - 1];
+    }
+    last->count = 2, last->layers[0] = last->time[0] = 0.0;
+    last->layers[1] = fmin(most, layers), last->time[1] = last->layers[1] / rate;
+    return hs__table_window(s->n, end, first, last);
+}
+
+/* The windows of every set of workers that may come last, if all end by the time. Any order is allowed within the set and before it.
+ * HS_ERROR_UNSUPPORTED if they are too many. */
+static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__layer_worker *parts, hs__layer_table *tables)
+{
+    const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
+    const double end = time * (1.0 + 0x1p-40);
+    int64_t sets = 0, states = 2;
+    tables[0] = (hs__layer_table){0, 0, NULL}, tables[all] = (hs__layer_table){s->n, s->n, NULL};
+    for (int32_t set = 1; set < all; set++) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        tables[set] = (hs__layer_table){0, -1, NULL};
+        bool twin = false; /* of two workers that are alike the first comes first */
+        for (int32_t d = 0; d + 1 < q && !twin; d++) twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
+        if (twin) continue;
+        tables[set] = set_window(s, split(q, s->sorted, set, parts), q, end, parts);
+        if (hs__table_empty(&tables[set])) continue;
+        states += hs__table_size(&tables[set]);
+        if (++sets > MOST_SETS || states > HS__LAYERS_STATES / 2) return HS_ERROR_UNSUPPORTED;
+    }
+    return HS_OK;
+}
+
+static hs_status fill_sets(hs__layer_solver *s, int32_t q, hs__layer_table *tables)
+{
+    const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
+    const hs_status status = hs__layer_reserve(s, INT64_C(1) << q, tables);
+    if (status) return status;
+    double *numbers = s->numbers;
+    for (int32_t set = 0; set <= all; set++) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        hs__layer_table *now = &tables[set];
+        if (hs__table_empty(now)) continue;
+        now->least = numbers, numbers += hs__table_size(now);
+        hs__table_start(now);
+        if (!set) now->least[0] = 0.0;
+        for (int32_t d = 0; d < q; d++)
+            if (set >> d & 1 && !hs__table_empty(&tables[set & ~(1 << d)])) hs__table_prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
+    }
+    return HS_OK;
+}
+
+static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_table *tables, hs__layer_worker *workers, int64_t *counts)
+{
+    int64_t m = s->n, sum = 0;
+    for (int32_t set = (int32_t)((UINT32_C(1) << q) - 1), place = 0; set; place++) {
+        double best = INFINITY;
+        int32_t chosen = -1;
+        int64_t left = 0;
+        for (int32_t d = 0; d < q; d++) {
+            int64_t rest = 0;
+            if (!(set >> d & 1) || hs__table_empty(&tables[set & ~(1 << d)])) continue;
+            const double time = hs__table_choose(&s->sorted[d], &tables[set & ~(1 << d)], m, &rest);
+            if (time < best || chosen < 0) best = time, chosen = d, left = rest;
+        }
+        workers[place] = s->sorted[chosen];
+        counts[place] = m > left ? m - left : 0;
+        sum += counts[place], m = left, set &= ~(1 << chosen);
+    }
+    hs__layer_drop(sum - s->n, q, counts);
+}
+
+/* Over all orders of up to MOST_ALL workers, by the sets of those that come last; replaces what is worse. */
+static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
+{
+    if (q > MOST_ALL) return HS_OK;
+    hs__layer_table *tables = malloc(((size_t)1 << q) * sizeof *tables);
+    hs__layer_worker *parts = malloc((size_t)q * sizeof *parts);
+    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
+    if (status == HS_OK) status = fill_sets(s, q, tables);
+    if (status == HS_OK) {
+        *optimal = true;
+        if (tables[((size_t)1 << q) - 1].least[0] < *end * (1.0 - 0x1p-48)) {
+            read_order(s, q, tables, workers, counts);
+            *end = hs__layers_end(q, workers, counts);
+        }
+    }
+    free(tables), free(parts);
+    return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
+}
+
+/* Those with most to do after their messages first: for these counts the best order (Jackson's rule), and so no worse. */
+static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, const int64_t *counts, hs__layer_worker *out)
+{
+    for (int32_t d = 0; d < q; d++) s->key[d] = workers[d].tail * (double)counts[d];
+    const hs_status status = hs__sort(q, s->key, s->pool);
+    for (int32_t d = 0; d < q && !status; d++) out[q - 1 - d] = workers[s->pool[d]];
+    return status;
+}
+
+/* From the better of two orders, as given and the fastest links first, by the counts that are best in it, and by moves. */
+hs_status hs__layer_search(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
+{
+    enum { LINKS, TAILS, MOVES, STARTS };
+    hs__layer_worker *other = malloc((size_t)q * sizeof *other);
+    int64_t *layers = malloc((size_t)q * sizeof *layers);
+    hs_status status = other && layers ? HS_OK : HS_ERROR_MEMORY;
+    bool proven = false;
+    if (!status) {
+        memcpy(s->sorted, workers, (size_t)q * sizeof *workers);
+        hs__layers_sort(q, s->sorted);
+        status = hs__layer_solve(s, q, workers, counts, end, &proven);
+    }
+    for (int start = LINKS; start < STARTS && !status; start++) {
+        double best = *end;
+        bool known;
+        memcpy(other, start == LINKS ? s->sorted : workers, (size_t)q * sizeof *other);
+        if (start == TAILS) status = sort_tails(s, q, workers, counts, other);
+        if (start == MOVES) {
+            status = improve(s, q, other, work, &best);
+            if (status || !(best < *end)) break;
+        }
+        if (!status) status = hs__layer_solve(s, q, other, layers, &best, &known);
+        if (status || !(best < *end)) continue;
+        memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
+        *end = best;
+    }
+    *optimal = q == 1 && proven;
+    if (!status) status = prove(s, q, workers, counts, end, optimal);
+    free(other), free(layers);
+    return status;
+}
+
+hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal)
+{
+    if (!order || !counts || !optimal) return HS_ERROR_VALUE;
+    return hs__layer_optimise(problem, NULL, work, cancel, order, counts, optimal);
+}

@@ -1,0 +1,197 @@
+"""Layers of a product that stay on disk: a file for each worker, added up where they are read."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from .._base import check
+from .._base.frozen import Frozen
+from .._base.replace import replace_file
+from ..planners.product import COMMUNICATION, ProductPlan, without_sum
+from . import product
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._base.progress import Progress
+    from .._engine.run import Threads
+    from ..trace import Trace
+    from .operands import Array, Operands
+    from .workers import Workers
+
+#: Bytes of the rows that a worker ends before it goes on to the next ones, and the least number of them: with fewer, packing B
+#: again for each would take too long.
+_STRIP, _LEAST = 2**24, 64
+#: Elements that are added up between two looks for Ctrl-C.
+_BAND = 2**22
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class LayerFiles(Frozen):
+    """Layers of a product C, one in each .npy file: C is their sum, which is formed where it is read.
+
+    Parameters
+    ----------
+    files : sequence of path
+        As `Pool.run` with `layers=` has written them.
+
+    Attributes
+    ----------
+    files : tuple of Path
+    shape : (int, int)
+        Of C, and of each layer.
+    dtype : dtype
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If there is none, or one is not a matrix as the first one is.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, hetsched as hs
+    >>> plan = hs.layers_star(300, [2.0, 3.0], disk=True)
+    >>> with tempfile.TemporaryDirectory() as folder, hs.Pool(2) as pool:
+    ...     layers = pool.run(plan, np.ones((200, 300)), np.ones((300, 100)), layers=folder)
+    ...     again = hs.LayerFiles([f"{folder}/layer-0.npy", f"{folder}/layer-1.npy"])
+    ...     layers.shape, again == layers, again.sum(slice(50, 60)).mean()
+    ((200, 100), True, np.float64(300.0))
+    """
+
+    files: tuple[Path, ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __init__(self, files: Sequence[str | os.PathLike[str]]) -> None:
+        paths = tuple(Path(path) for path in check.entries("files", files, "a sequence of paths"))
+        if not paths:
+            raise ValueError("files must name a layer at least, got none")
+        first = None
+        for i, path in enumerate(paths):
+            layer = _opened(f"files[{i}]", path)
+            first = layer if first is None else first
+            if layer.ndim != 2 or (layer.shape, layer.dtype) != (first.shape, first.dtype):
+                raise ValueError(
+                    f"files[{i}] ({path}) must be a matrix as the first layer: it is {layer.shape} {layer.dtype}, "
+                    f"that one {first.shape} {first.dtype}"
+                )
+        assert first is not None
+        self.__dict__.update(files=paths, shape=first.shape, dtype=first.dtype)
+
+    def sum(self, rows: slice | None = None) -> NDArray[Any]:
+        """Some rows of C, or all: the layers are read and added up one after the other, with no memory but that of the result.
+
+        Parameters
+        ----------
+        rows : slice, optional
+            Without a step.
+
+        Returns
+        -------
+        (rows, n) ndarray
+            The same as these rows of the whole sum, to the last bit.
+        """
+        if rows is not None and not isinstance(rows, slice):
+            raise TypeError(f"rows must be a slice, got {rows!r}")
+        first, last, step = slice(None).indices(self.shape[0]) if rows is None else rows.indices(self.shape[0])
+        if step != 1:
+            raise ValueError(f"rows must be a slice without a step, got {rows!r}")
+        result = np.zeros((max(last - first, 0), self.shape[1]), self.dtype)
+        band = max(1, _BAND // max(self.shape[1], 1))
+        for i, path in enumerate(self.files):
+            layer = _opened(f"files[{i}]", path)
+            if (layer.shape, layer.dtype) != (self.shape, self.dtype):
+                raise ValueError(f"files[{i}] ({path}) is another matrix than it was")
+            for row in range(0, len(result), band):
+                part = result[row : row + band]
+                part += layer[first + row : first + row + len(part)]
+        return result
+
+
+def _opened(name: str, path: Path) -> Array:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+    except OSError:
+        raise
+    except Exception as error:  # whatever NumPy meets in a broken one
+        raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
+
+
+def run(
+    threads: Threads, workers: Workers, plan: ProductPlan, x: Operands, folder: Any, progress: Progress | None
+) -> tuple[LayerFiles, Trace]:
+    """The boxes of a plan of layers, each worker's to a file; all of them are there when all boxes are done, or none is."""
+    plan = without_sum(plan)
+    owners = np.unique(plan.boxes[:, 0]).tolist() or [0]
+    paths = _paths(folder, owners, x.c.shape, x.c.dtype)
+    with ExitStack() as opened:
+        layers: list[Array | None] = [None] * len(workers)
+        for worker, path in paths.items():
+            layers[worker] = _mapped(opened.enter_context(replace_file(path)), x.c.shape, x.c.dtype)
+        kept = product.Kept(layers, *_strips(plan, x.c.itemsize))
+        done = product.run(threads, workers, plan, (x.a, x.b, x.c, x.alpha, x.beta), progress, kept=kept)
+        for layer in layers:
+            if isinstance(layer, np.memmap):
+                layer.flush()
+    return LayerFiles(list(paths.values())), done
+
+
+def _paths(folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[int, Path]:
+    """The file of each worker; OSError and ValueError where they cannot be written."""
+    try:
+        where = Path(os.fsdecode(folder))
+    except TypeError:
+        raise TypeError(f"layers must be the path of a folder, got {folder!r:.60}") from None
+    if not where.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "layers must be a folder that exists", str(where))
+    paths = {worker: where / f"layer-{worker}.npy" for worker in owners}
+    if others := sorted(set(where.glob("layer-*.npy")) - set(paths.values())):
+        raise ValueError(f"layers: {where} holds {others[0].name}, which is of another product: give an empty folder")
+    needed, free = len(owners) * math.prod(shape) * dtype.itemsize, shutil.disk_usage(where).free
+    if needed > free:
+        raise OSError(errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", str(where))
+    return paths
+
+
+def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A matrix of zeros in the file, which has room for all of it: a full disk would be seen as a signal."""
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+    offset, size = file.tell(), math.prod(shape) * dtype.itemsize
+    file.flush()
+    if size == 0:
+        return np.empty(shape, dtype)
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), offset, size)
+    else:
+        file.truncate(offset + size)
+    return np.memmap(file, dtype, "r+", offset, shape)
+
+
+def _strips(plan: ProductPlan, itemsize: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The boxes of a plan by strips of rows, each of which is ended before the next one, so that a file is written once from the
+    first row to the last; the box of each strip; and the transfer that it waits for: the first one for all, or with simultaneous
+    start each for its part."""
+    m, n, _ = plan.shape
+    height = max(_LEAST, _STRIP // max(n * itemsize, 1))
+    count = max(1, -(-m // height))
+    box = np.repeat(np.arange(len(plan.boxes)), count)
+    cuts = np.linspace(0, m, count + 1).astype(np.int64)
+    boxes, first = plan.boxes[box], np.tile(cuts[:-1], len(plan.boxes))
+    boxes[:, 1], boxes[:, 4] = first, np.tile(np.diff(cuts), len(plan.boxes))
+    start, end = plan.receive[box].T
+    if COMMUNICATION[plan.communication][2]:
+        parts = np.stack((first, first + boxes[:, 4])) / max(m, 1)
+        return boxes, box, (start + (end - start) * parts).T
+    return boxes, box, np.where((first == 0)[:, None], plan.receive[box], 0.0)
