@@ -324,12 +324,17 @@ class Plan(Frozen, Drawn):
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
             raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any")
-        given = {f.name: f.type for f in fields(kind)}
+        given, content = {f.name: f.type for f in fields(kind)}, kind._completed(content)
         if unknown := set(content) - {*given, *kind._derived, "type", "gap", "certificate", "format", "version"}:
             raise ValueError(f"content has an unknown key {min(unknown, key=str)!r}: it is none of a {name}")
         if missing := set(given) - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
         return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items()})
+
+    @classmethod
+    def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With the keys that files written before there were such have not."""
+        return content
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the plan to a .json file (beside it first, then renamed).

@@ -401,6 +401,16 @@ def test_load_of_a_type_and_of_a_plan(tmp_path):
     assert plan.load.tolist() == [5, 3, 2]
 
 
+@pytest.mark.parametrize(
+    "plan", [hs.layers_star(20, [3, 5], [1, 2]), hs.layers_mesh(20, [[3, 5], [8, 2]], [[1], [1]], [[2, 2]])], ids=["star", "mesh"]
+)
+def test_layers_of_files_from_before_memory_limited_them(plan):
+    content = {key: value for key, value in plan.to_dict().items() if key not in ("memory", "disk")}
+    assert type(plan).from_dict(content) == plan
+    with pytest.raises(ValueError, match="needs the key 'memory'"):
+        type(plan).from_dict({**content, "disk": True})
+
+
 class TestBadFiles:
     PLAN = hs.distribute(10, [3, 5, 8])
 

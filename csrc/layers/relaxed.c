@@ -229,8 +229,12 @@ hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *wo
 {
     double *hold = malloc((size_t)q * sizeof *hold), end = 0.0;
     int64_t *found = malloc((size_t)q * sizeof *found);
-    hs_status status = hold && found ? HS_OK : HS_ERROR_MEMORY;
-    for (int32_t d = 0; d < q && !status; d++) hold[d] = workers[d].hold, counts[d] = 0;
+    if (!hold || !found) {
+        free(hold), free(found);
+        return HS_ERROR_MEMORY;
+    }
+    hs_status status = HS_OK;
+    for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold, counts[d] = 0;
     for (bool again = layers > 0; again && !status;) {
         again = false;
         status = hs_distribute(layers, q, hold, cancel, found, NULL);
@@ -276,7 +280,7 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
     if (status) return status;
     const size_t p = (size_t)problem->p;
     hs__layer_worker *workers = malloc(p * sizeof *workers);
-    double *own = malloc(p * sizeof *own), time;
+    double *own = malloc(p * sizeof *own), time = 0.0;
     status = workers && own ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         const int32_t q = hs__layers_open(problem, order, workers);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,14 @@ def memory_of(given: Any, shape: tuple[int, ...], of: str = "worker") -> NDArray
         return np.broadcast_to(memory, shape).copy()
     except ValueError:
         raise ValueError(f"memory of shape {memory.shape} does not broadcast to {shape}, a number for each {of}") from None
+
+
+def completed(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A plan's keys as they are now, of a file from before memory limited layers."""
+    counts = content.get("counts")
+    if {"memory", "disk"} & set(content) or not isinstance(counts, list):
+        return content
+    return {**content, "memory": [["Infinity"] * len(c) if isinstance(c, list) else "Infinity" for c in counts], "disk": False}
 
 
 def beside(n: int, disk: bool) -> int:

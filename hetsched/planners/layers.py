@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
-from .layer_memory import beside, elements_of, memory_of, require_fit, room_of, too_little
+from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
 from .stacked import PlanStack, certified_rows, stack_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
@@ -81,6 +81,10 @@ class LayersPlan(Plan):
     disk: bool
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
+
+    @classmethod
+    def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return completed(content)
 
     @property
     def elements_on_disk(self) -> NDArray[np.int64]:

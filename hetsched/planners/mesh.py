@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from .._base import check
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
-from .layer_memory import beside, elements_of, memory_of, require_fit, room_of, too_little
+from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
 from .mesh_lp import TOLERANCE, Mode, Network, Program, Solution
 from .mesh_rounds import Pipeline, timed
 from .ring import links_between
@@ -92,6 +92,10 @@ class MeshPlan(Plan):
     disk: bool
     sources: tuple[int, ...] = ()
     mode: str = "pccs"
+
+    @classmethod
+    def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return completed(content)
 
     @property
     def _roots(self) -> list[int]:
