@@ -38,7 +38,8 @@ def completed(content: Mapping[str, Any]) -> Mapping[str, Any]:
     counts = content.get("counts")
     if {"memory", "disk"} & set(content) or not isinstance(counts, list):
         return content
-    return {**content, "memory": [["Infinity"] * len(c) if isinstance(c, list) else "Infinity" for c in counts], "disk": False}
+    workers = sum(len(row) if isinstance(row, list) else 1 for row in counts)
+    return {**content, "memory": ["Infinity"] * workers, "disk": False}
 
 
 def beside(n: int, disk: bool) -> int:
