@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
     hs__run run;
     const hs_product *product;
-    const hs__kernel *kernel; /* of the whole run */
+    hs__kernel *kernel; /* [domains] */
     hs_star_product *x;
     hs__matrix operand[OPERANDS];
     place *places;            /* [chunks] */
@@ -273,7 +273,7 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     hs_product small = hs__product_of(product->dtype, &own[A], &own[B], &own[C]);
     small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.beta[0] = 1.0;
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
-    return hs__panel_product_init(x, j->kernel, &small, &box, 1);
+    return hs__panel_product_init(x, &j->kernel[hs__domain_of(hs__pool_domains(j->run.pool), worker)], &small, &box, 1);
 }
 
 /* Whether an operand of a panel is not needed after it: what stays for a layer is free after the layer's last block. */
@@ -448,7 +448,10 @@ static hs_status open(void *context)
     hs__matrices_of(j->product, &j->operand[A], &j->operand[B], &j->operand[C]);
     for (int o = 0; o < OPERANDS; o++) j->by_columns[o] = hs__by_columns(&j->operand[o]);
     j->buffers = hs__run_zeros(&j->run, (size_t)j->p, sizeof *j->buffers);
-    if (!j->buffers || !hs__run_signals(&j->run, j->p + 1)) return HS_ERROR_MEMORY;
+    const hs__domains *domains = hs__pool_domains(j->run.pool);
+    j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
+    if (!j->buffers || !j->kernel || !hs__run_signals(&j->run, j->p + 1)) return HS_ERROR_MEMORY;
+    hs__domain_kernels(domains, j->kernel);
     for (int32_t i = 0; i < j->p; i++) j->buffers[i].first = j->buffers[i].next = -1;
     hs_status status = list_messages(j);
     return status ? status : open_arenas(j);
@@ -469,7 +472,7 @@ static const hs__kind kind = {.check = check, .open = open, .work = work, .lead 
 hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
 {
     if (!pool || !product || !x) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .kernel = hs__kernel_current(), .x = x, .p = hs__pool_size(pool)};
+    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .x = x, .p = hs__pool_size(pool)};
     if (times) j.run.trace.times = *times;
     j.run.manner = HS__LED;
     return hs__run_do(&j.run);

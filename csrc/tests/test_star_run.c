@@ -480,11 +480,22 @@ static void refusals(hs_pool *pool)
     CHECK(run_star(pool, &good, &task, &run) == HS_ERROR_CANCELLED);
 }
 
+/* Each worker multiplies as its domain does. */
+static void domains(void)
+{
+    const hs_domain two[2] = {{.rows = {32, 32}, .cols = {40, 40}}, {.kernel = "plain", .depth = {12, 20}}};
+    hs_pool *pool = NULL;
+    CHECK(hs_pool_create_domains(P, NULL, 2, two, (int32_t[P]){1}, &pool) == HS_OK);
+    products(pool);
+    hs_pool_destroy(pool);
+}
+
 int main(void)
 {
     hs_pool *pool = NULL;
     CHECK(hs_pool_create(P, NULL, &pool) == HS_OK);
     products(pool);
+    domains();
     pacing();
     ahead();
     results_in_time(pool);
