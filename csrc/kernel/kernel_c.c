@@ -65,3 +65,15 @@ hs_status hs__kernel_c(hs__kernel *kernel)
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "%s", strcmp(set->name, "plain") ? "cpuid" : "any processor");
     return HS_OK;
 }
+
+hs_status hs_kernel_tile(const char *set, int32_t dtype, int32_t *tile)
+{
+    if (!set || !tile || dtype < HS_FLOAT32 || dtype > HS_FLOAT64) return HS_ERROR_VALUE;
+    const struct instruction_set *const end = sets + sizeof sets / sizeof *sets;
+    for (const struct instruction_set *x = best_set(); x < end; x++)
+        if (!strcmp(x->name, set)) {
+            tile[0] = x->real[dtype].tile_rows, tile[1] = x->real[dtype].tile_cols;
+            return HS_OK;
+        }
+    return HS_ERROR_UNSUPPORTED;
+}

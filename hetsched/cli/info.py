@@ -9,8 +9,9 @@ from .._base.table import table
 from .._base.version import __version__
 from .._engine import kernels
 from .._engine.kernels import version
+from ..machine.domains import blocking_of
 from ..machine.measure import describe, recent
-from ..machine.topology import topology
+from ..machine.topology import Topology, topology
 from ..planners.worth import workers_worth
 
 
@@ -34,7 +35,23 @@ def _info(_: argparse.Namespace) -> None:
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", multipliers),
         *host.describe(),
+        *_blocks(host),
         ("speeds", describe(recent(host))),
         ("worth it", workers_worth(4000, 4000, 4000).describe()),
     ]
     print(table(lines))
+
+
+def _blocks(host: Topology) -> list[tuple[str, str]]:
+    """With what each of several domains multiplies float64, and by whose blocks."""
+    if len(host.domains) < 2:
+        return []
+    places = [host.domain_of(cpu) for cpu in host.places[: host.worth]]
+    used = sorted(set(places))
+    blocks = blocking_of([host.domains[i] for i in used], [places.count(i) for i in used])
+    texts = []
+    for i, found in zip(used, blocks, strict=True):
+        sizes = ", ".join(str(size) if size else "its own" for size in (found.depth[1], found.rows[1], found.cols[1]))
+        own = "its own" if not found.depth[1] else f"{sizes} (depth, rows, columns of float64, by the model of its caches)"
+        texts.append(f"domain {i}: {found.kernel or 'the kernels above'}, blocks {own}")
+    return [("blocks", "; ".join(texts))]

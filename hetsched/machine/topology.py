@@ -12,8 +12,9 @@ from typing import Any
 from .._base import check
 from .._base.table import table
 from ..plan import plain
-from . import hwloc, linux, macos
+from . import described, domains, hwloc, linux, macos
 from .cpus import Cache, Cpu
+from .domains import Domain
 from .linux import natural, ranges
 
 
@@ -47,6 +48,12 @@ class Topology:
         Mean number of runnable threads on the whole system over 1, 5 and 15 minutes.
     unknown : tuple of str
         What the system did not say, of at least one cpu or cache.
+    domains : tuple of Domain
+        The cpus by what they share: those of one kind of core with one L3 or, where there is none, one L2 of several cores.
+    described : str
+        The file that HETSCHED_TOPOLOGY names; "" for the machine itself.
+    absent : tuple of int
+        Cpus of that file that are not this process's to use.
     """
 
     model: str | None
@@ -62,6 +69,9 @@ class Topology:
     thread_limit_source: str
     load: tuple[float, ...] | None
     unknown: tuple[str, ...]
+    domains: tuple[Domain, ...] = ()
+    described: str = ""
+    absent: tuple[int, ...] = ()
 
     @property
     def allowed(self) -> tuple[int, ...]:
@@ -122,6 +132,40 @@ class Topology:
         order = sorted(self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number))
         return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
 
+    def pins(self, workers: int) -> tuple[int, ...] | None:
+        """The first `places`, where so many workers can be pinned to them.
+
+        Parameters
+        ----------
+        workers : int
+
+        Returns
+        -------
+        tuple of int, or None
+            None where there are fewer places, or one of them is in HETSCHED_TOPOLOGY only: then nobody is pinned.
+        """
+        own = self.places[:workers]
+        return own if len(own) == workers and not {*own} & {*self.absent} else None
+
+    def domain_of(self, cpu: int) -> int:
+        """Which of `domains` a cpu is in; ValueError for one that is in none.
+
+        Parameters
+        ----------
+        cpu : int
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> here = hs.topology()
+        >>> here.allowed[0] in here.domains[here.domain_of(here.allowed[0])].cpus
+        True
+        """
+        for i, domain in enumerate(self.domains):
+            if cpu in domain.cpus:
+                return i
+        raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+
     def groups(self) -> list[list[Cpu]]:
         """The allowed cpus by physical core; one of an unknown core is by itself."""
         groups: dict[tuple[bool, int], list[Cpu]] = {}
@@ -169,7 +213,9 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     source : str or path, optional
         "/" is this machine. Another directory is the root of a tree with its /proc and /sys, where the affinity is that of
         /proc/self/status, and a file sysctl.txt is what `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
-        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it; it does not know quota and load.
+        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it, or a description of ours, whose name ends in .toml
+        (docs/guide/unequal-cores.md); these do not know quota and load. Where the environment variable HETSCHED_TOPOLOGY names
+        such a file, "/" is what it says, with the quota, the thread limit and the load of this machine.
     sample : float
         Seconds over which to watch how busy each cpu is; 0.0 does not.
 
@@ -185,7 +231,8 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     OSError
         For a source that is not there or cannot be read.
     ValueError
-        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus.
+        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus; for a description with a wrong key or value,
+        which is named. Of HETSCHED_TOPOLOGY the message says so.
 
     Notes
     -----
@@ -203,12 +250,42 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     True
     """
     sample = check.number("sample", sample, low=0.0)
-    return _topology(sample, **_facts(os.fspath(source), sample))
+    source = os.fspath(source)
+    found = _facts(source, sample)
+    path = os.environ.get(_DESCRIPTION, "") if source == "/" else ""
+    return _topology(sample, **(_as_described(path, found) if path else found))
+
+
+#: The variable that names a file with the machine to be believed in.
+_DESCRIPTION = "HETSCHED_TOPOLOGY"
+
+
+def _as_described(path: str, here: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file; of this machine those that no file knows."""
+    try:
+        found = _of_file(path)
+    except OSError as error:
+        raise OSError(f"{_DESCRIPTION} names a file that cannot be read: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{_DESCRIPTION}: {error}") from None
+    own = {cpu.number for cpu in here["logical"]}
+    names = {"quota", "quota_source", "cpuset_source", "load"} | ({"memory"} if found["memory"] is None else set())
+    return {
+        **found,
+        **{name: here[name] for name in names},
+        "described": path,
+        "absent": tuple(cpu.number for cpu in found["logical"] if cpu.number not in own),
+        "unknown": [name for name in ("online", "type") if name in found["unknown"]] + ["quota"] * ("quota" in here["unknown"]),
+    }
+
+
+def _of_file(path: str) -> dict[str, Any]:
+    return described.read(path) if path.endswith(".toml") else hwloc.read(path)
 
 
 def _facts(source: str, sample: float) -> dict[str, Any]:
     if not os.path.isdir(source):
-        return hwloc.read(source)
+        return _of_file(source)
     if text := macos.sysctl(source):
         return macos.facts(text)
     found = linux.facts(source, sample)
@@ -231,6 +308,9 @@ def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
     if sample and any(cpu.busy is None for cpu in logical):
         missing.append("busy")
     limit, source = _thread_limit()
+    if "domains" not in fields:
+        numbered = "cpu numbers" not in unknown  # workers are not pinned to labels
+        fields["domains"] = domains.found(logical, caches) if numbered else (Domain(tuple(cpu.number for cpu in logical)),)
     return Topology(
         **fields,
         thread_limit=limit,
@@ -271,10 +351,11 @@ def describe(t: Topology) -> list[tuple[str, str]]:
     size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
     on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
     lines = [
-        ("processor", t.model or "unknown"),
+        ("processor", (t.model or "unknown") + (f", described by {t.described} ({_DESCRIPTION})" if t.described else "")),
         ("affinity", f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else "")),
         ("cores", _cores_text(t)),
         ("caches", _caches_text(t.caches)),
+        *_domains_text(t),
         ("memory", f"{', '.join([size, *where])}{_nodes_text(t.logical)}"),
         ("quota", _quota_text(t)),
         ("thread limit", "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})"),
@@ -346,6 +427,15 @@ def _caches_text(caches: Sequence[Cache]) -> str:
         levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[size] += 1
     texts = [f"{k} {', '.join(s if n == 1 else f'{n} x {s}' for s, n in sizes.items())}" for k, sizes in levels.items()]
     return "; ".join(texts) or "unknown"
+
+
+def _domains_text(t: Topology) -> list[tuple[str, str]]:
+    """A line for several domains, such as "2: cpus 0-3 (performance), cpus 4-7 (efficiency, kernel avx2)"."""
+    texts = []
+    for domain in t.domains:
+        parts = [domain.kind] * (domain.kind != "unknown") + [f"kernel {domain.kernel}"] * (domain.kernel is not None)
+        texts.append(_cpus_text(domain.cpus) + (f" ({', '.join(parts)})" if parts else ""))
+    return [("domains", f"{len(texts)}: {', '.join(texts)}")] if len(texts) > 1 else []
 
 
 def _nodes_text(logical: Sequence[Cpu]) -> str:

@@ -13,7 +13,8 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
-from ..machine.measure import MeasuredPlatform, rate, recent
+from ..machine.domains import blocking_of
+from ..machine.measure import MeasuredPlatform, domains_of, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
 from ..platform import UNIT, Platform, Unit, names_of
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._engine.kernels import Blocking
+    from ..machine.topology import Topology
     from ..planners.factor import FactorPlan
     from ..planners.product import ProductPlan
     from ..planners.stencil import StencilPlan
@@ -44,6 +47,10 @@ class Workers:
         What `measure` has found of these cpus, where no platform is given.
     cores : tuple of int or None
         The cpus that the workers are pinned to, if there are enough.
+    domains : tuple of Blocking or None
+        How the workers of each domain of this machine multiply; None where all do as one gang.
+    domain_of : tuple of int or None
+        Which of these each worker is in.
     shares : dict
         dtype -> (p,) relative speeds, None where they are equal.
     emulated : bool
@@ -72,7 +79,13 @@ class Workers:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
             if self._runs_products(self.given):  # else a run will say
                 self.require_products(np.dtype(np.float32))
-        self.cores = None if self.emulated or self._size > len(host.places) else host.places[: self._size]
+        self.cores = None if self.emulated else host.pins(self._size)
+        placed = not self.emulated and self._size <= len(host.places)
+        self._members = domains_of(host, self._size) if placed else ()
+        self.domains: tuple[Blocking, ...] | None = None
+        self.domain_of: tuple[int, ...] | None = None
+        if placed:
+            self.domains, self.domain_of = _gangs(host, self._size)
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
         for kind in DTYPES:
             if self.given is not None:
@@ -116,7 +129,7 @@ class Workers:
             return self._converted
         if self.measured is not None and dtype.name in self.measured.at_once:
             return self.measured.platform(dtype)
-        return _equal_workers(self._size, dtype)
+        return _equal_workers(self._size, dtype, self._members)
 
     def require_as_many(self, names: Sequence[str], what: str = "plan is") -> None:
         """Refuse the names of a plan for another number of workers."""
@@ -135,7 +148,8 @@ class Workers:
         wanted = speeds / self.time_scale
         one = rate / UNIT
         host = topology()
-        cores = min(float(host.worth), math.inf if host.quota is None else host.quota)
+        own = max(1, host.cpus - len(host.absent))
+        cores = min(float(host.worth), float(own), math.inf if host.quota is None else host.quota)
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
         if excess > 1.0:
             raise ValueError(
@@ -204,5 +218,15 @@ def _rate(dtype: np.dtype[Any]) -> float:
 
 
 @cache
-def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
-    return Platform.star([UNIT / _rate(dtype)] * p)
+def _equal_workers(p: int, dtype: np.dtype[Any], domains: tuple[int, ...]) -> Platform:
+    return Platform.star([UNIT / _rate(dtype)] * p, domains=domains or None)
+
+
+def _gangs(host: Topology, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
+    """How each domain that has workers multiplies, and which of these each is in; None for one without a kernel of its own."""
+    members = [host.domain_of(cpu) for cpu in host.places[:workers]]
+    used = sorted(set(members))
+    own = [host.domains[i] for i in used]
+    if len(own) < 2 and not any(domain.kernel for domain in own):
+        return None, None
+    return blocking_of(own, [members.count(i) for i in used]), tuple(used.index(i) for i in members)
