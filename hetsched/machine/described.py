@@ -61,7 +61,7 @@ def facts(content: dict[str, Any]) -> dict[str, Any]:
         quota_source="",
         cpuset_source="",
         load=None,
-        domains=domains.in_order(own),
+        given_domains=domains.in_order(own),
         unknown=["affinity", *(["type"] if any(domain.kind == "unknown" for domain in own) else []), "quota"],
     )
 

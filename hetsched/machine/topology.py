@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from .._base import check
@@ -48,8 +49,8 @@ class Topology:
         Mean number of runnable threads on the whole system over 1, 5 and 15 minutes.
     unknown : tuple of str
         What the system did not say, of at least one cpu or cache.
-    domains : tuple of Domain
-        The cpus by what they share: those of one kind of core with one L3 or, where there is none, one L2 of several cores.
+    given_domains : tuple of Domain
+        Those of a description in TOML; () elsewhere.
     described : str
         The file that HETSCHED_TOPOLOGY names; "" for the machine itself.
     absent : tuple of int
@@ -69,7 +70,7 @@ class Topology:
     thread_limit_source: str
     load: tuple[float, ...] | None
     unknown: tuple[str, ...]
-    domains: tuple[Domain, ...] = ()
+    given_domains: tuple[Domain, ...] = ()
     described: str = ""
     absent: tuple[int, ...] = ()
 
@@ -166,6 +167,15 @@ class Topology:
                 return i
         raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
 
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        """The cpus by what they share: those of one kind of core with one L3 or, where there is none, one L2 of several cores."""
+        if self.given_domains:
+            return self.given_domains
+        if "cpu numbers" in self.unknown:  # workers are not pinned to labels
+            return (Domain(self.allowed),)
+        return domains.found(self.logical, self.caches)
+
     def groups(self) -> list[list[Cpu]]:
         """The allowed cpus by physical core; one of an unknown core is by itself."""
         groups: dict[tuple[bool, int], list[Cpu]] = {}
@@ -177,7 +187,9 @@ class Topology:
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         totals = ("cpus", "cores", "packages", "nodes", "types", "worth", "why")
-        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(asdict(self))}
+        found = asdict(self) | {"domains": [asdict(domain) for domain in self.domains]}
+        del found["given_domains"]
+        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(found)}
 
     def describe(self) -> list[tuple[str, str]]:
         """(label, text) lines, for people."""
@@ -308,9 +320,6 @@ def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
     if sample and any(cpu.busy is None for cpu in logical):
         missing.append("busy")
     limit, source = _thread_limit()
-    if "domains" not in fields:
-        numbered = "cpu numbers" not in unknown  # workers are not pinned to labels
-        fields["domains"] = domains.found(logical, caches) if numbered else (Domain(tuple(cpu.number for cpu in logical)),)
     return Topology(
         **fields,
         thread_limit=limit,
