@@ -9,7 +9,7 @@ from .._base.table import table
 from .._base.version import __version__
 from .._engine import kernels
 from .._engine.kernels import version
-from ..machine.domains import blocking_of
+from ..machine.linux import ranges
 from ..machine.measure import describe, recent
 from ..machine.topology import Topology, topology
 from ..planners.worth import workers_worth
@@ -43,15 +43,17 @@ def _info(_: argparse.Namespace) -> None:
 
 
 def _blocks(host: Topology) -> list[tuple[str, str]]:
-    """With what each of several domains multiplies float64, and by whose blocks."""
-    if len(host.domains) < 2:
+    """With what each of several domains, or one with a kernel of its own, multiplies float64, and in which blocks."""
+    blocks, members = host.gangs(host.worth)
+    if blocks is None or members is None:
         return []
-    places = [host.domain_of(cpu) for cpu in host.places[: host.worth]]
-    used = sorted(set(places))
-    blocks = blocking_of([host.domains[i] for i in used], [places.count(i) for i in used])
     texts = []
-    for i, found in zip(used, blocks, strict=True):
-        sizes = ", ".join(str(size) if size else "its own" for size in (found.depth[1], found.rows[1], found.cols[1]))
-        own = "its own" if not found.depth[1] else f"{sizes} (depth, rows, columns of float64, by the model of its caches)"
-        texts.append(f"domain {i}: {found.kernel or 'the kernels above'}, blocks {own}")
+    for i, found in enumerate(blocks):
+        cpus = ranges(cpu for cpu, domain in zip(host.places, members, strict=False) if domain == i)
+        sizes = [
+            f"{name} {size or 'its own'}"
+            for name, (_, size) in (("depth", found.depth), ("rows", found.rows), ("columns", found.cols))
+        ]
+        own = f"{', '.join(sizes)} (float64, by the model of its caches)" if found.depth[1] else "its own"
+        texts.append(f"cpus {cpus}: kernel {found.kernel or 'as above'}, blocks {own}")
     return [("blocks", "; ".join(texts))]

@@ -184,7 +184,7 @@ class MeasuredPlatform(Platform, Drawn):
                 or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
-        of = check.as_many("domains", record["domains"] or [None] * len(names), len(names))
+        of = check.as_many("domains", record["domains"], len(names))
         workers = [
             Worker(speed=rate, name=name, domain=domain)
             for rate, name, domain in zip(self._rates(main).tolist(), names, of, strict=True)
@@ -548,7 +548,7 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
         "measured": begin,
         "took": time.time() - begin,
         "cpus": cpus,
-        "domains": list(domains_of(host, p)),
+        "domains": list(host.members(p)) if len(host.domains) > 1 else [None] * p,
         "nodes": _nodes_of(host, p),
         "quota": host.quota,
         "stolen": stolen.tolist(),
@@ -582,11 +582,6 @@ def _notes(
 
 def _name(worker: int, cpu: int | None) -> str:
     return f"worker {worker}" if cpu is None else f"cpu {cpu}"
-
-
-def domains_of(host: Topology, workers: int) -> tuple[int, ...]:
-    """The domain of each of the first `places`; () where the machine has one."""
-    return tuple(host.domain_of(cpu) for cpu in host.places[:workers]) if len(host.domains) > 1 else ()
 
 
 def _nodes_of(host: Topology, workers: int) -> list[str] | None:

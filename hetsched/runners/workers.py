@@ -13,8 +13,7 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
-from ..machine.domains import blocking_of
-from ..machine.measure import MeasuredPlatform, domains_of, rate, recent
+from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
 from ..platform import UNIT, Platform, Unit, names_of
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._engine.kernels import Blocking
-    from ..machine.topology import Topology
     from ..planners.factor import FactorPlan
     from ..planners.product import ProductPlan
     from ..planners.stencil import StencilPlan
@@ -81,11 +79,11 @@ class Workers:
                 self.require_products(np.dtype(np.float32))
         self.cores = None if self.emulated else host.pins(self._size)
         placed = not self.emulated and self._size <= len(host.places)
-        self._members = domains_of(host, self._size) if placed else ()
+        self._members = host.members(self._size) if placed and len(host.domains) > 1 else ()
         self.domains: tuple[Blocking, ...] | None = None
         self.domain_of: tuple[int, ...] | None = None
         if placed:
-            self.domains, self.domain_of = _gangs(host, self._size)
+            self.domains, self.domain_of = host.gangs(self._size)
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
         for kind in DTYPES:
             if self.given is not None:
@@ -220,13 +218,3 @@ def _rate(dtype: np.dtype[Any]) -> float:
 @cache
 def _equal_workers(p: int, dtype: np.dtype[Any], domains: tuple[int, ...]) -> Platform:
     return Platform.star([UNIT / _rate(dtype)] * p, domains=domains or None)
-
-
-def _gangs(host: Topology, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
-    """How each domain that has workers multiplies, and which of these each is in; None for one without a kernel of its own."""
-    members = [host.domain_of(cpu) for cpu in host.places[:workers]]
-    used = sorted(set(members))
-    own = [host.domains[i] for i in used]
-    if len(own) < 2 and not any(domain.kernel for domain in own):
-        return None, None
-    return blocking_of(own, [members.count(i) for i in used]), tuple(used.index(i) for i in members)
