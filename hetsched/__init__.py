@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .files.plan import FilesPlan
     from .files.product import FilesProduct, matmul_files, plan_files
     from .machine.cpus import Cache, Cpu
+    from .machine.domains import Domain
     from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
     from .machine.topology import Topology, topology
     from .plan import Certificate, Plan, simulate
@@ -75,6 +76,7 @@ _PUBLIC = {
     "files.plan": ("FilesPlan",),
     "files.product": ("FilesProduct", "matmul_files", "plan_files"),
     "machine.cpus": ("Cache", "Cpu"),
+    "machine.domains": ("Domain",),
     "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
     "machine.topology": ("Topology", "topology"),
     "plan": ("Certificate", "Plan", "simulate"),
@@ -132,6 +134,7 @@ __all__ = [
     "Distribution",
     "DistributionStack",
     "DivisibleLoad",
+    "Domain",
     "EmulationWarning",
     "FilesPlan",
     "FilesProduct",

@@ -111,12 +111,15 @@ class Worker:
     name : str, optional
     speed : float, optional
         1 / cycle_time, instead of it.
+    domain : int or str, optional
+        The number or name of the domain that it is in: workers of one kind that share a cache.
     """
 
     cycle_time: float
     link_cost: float
     memory: int | None
     name: str | None
+    domain: int | str | None
 
     def __init__(
         self,
@@ -126,6 +129,7 @@ class Worker:
         name: str | None = None,
         *,
         speed: float | None = None,
+        domain: int | str | None = None,
     ) -> None:
         if (cycle_time is None) == (speed is None):
             raise TypeError("give either cycle_time or speed")
@@ -141,11 +145,20 @@ class Worker:
         assign(self, "link_cost", check.number("link_cost", link_cost, low=0.0))
         assign(self, "memory", None if memory is None else check.integer("memory", memory, low=0))
         assign(self, "name", name)
+        assign(self, "domain", _domain(domain))
 
     @property
     def speed(self) -> float:
         """1 / cycle_time; infinite for a cycle-time too small for that."""
         return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
+
+
+def _domain(given: Any) -> int | str | None:
+    if given is None or (isinstance(given, str) and given):
+        return given
+    if isinstance(given, str):
+        raise ValueError("domain must be a name, got ''")
+    return check.integer("domain", given, low=0)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -164,7 +177,7 @@ class Platform(Frozen):
         What the numbers are per. Who uses them converts, or refuses. Without it they are taken to be per what is asked for: of
         products and factorisations per gigaflop and gigabyte, of `plan_product` per block update and block.
     nodes : (p,) sequence of str, optional
-        Which computer each worker is in, where there are several: as of `Platform.join`.
+        Which computer, or which NUMA node of one, each worker is in, where there are several: as of `Platform.join`.
 
     Attributes
     ----------
@@ -232,6 +245,7 @@ class Platform(Frozen):
         speeds: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         unit: Unit | None = None,
+        domains: Sequence[int | str | None] | None = None,
     ) -> Platform:
         """A master and p workers, each on its own link.
 
@@ -247,6 +261,8 @@ class Platform(Frozen):
             1 / cycle_times, instead of them.
         names : sequence of str, optional
         unit : Unit, optional
+        domains : (p,) sequence of int or str, optional
+            Which domain each worker is in; None for one that is in none.
         """
         times = check.cycle_times(cycle_times, speeds)
         p = len(times)
@@ -257,7 +273,10 @@ class Platform(Frozen):
         costs = check.each("link_costs", 0.0 if link_costs is None else link_costs, p)
         buffers = check.as_many("memory", list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p, p)
         labels = [None] * p if names is None else check.names(p, names)
-        return cls(map(Worker, times.tolist(), costs.tolist(), buffers, labels), unit=unit)
+        given = check.entries("domains", domains, "a sequence of numbers or names") if domains is not None else [None] * p
+        of = check.as_many("domains", given, p)
+        columns = zip(times.tolist(), costs.tolist(), buffers, labels, of, strict=True)
+        return cls((Worker(*own, domain=domain) for *own, domain in columns), unit=unit)
 
     @classmethod
     def complete(
@@ -376,9 +395,12 @@ class Platform(Frozen):
                 raise ValueError(f"names of workers must be unique, {label} has {twice!r} twice")
             nodes += [label] * len(part) if part.nodes is None else [f"{label}/{node}" for node in part.nodes]
             workers += [
-                Worker(w.cycle_time, w.link_cost, w.memory, f"{label}/{name}")
+                Worker(
+                    w.cycle_time, w.link_cost, w.memory, f"{label}/{name}",
+                    domain=None if w.domain is None else f"{label}/{w.domain}",
+                )
                 for w, name in zip(part.workers, part.names, strict=True)
-            ]
+            ]  # fmt: skip
         return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes)
 
     def to(self, unit: Unit) -> Platform:
@@ -408,9 +430,12 @@ class Platform(Frozen):
             raise ValueError(f"the platform is in {own or _UNNAMED}: this cannot be converted to {unit}")
         work, data = unit.flops / own.flops, unit.bytes / own.bytes
         workers = [
-            Worker(w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name)
+            Worker(
+                w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name,
+                domain=w.domain,
+            )
             for w in self.workers
-        ]
+        ]  # fmt: skip
         links, right, down = (None if x is None else x * data for x in (self.links, self.right, self.down))
         return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes)
 
@@ -458,6 +483,11 @@ class Platform(Frozen):
     def memory(self) -> tuple[int | None, ...]:
         """Buffers of each worker; None for no limit."""
         return tuple(w.memory for w in self.workers)
+
+    @property
+    def domains(self) -> tuple[int | str | None, ...]:
+        """Which domain each worker is in; None for one that is in none."""
+        return tuple(w.domain for w in self.workers)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -520,7 +550,7 @@ class Platform(Frozen):
             try:
                 if not isinstance(table, dict):
                     raise TypeError(f"a worker must be a table, got {table!r}")
-                check.keys(table, ("cycle_time", "link_cost", "memory", "name", "speed"))
+                check.keys(table, ("cycle_time", "link_cost", "memory", "name", "speed", "domain"))
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error

@@ -359,14 +359,21 @@ def _layers_network(rng: np.random.Generator) -> Given:
 
 def _plan_boxes(rng: np.random.Generator) -> Given:
     m, n, k = (few(rng, 60) for _ in range(3))
-    method = str(rng.choice(["auto", "auto", "columns", "rows", "layers", "cuboids", "rectangles", "best", "contiguous"]))
+    method = str(
+        rng.choice(["auto", "auto", "columns", "rows", "layers", "cuboids", "domains", "rectangles", "best", "contiguous"])
+    )
     modes = ["once", "scss", "sccs", "pccs", "pcss"] + (["sequential", "parallel"] if method not in ("layers", "cuboids") else [])
     options = {"method": method, "block": int(rng.choice([1, 1, 7, 16])), "communication": str(rng.choice(modes))}
-    if method not in ("auto", "columns", "rows", "layers", "cuboids"):
+    if method not in ("auto", "columns", "rows", "layers", "cuboids", "domains"):
         options["block"] = 1
         m, n = max(m, 8), max(n, 8)
     sizes, rates = ([4, 8], 2.0) if rng.random() < 0.5 else ([8, 16], 8.0)
     platform = star(rng, 6, 4)
+    if method == "domains":
+        own = [None if rng.random() < 0.1 else int(rng.integers(3)) for _ in platform.workers]
+        return (m, n, k, hs.Platform.star(platform.cycle_times, platform.link_costs, domains=own)), {
+            **options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates
+        }  # fmt: skip
     if method not in ("layers", "cuboids") and rng.random() < 0.3:  # a link between every two
         p = len(platform)
         platform = hs.Platform.complete(platform.cycle_times, np.where(np.eye(p), 0.0, positives(rng, p * p, 4).reshape(p, p)))

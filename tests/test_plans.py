@@ -67,6 +67,7 @@ def made():
     yield hs.plan_star_lu(6, star, "oddoml", width=2)
     with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
         yield pool.plan(9, 8, 7, method="columns")
+        yield pool.plan(9, 8, 7, method="domains")
         yield pool.plan(9, 8, 7, method="layers")
         yield pool.plan(0, 8, 7, method="cuboids")
         yield pool.plan_stencil(9, 8, 3)
@@ -541,7 +542,7 @@ PLANNERS = (
     ("plan_product, bmm", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="bmm")),
     ("plan_star_lu", LINKED, lambda p: hs.plan_star_lu(7, p, "oddoml", width=2)),
     *((f"plan_matmul, {method}", BUS, lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method))
-      for method in ("columns", "best", "layers", "cuboids")),
+      for method in ("columns", "best", "layers", "cuboids", "domains")),
     ("plan_matmul in steps", BUS,
      lambda p: hs.plan_matmul(50, 40, 60, p, method="rectangles", block=7, communication="sequential")),
     ("workers_worth", LINKED, lambda p: hs.workers_worth(500, 400, 300, p)),

@@ -482,6 +482,7 @@ class TestRecorded:
             "1 thread each, max 3.5 GHz, base 1.5 GHz); told apart by cpu_core and cpu_atom",
             "caches        L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L2 2 x 1.25 MiB (2 cpus each), 2 MiB (cpus 4-7); "
             "L3 12 MiB (cpus 0-7)",
+            "domains       2: cpus 0-3 (performance), cpus 4-7 (efficiency)",
             "memory        16 GiB, 1 package, 1 NUMA node",
             "quota         none",
             "thread limit  none",

@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth: certificate. The runners: pool, run,
+ * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth: certificate. The runners: pool, blocking, run,
  * product, stencil, factor, stack, tall, measure; boxes lead from the ones to the others. examples/c has three programs.
  *
  * Contracts that hold everywhere
@@ -44,6 +44,7 @@
 #include "hetsched/star.h"
 #include "hetsched/layers.h"
 #include "hetsched/pool.h"
+#include "hetsched/blocking.h"
 #include "hetsched/run.h"
 #include "hetsched/product.h"
 #include "hetsched/boxes.h"

@@ -86,12 +86,26 @@ hs_status hs__kernel_c(hs__kernel *kernel)
     return HS_OK;
 }
 
+/* The set of that name, if the processor has it; else NULL. */
+static const struct instruction_set *named(const char *name)
+{
+    const struct instruction_set *const end = sets + sizeof sets / sizeof *sets;
+    for (const struct instruction_set *set = best_set(); set < end; set++)
+        if (!strcmp(set->name, name)) return set;
+    return NULL;
+}
+
 hs_status hs__kernel_set(const char *name, hs__kernel *kernel)
 {
-    for (const struct instruction_set *set = best_set(); set < sets + sizeof sets / sizeof *sets; set++)
-        if (!strcmp(set->name, name)) {
-            fill(kernel, set, "asked for");
-            return HS_OK;
-        }
-    return HS_ERROR_UNSUPPORTED;
+    const struct instruction_set *set = named(name);
+    if (set) fill(kernel, set, "asked for");
+    return set ? HS_OK : HS_ERROR_UNSUPPORTED;
+}
+
+hs_status hs_kernel_tile(const char *name, int32_t dtype, int32_t *tile)
+{
+    if (!name || !tile || dtype < HS_FLOAT32 || dtype > HS_FLOAT64) return HS_ERROR_VALUE;
+    const struct instruction_set *set = named(name);
+    if (set) tile[0] = set->real[dtype].tile_rows, tile[1] = set->real[dtype].tile_cols;
+    return set ? HS_OK : HS_ERROR_UNSUPPORTED;
 }

@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
     hs__run run;
     hs_measurement *what;
+    hs__kernel *kernel; /* [domains] for products; the others have the one in use */
     int running;
     atomic_int ready, done; /* workers that have their operands, that have had their time */
     atomic_int scarce;      /* there is no memory for somebody's */
@@ -99,9 +100,9 @@ static int open_trsm(bench *b)
     return 1;
 }
 
-static int bench_open(bench *b, const hs_measurement *what)
+static int bench_open(bench *b, const hs_measurement *what, const hs__kernel *kernel)
 {
-    *b = (bench){.kernel = hs__kernel_current(), .dtype = what->dtype, .size = what->size, .width = what->width};
+    *b = (bench){.kernel = what->kernel == HS_MEASURE_GEMM ? kernel : hs__kernel_current(), .dtype = what->dtype, .size = what->size, .width = what->width};
     b->member = (hs__member){.run = &b->run};
     if (what->kernel == HS_MEASURE_GEMM) return open_gemm(b);
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
@@ -159,7 +160,7 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     if (j->what->worker >= 0 && j->what->worker != worker) return;
     bench b;
-    if (bench_open(&b, j->what)) {
+    if (bench_open(&b, j->what, &j->kernel[hs__domain_of(hs__pool_domains(j->run.pool), worker)])) {
         repeat(j, &b, worker);
     } else {
         atomic_store(&j->scarce, 1);
@@ -185,7 +186,11 @@ static hs_status open(void *context)
 {
     job *j = context;
     hs_measurement *what = j->what;
+    const hs__domains *domains = hs__pool_domains(j->run.pool);
     const double n = (double)what->size;
+    j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
+    if (!j->kernel) return HS_ERROR_MEMORY;
+    hs__domain_kernels(domains, j->kernel);
     what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_factor_block(HS_LU, what->size, what->size, what->dtype, j->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;

@@ -319,6 +319,17 @@ static hs_status kernel_describe(void)
     hs_kernel_info info;
     return hs_kernel_describe(AT(0, &info));
 }
+static hs_status blocking(void)
+{
+    const hs_caches caches = {{32768, 262144, 0}, {8, 8, 0}, {0}};
+    int32_t blocks[3];
+    return hs_blocking(AT(0, &caches), 8, 4, 8, AT(1, blocks));
+}
+static hs_status kernel_tile(void)
+{
+    int32_t tile[2];
+    return hs_kernel_tile(AT(0, "plain"), HS_FLOAT64, AT(1, tile));
+}
 static hs_status kernel_select(void) { return hs_kernel_select(AT(0, "c")); }
 static hs_status pool_create(void)
 {
@@ -520,6 +531,8 @@ static const struct {
     {"hs_boxes_of_cuboids", boxes_of_cuboids, 3, 0, 0},
     {"hs_kernel_describe", kernel_describe, 1, 0, 0},
     {"hs_kernel_select", kernel_select, 1, 0, 0},
+    {"hs_kernel_tile", kernel_tile, 2, 0, 0},
+    {"hs_blocking", blocking, 2, 0, 0},
     {"hs_pool_create", pool_create, 1, 1, 0},
     {"hs_gemm", gemm, 5, 2, 0},
     {"hs_pool_trim", pool_trim, 1, 0, 0},

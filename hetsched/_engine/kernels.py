@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .ffi import check_status, ffi, lib
 
 KERNELS = ("blis", "openblas", "c")
+#: Instruction sets that our own kernels are written for, on any processor.
+SETS = ("avx512", "avx2", "neon", "plain")
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How the workers of a domain multiply.
+
+    Attributes
+    ----------
+    kernel : str or None
+        One of `SETS`; None for the kernel in use.
+    depth, rows, cols : (int, int)
+        Of the packed panels and blocks, of float32 and float64, in elements; 0 for the kernel's own.
+    """
+
+    kernel: str | None = None
+    depth: tuple[int, int] = (0, 0)
+    rows: tuple[int, int] = (0, 0)
+    cols: tuple[int, int] = (0, 0)
 
 
 def version() -> str:
@@ -26,6 +48,26 @@ def kernel() -> dict[str, Any]:
         for i, name in enumerate(("float32", "float64"))
     }
     return {**texts, "kernels": kernels}
+
+
+def tile(name: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """hs_kernel_tile, for float32 and float64; NotImplementedError for a set that this processor does not have."""
+    found = ffi.new("int32_t[2]")
+    tiles = []
+    for dtype in (lib.HS_FLOAT32, lib.HS_FLOAT64):
+        check_status(lib.hs_kernel_tile(name.encode(), dtype, found))
+        tiles.append((found[0], found[1]))
+    return tiles[0], tiles[1]
+
+
+def blocking(
+    sizes: Sequence[int], ways: Sequence[int], sharing: Sequence[int], tile: tuple[int, int], itemsize: int
+) -> tuple[int, int, int]:
+    """hs_blocking: depth, rows and columns for caches L1, L2 and L3; 0 where a cache is unknown."""
+    blocks = ffi.new("int32_t[3]")
+    caches = ffi.new("hs_caches *", (list(sizes), list(ways), list(sharing)))
+    check_status(lib.hs_blocking(caches, *tile, itemsize, blocks))
+    return blocks[0], blocks[1], blocks[2]
 
 
 def use_kernel(name: str) -> None:

@@ -77,21 +77,11 @@ def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) ->
     ffi.from_handle(context)(row, col, height, width)
 
 
-class Domain(NamedTuple):
-    """An hs_domain: the set of our own kernels that its workers multiply with, None for the one in use; block sizes of float32 and
-    float64, 0 for the kernel's own."""
-
-    kernel: str | None = None
-    depth: tuple[int, int] = (0, 0)
-    rows: tuple[int, int] = (0, 0)
-    cols: tuple[int, int] = (0, 0)
-
-
 class Threads:
     """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
 
     def __init__(
-        self, workers: int, cores: Sequence[int] | None, domains: Sequence[Domain] = (), domain_of: Sequence[int] = ()
+        self, workers: int, cores: Sequence[int] | None, domains: Sequence[kernels.Blocking] = (), domain_of: Sequence[int] = ()
     ) -> None:
         """domains, with which of them each worker is in; none: the workers are alike, and share a cache."""
         handle = ffi.new("hs_pool **")

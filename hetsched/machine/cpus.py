@@ -54,6 +54,8 @@ class Cache:
         Its size, and that of a line.
     shared_by : tuple of int or None
         The online cpus that share it.
+    ways : int or None
+        Its associativity.
     """
 
     level: int
@@ -61,3 +63,4 @@ class Cache:
     bytes: int | None
     line: int | None
     shared_by: tuple[int, ...] | None
+    ways: int | None = None

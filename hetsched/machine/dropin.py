@@ -42,7 +42,7 @@ def environment(
     host = topology()
     count = host.worth if threads is None else min(check.integer("threads", threads, low=1), len(host.places))
     made["LD_PRELOAD"] = ":".join([str(library()), *filter(None, [made.get("LD_PRELOAD")])])
-    made["HETSCHED_BLAS_CORES"] = ",".join(map(str, host.places[:count]))
+    made["HETSCHED_BLAS_CORES"] = ",".join(str(cpu) for cpu in host.places[:count] if cpu not in host.absent)
     found = recent(host)
     if found is not None and len(found) == count and found.cpus == host.places[:count]:
         speeds = found.relative(np.float64)

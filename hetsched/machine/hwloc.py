@@ -163,8 +163,10 @@ def _caches(found: _Found, allowed: Collection[int]) -> tuple[Cache, ...]:
     for element, cpus in found:
         if re.fullmatch(r"L[1-9]i?Cache", element.kind) and not set(cpus).isdisjoint(allowed):
             level, kind = int(element.kind[1]), _CACHE_TYPES.get(element.attributes.get("cache_type", ""), "unified")
-            size, line = (_natural(element.attributes, name) or None for name in ("cache_size", "cache_linesize"))
-            caches.append(Cache(level, kind, size, line, cpus))
+            size, line, ways = (
+                _natural(element.attributes, f"cache_{name}") or None for name in ("size", "linesize", "associativity")
+            )
+            caches.append(Cache(level, kind, size, line, cpus, ways))
     return tuple(sorted(caches, key=lambda cache: (cache.level, cache.type, cache.shared_by)))
 
 

@@ -27,6 +27,7 @@ def fingerprint(host: Topology) -> dict[str, Any]:
         "system": f"{system.system()} {system.machine()}",
         "cpus": list(host.allowed),
         "cores": [[cpu.core, cpu.type, cpu.capacity, cpu.max_frequency] for cpu in host.logical],
+        "domains": [[list(x.cpus), x.kernel, [cache and cache.bytes for cache in x.caches]] for x in host.domains],
         "workers": list(host.places[: host.worth]),
         "quota": host.quota,
         "kernel": [kernel[key] for key in ("name", "version", "set")] + [list(x) for x in kernel["kernels"].values()],

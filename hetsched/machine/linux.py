@@ -160,7 +160,8 @@ def _caches(root: str, allowed: Iterable[int]) -> tuple[Cache, ...]:
                 size = read(root, f"{directory}/size").strip()
                 kib = natural(size.removesuffix("K")) if size.endswith("K") else None
                 line = natural(read(root, f"{directory}/coherency_line_size")) or None
-                found.append(Cache(level, kind, kib * 1024 if kib else None, line, shared))
+                ways = natural(read(root, f"{directory}/ways_of_associativity")) or None
+                found.append(Cache(level, kind, kib * 1024 if kib else None, line, shared, ways))
                 seen.update((other, level, kind) for other in shared or ())
             index += 1
     return tuple(sorted(found, key=lambda cache: (cache.level, cache.type)))

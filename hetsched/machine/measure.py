@@ -184,8 +184,12 @@ class MeasuredPlatform(Platform, Drawn):
                 or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
-        workers = [Worker(speed=rate, name=name) for rate, name in zip(self._rates(main).tolist(), names, strict=True)]
-        super().__init__(workers, unit=Unit.gigaflop())
+        of = check.as_many("domains", record["domains"], len(names))
+        workers = [
+            Worker(speed=rate, name=name, domain=domain)
+            for rate, name, domain in zip(self._rates(main).tolist(), names, of, strict=True)
+        ]
+        super().__init__(workers, unit=Unit.gigaflop(), nodes=record["nodes"])
 
     @property
     def age(self) -> float:
@@ -226,7 +230,10 @@ class MeasuredPlatform(Platform, Drawn):
         ----------
         dtype : dtype_like
         """
-        return Platform.star(speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop())
+        star = Platform.star(
+            speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop(), domains=self.domains
+        )
+        return star if self.nodes is None else Platform(star.workers, unit=star.unit, nodes=self.nodes)
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
@@ -517,7 +524,8 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     begin = time.time()
     p = host.worth
     places = host.places[:p]
-    threads = run.Threads(p, places)
+    domains, members = host.gangs(p)
+    threads = run.Threads(p, host.pins(p), domains or (), members or ())
     held = run.pinned(threads, p)
     cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]
     twins = _twins(host, places, cores)
@@ -541,6 +549,8 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
         "measured": begin,
         "took": time.time() - begin,
         "cpus": cpus,
+        "domains": list(host.members(p)) if len(host.domains) > 1 else [None] * p,
+        "nodes": _nodes_of(host, p),
         "quota": host.quota,
         "stolen": stolen.tolist(),
         "start": _start_cost(threads, p),
@@ -573,6 +583,13 @@ def _notes(
 
 def _name(worker: int, cpu: int | None) -> str:
     return f"worker {worker}" if cpu is None else f"cpu {cpu}"
+
+
+def _nodes_of(host: Topology, workers: int) -> list[str] | None:
+    """The NUMA node of each of the first `places`; None where there is one, or where it is not known."""
+    by_number = {cpu.number: cpu.node for cpu in host.logical}
+    nodes = [by_number[cpu] for cpu in host.places[:workers]]
+    return None if None in nodes or len(set(nodes)) < 2 else [f"node{node}" for node in nodes]
 
 
 def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:

@@ -7,13 +7,16 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from .._base import check
 from .._base.table import table
+from .._engine.kernels import Blocking
 from ..plan import plain
-from . import hwloc, linux, macos
+from . import described, domains, hwloc, linux, macos
 from .cpus import Cache, Cpu
+from .domains import Domain
 from .linux import natural, ranges
 
 
@@ -47,6 +50,12 @@ class Topology:
         Mean number of runnable threads on the whole system over 1, 5 and 15 minutes.
     unknown : tuple of str
         What the system did not say, of at least one cpu or cache.
+    given_domains : tuple of Domain
+        Those of a description in TOML; () elsewhere.
+    described : str
+        The file that HETSCHED_TOPOLOGY names; "" for the machine itself.
+    absent : tuple of int
+        Cpus of that file that are not this process's to use.
     """
 
     model: str | None
@@ -62,6 +71,9 @@ class Topology:
     thread_limit_source: str
     load: tuple[float, ...] | None
     unknown: tuple[str, ...]
+    given_domains: tuple[Domain, ...] = ()
+    described: str = ""
+    absent: tuple[int, ...] = ()
 
     @property
     def allowed(self) -> tuple[int, ...]:
@@ -122,6 +134,84 @@ class Topology:
         order = sorted(self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number))
         return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
 
+    def pins(self, workers: int) -> tuple[int, ...] | None:
+        """The first `places`, where so many workers can be pinned to them.
+
+        Parameters
+        ----------
+        workers : int
+
+        Returns
+        -------
+        tuple of int, or None
+            None where there are fewer places, or one of them is in HETSCHED_TOPOLOGY only: then nobody is pinned.
+        """
+        own = self.places[:workers]
+        return own if len(own) == workers and not {*own} & {*self.absent} else None
+
+    def domain_of(self, cpu: int) -> int:
+        """Which of `domains` a cpu is in; ValueError for one that is in none.
+
+        Parameters
+        ----------
+        cpu : int
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> here = hs.topology()
+        >>> here.allowed[0] in here.domains[here.domain_of(here.allowed[0])].cpus
+        True
+        """
+        for i, domain in enumerate(self.domains):
+            if cpu in domain.cpus:
+                return i
+        raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+
+    def members(self, workers: int) -> tuple[int, ...]:
+        """Which of `domains` each of the first `places` is in.
+
+        Parameters
+        ----------
+        workers : int
+            Not more than there are places.
+        """
+        return tuple(self.domain_of(cpu) for cpu in self.places[:workers])
+
+    def gangs(self, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
+        """How each domain that has workers multiplies, and which of these each worker is in.
+
+        Parameters
+        ----------
+        workers : int
+            As of `members`.
+
+        Returns
+        -------
+        (tuple of Blocking, tuple of int), or (None, None)
+            Nothing where all workers are in one domain, without a kernel of its own: then they do as one gang always did.
+
+        Raises
+        ------
+        ValueError
+            For a kernel that this processor does not have.
+        """
+        members = self.members(workers)
+        used = sorted(set(members))
+        own = [self.domains[i] for i in used]
+        if len(own) < 2 and not any(domain.kernel for domain in own):
+            return None, None
+        return domains.blocking_of(own, [members.count(i) for i in used]), tuple(used.index(i) for i in members)
+
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        """The cpus by what they share: those of one kind of core with one L3 or, where there is none, one L2 of several cores."""
+        if self.given_domains:
+            return self.given_domains
+        if "cpu numbers" in self.unknown:  # workers are not pinned to labels
+            return (Domain(self.allowed),)
+        return domains.found(self.logical, self.caches)
+
     def groups(self) -> list[list[Cpu]]:
         """The allowed cpus by physical core; one of an unknown core is by itself."""
         groups: dict[tuple[bool, int], list[Cpu]] = {}
@@ -133,7 +223,9 @@ class Topology:
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
         totals = ("cpus", "cores", "packages", "nodes", "types", "worth", "why")
-        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(asdict(self))}
+        found = asdict(self) | {"domains": [asdict(domain) for domain in self.domains]}
+        del found["given_domains"]
+        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(found)}
 
     def describe(self) -> list[tuple[str, str]]:
         """(label, text) lines, for people."""
@@ -169,7 +261,9 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     source : str or path, optional
         "/" is this machine. Another directory is the root of a tree with its /proc and /sys, where the affinity is that of
         /proc/self/status, and a file sysctl.txt is what `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
-        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it; it does not know quota and load.
+        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it, or a description of ours, whose name ends in .toml
+        (docs/guide/unequal-cores.md); these do not know quota and load. Where the environment variable HETSCHED_TOPOLOGY names
+        such a file, "/" is what it says, with the quota, the thread limit and the load of this machine.
     sample : float
         Seconds over which to watch how busy each cpu is; 0.0 does not.
 
@@ -185,7 +279,8 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     OSError
         For a source that is not there or cannot be read.
     ValueError
-        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus.
+        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus; for a description with a wrong key or value,
+        which is named. Of HETSCHED_TOPOLOGY the message says so.
 
     Notes
     -----
@@ -203,12 +298,42 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     True
     """
     sample = check.number("sample", sample, low=0.0)
-    return _topology(sample, **_facts(os.fspath(source), sample))
+    source = os.fspath(source)
+    found = _facts(source, sample)
+    path = os.environ.get(_DESCRIPTION, "") if source == "/" else ""
+    return _topology(sample, **(_as_described(path, found) if path else found))
+
+
+#: The variable that names a file with the machine to be believed in.
+_DESCRIPTION = "HETSCHED_TOPOLOGY"
+
+
+def _as_described(path: str, here: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file; of this machine those that no file knows."""
+    try:
+        found = _of_file(path)
+    except OSError as error:
+        raise OSError(f"{_DESCRIPTION} names a file that cannot be read: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{_DESCRIPTION}: {error}") from None
+    own = {cpu.number for cpu in here["logical"]}
+    names = {"quota", "quota_source", "cpuset_source", "load"} | ({"memory"} if found["memory"] is None else set())
+    return {
+        **found,
+        **{name: here[name] for name in names},
+        "described": path,
+        "absent": tuple(cpu.number for cpu in found["logical"] if cpu.number not in own),
+        "unknown": [name for name in ("online", "type") if name in found["unknown"]] + ["quota"] * ("quota" in here["unknown"]),
+    }
+
+
+def _of_file(path: str) -> dict[str, Any]:
+    return described.read(path) if path.endswith(".toml") else hwloc.read(path)
 
 
 def _facts(source: str, sample: float) -> dict[str, Any]:
     if not os.path.isdir(source):
-        return hwloc.read(source)
+        return _of_file(source)
     if text := macos.sysctl(source):
         return macos.facts(text)
     found = linux.facts(source, sample)
@@ -271,10 +396,11 @@ def describe(t: Topology) -> list[tuple[str, str]]:
     size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
     on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
     lines = [
-        ("processor", t.model or "unknown"),
+        ("processor", (t.model or "unknown") + (f", described by {t.described} ({_DESCRIPTION})" if t.described else "")),
         ("affinity", f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else "")),
         ("cores", _cores_text(t)),
         ("caches", _caches_text(t.caches)),
+        *_domains_text(t),
         ("memory", f"{', '.join([size, *where])}{_nodes_text(t.logical)}"),
         ("quota", _quota_text(t)),
         ("thread limit", "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})"),
@@ -346,6 +472,15 @@ def _caches_text(caches: Sequence[Cache]) -> str:
         levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[size] += 1
     texts = [f"{k} {', '.join(s if n == 1 else f'{n} x {s}' for s, n in sizes.items())}" for k, sizes in levels.items()]
     return "; ".join(texts) or "unknown"
+
+
+def _domains_text(t: Topology) -> list[tuple[str, str]]:
+    """A line for several domains, such as "2: cpus 0-3 (performance), cpus 4-7 (efficiency, kernel avx2)"."""
+    texts = []
+    for domain in t.domains:
+        parts = [domain.kind] * (domain.kind != "unknown") + [f"kernel {domain.kernel}"] * (domain.kernel is not None)
+        texts.append(_cpus_text(domain.cpus) + (f" ({', '.join(parts)})" if parts else ""))
+    return [("domains", f"{len(texts)}: {', '.join(texts)}")] if len(texts) > 1 else []
 
 
 def _nodes_text(logical: Sequence[Cpu]) -> str:

@@ -17,6 +17,7 @@ from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
 from .distribute import distribute
 from .floorplan import zones
+from .product_domains import Domains, counted
 from .product_messages import MESSAGE, bytes_of, earlier, from_owners, on_torus, transfers_of
 
 #: Boxes of a plan at most: a second for each method.
@@ -82,6 +83,8 @@ class ProductPlan(Plan):
         it to the sender, or -1. None on a star, whose workers get all over a link of their own.
     links : (p, p) float64 array or None
         Per gigabyte from row to column, where there are messages.
+    domains : Domains or None
+        Of method "domains": what each domain of the platform packs, reads from other nodes, and waits for.
     cycle_times, link_costs : (p,) float64 array
         Per gigaflop and per gigabyte.
     """
@@ -100,6 +103,7 @@ class ProductPlan(Plan):
     link_costs: NDArray[np.float64]
     messages: NDArray[Any] | None = None
     links: NDArray[np.float64] | None = None
+    domains: Domains | None = None
 
     _records: ClassVar = {"messages": MESSAGE}
 
@@ -259,6 +263,13 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     exact = method in ("columns", "rows") and not task.platform.link_costs.any() and not ragged
     scope = f"slices into block {method}" if exact else ""
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
+
+
+def in_domains(pieces: NDArray[np.int64], task: Task) -> ProductPlan:
+    """The plan of zones as of `in_zones`, those of each domain of the platform a strip of C."""
+    plan = in_zones("domains", pieces, task)
+    zones, (_, _, k) = plan.boxes[:, [0, 1, 2, 4, 5]], task.shape
+    return replace(plan, domains=counted(zones, k, task.platform, task.itemsize))
 
 
 def in_cannon(task: Task) -> ProductPlan:

@@ -19,12 +19,13 @@ from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
-from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_layers, in_routed_layers, in_zones
+from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_domains, in_layers, in_routed_layers, in_zones
+from .product_domains import strips
 
 #: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`,
-#: Cannon's algorithm; whichever is fastest.
+#: Cannon's algorithm, strips for the domains of a machine; whichever is fastest.
 _OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
-METHODS = ("auto", *_OWN, "cannon", *(name for name in PARTITIONS if name not in _OWN))
+METHODS = ("auto", *_OWN, "cannon", "domains", *(name for name in PARTITIONS if name not in _OWN))
 
 #: Workers up to which "auto" also looks for the best partition and the best boxes.
 _FEW = 64
@@ -121,6 +122,8 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
         if m and n and k:
             return in_cannon(task)
         name = "columns"
+    if name == "domains":
+        return in_domains(_in_elements(strips(-(-m // block), -(-n // block), task.platform), block), task)
     return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
 
 

@@ -123,7 +123,8 @@ class Pool:
         return f"<Pool: {len(self)} workers, {kind}{', closed' if self._own is None else ''}>"
 
     def _started(self) -> engine.Threads:
-        return engine.Threads(len(self._workers), self._workers.cores)
+        own = self._workers
+        return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or ())
 
     def _live(self) -> engine.Threads:
         own = self._own
@@ -197,10 +198,12 @@ class Pool:
             "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
             the link costs as weights. "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
-            "sequential" and "parallel"). "layers": each worker gets columns of A and rows of B, and the m x n layers that come
-            of it are summed. "cuboids": boxes of `cuboids`, summed where they lie above each other. "auto": the one with the
-            smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric: block columns of its lower triangle,
-            with half the work, and its mirror image; `matmul` takes it where it sees that, unless another method is asked for.
+            "sequential" and "parallel"). "domains": whole columns or rows of C, along its longer side, for each domain of the
+            platform by its speed, and of these for each of its workers. "layers": each worker gets columns of A and rows of B,
+            and the m x n layers that come of it are summed. "cuboids": boxes of `cuboids`, summed where they lie above each
+            other. "auto": the one with the smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric:
+            block columns of its lower triangle, with half the work, and its mirror image; `matmul` takes it where it sees that,
+            unless another method is asked for.
         block : int
             Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
         communication : str

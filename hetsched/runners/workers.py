@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._engine.kernels import Blocking
     from ..planners.factor import FactorPlan
     from ..planners.product import ProductPlan
     from ..planners.stencil import StencilPlan
@@ -44,6 +45,10 @@ class Workers:
         What `measure` has found of these cpus, where no platform is given.
     cores : tuple of int or None
         The cpus that the workers are pinned to, if there are enough.
+    domains : tuple of Blocking or None
+        How the workers of each domain of this machine multiply; None where all do as one gang.
+    domain_of : tuple of int or None
+        Which of these each worker is in.
     shares : dict
         dtype -> (p,) relative speeds, None where they are equal.
     emulated : bool
@@ -72,7 +77,13 @@ class Workers:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
             if self._runs_products(self.given):  # else a run will say
                 self.require_products(np.dtype(np.float32))
-        self.cores = None if self.emulated or self._size > len(host.places) else host.places[: self._size]
+        self.cores = None if self.emulated else host.pins(self._size)
+        placed = not self.emulated and self._size <= len(host.places)
+        self._members = host.members(self._size) if placed and len(host.domains) > 1 else ()
+        self.domains: tuple[Blocking, ...] | None = None
+        self.domain_of: tuple[int, ...] | None = None
+        if placed:
+            self.domains, self.domain_of = host.gangs(self._size)
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
         for kind in DTYPES:
             if self.given is not None:
@@ -116,7 +127,7 @@ class Workers:
             return self._converted
         if self.measured is not None and dtype.name in self.measured.at_once:
             return self.measured.platform(dtype)
-        return _equal_workers(self._size, dtype)
+        return _equal_workers(self._size, dtype, self._members)
 
     def require_as_many(self, names: Sequence[str], what: str = "plan is") -> None:
         """Refuse the names of a plan for another number of workers."""
@@ -135,7 +146,8 @@ class Workers:
         wanted = speeds / self.time_scale
         one = rate / UNIT
         host = topology()
-        cores = min(float(host.worth), math.inf if host.quota is None else host.quota)
+        own = max(1, host.cpus - len(host.absent))
+        cores = min(float(host.worth), float(own), math.inf if host.quota is None else host.quota)
         excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
         if excess > 1.0:
             raise ValueError(
@@ -204,5 +216,5 @@ def _rate(dtype: np.dtype[Any]) -> float:
 
 
 @cache
-def _equal_workers(p: int, dtype: np.dtype[Any]) -> Platform:
-    return Platform.star([UNIT / _rate(dtype)] * p)
+def _equal_workers(p: int, dtype: np.dtype[Any], domains: tuple[int, ...]) -> Platform:
+    return Platform.star([UNIT / _rate(dtype)] * p, domains=domains or None)

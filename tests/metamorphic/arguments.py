@@ -28,8 +28,9 @@ def numbers_in(value: Any) -> Iterator[float]:
         yield float(value)
 
 
-def _platform(old: hs.Platform, times: Any, costs: Any, links: Any, memory: Sequence[Any]) -> hs.Platform:
-    workers = map(hs.Worker, np.asarray(times).tolist(), np.asarray(costs).tolist(), memory)
+def _platform(old: hs.Platform, times: Any, costs: Any, links: Any, memory: Sequence[Any], domains: Sequence[Any]) -> hs.Platform:
+    columns = zip(np.asarray(times).tolist(), np.asarray(costs).tolist(), memory, domains, strict=True)
+    workers = [hs.Worker(time, cost, room, domain=domain) for time, cost, room, domain in columns]
     return hs.Platform(workers, links, unit=old.unit)
 
 
@@ -38,7 +39,7 @@ def scaled(value: Any, factor: float) -> Any:
         return value
     if isinstance(value, hs.Platform):
         links = None if value.links is None else value.links * factor
-        return _platform(value, value.cycle_times * factor, value.link_costs * factor, links, value.memory)
+        return _platform(value, value.cycle_times * factor, value.link_costs * factor, links, value.memory, value.domains)
     if isinstance(value, Members):
         return Members(value.cycle_times * factor, value.links * factor, value.names)
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -56,7 +57,8 @@ def permuted(value: Any, order: np.ndarray) -> Any:
     if isinstance(value, hs.Platform):
         links = None if value.links is None else value.links[np.ix_(order, order)]
         memory = [value.memory[i] for i in order]
-        return _platform(value, value.cycle_times[order], value.link_costs[order], links, memory)
+        domains = [value.domains[i] for i in order]
+        return _platform(value, value.cycle_times[order], value.link_costs[order], links, memory, domains)
     if isinstance(value, Members):
         return Members(value.cycle_times[order], value.links[np.ix_(order, order)], tuple(value.names[i] for i in order))
     if isinstance(value, list | tuple) and len(value) == len(order):
@@ -78,7 +80,9 @@ def extended(value: Any, extra: float, dear: float) -> Any:
     if isinstance(value, hs.Platform):
         links = None if value.links is None else np.pad(value.links, (0, 1), constant_values=dear)
         memory = [*value.memory, None if None in value.memory else max(value.memory)]
-        return _platform(value, [*value.cycle_times, dear], [*value.link_costs, dear], links, memory)
+        return _platform(
+            value, [*value.cycle_times, dear], [*value.link_costs, dear], links, memory, [*value.domains, value.domains[0]]
+        )
     if isinstance(value, Members):
         links = np.pad(value.links, (0, 1), constant_values=dear)
         return Members(np.append(value.cycle_times, dear), links, (*value.names, "useless"))

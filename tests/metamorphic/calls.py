@@ -229,11 +229,12 @@ CALLS: dict[str, Call] = {
     ),
     "plan_boxes": Call(
         plan_boxes, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
-        rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids", "best"),
+        rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")),
+        others=("layers", "cuboids", "domains", "best"),
     ),
     "plan_matmul": Call(
         hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
-        rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids"),
+        rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids", "domains"),
         comparable=_without_limits,
     ),
     "plan_stencil": Call(

@@ -275,6 +275,8 @@ def _product(plan: hs.ProductPlan) -> None:
     last = max(ready)
     if not stepwise and plan.layers is None and not plan.shared and plan.messages is None:
         _sent(plan, boxes, sent)
+    if plan.domains is not None:
+        _domains(plan, boxes, [box[0] for box in boxes])
     if plan.layers is not None:
         last += _layer_sum(plan, boxes, rate, last)
     else:
@@ -328,6 +330,34 @@ def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> No
             size = data / (spans * plan.shape[2]) if size is None else size
             assert size in (4, 8, 16), f"elements of {size} bytes"
             same(f"bytes for worker {worker}", data, size * spans * plan.shape[2])
+
+
+def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -> None:
+    """Each domain's boxes are whole columns of C, or whole rows; what it packs and how often it meets follows from panels of
+    256 x 4096; it reads no more from elsewhere than it packs."""
+    found, (m, n, k) = plan.domains, plan.shape
+    assert found is not None
+    d = len(found.names)
+    of = ints("of", found.of, (len(plan.names),))
+    assert set(of) == set(range(d)), "a domain without workers, or a worker without a domain"
+    sizes = set()
+    for domain in range(d):
+        own = [box for box, worker in zip(boxes, workers, strict=True) if of[worker] == domain]
+        rows, cols = ({(box[a], box[a + 3]) for box in own} for a in (1, 2))
+        height, width = (sum(size for _, size in sides) for sides in (rows, cols))
+        if own and k:
+            area = sum(box[4] * box[5] * box[6] for box in own)
+            assert area == height * width * k, "a domain's zones are no strip"
+            assert m == height or n == width, "a domain's strip is not whole"
+        panels = -(-width // 4096)
+        assert found.synchronisations[domain] == panels * -(-k // 256) * len({box[0] for box in own}), "synchronisations"
+        spans = height * panels + width
+        if spans * k:
+            sizes.add(found.packed[domain] / (spans * k))
+        assert (found.traffic[domain] >= 0).all(), "less than no traffic"
+        assert (found.traffic[domain] <= found.packed[domain]).all(), "more is read than packed"
+    assert len(sizes) <= 1, "elements of several sizes"
+    assert sizes <= {4.0, 8.0, 16.0}, f"elements of {sizes} bytes"
 
 
 def _layer_sum(plan: hs.ProductPlan, boxes: list[list[int]], rate: float, last: float) -> float:

@@ -10,7 +10,8 @@ HS_C_BEGIN
  * hs_run_factor would choose. HS_MEASURE_TRSM: the triangular solve with such a panel's square, for size columns, as LU updates need it. */
 typedef enum hs_measured { HS_MEASURE_GEMM = 0, HS_MEASURE_PANEL = 1, HS_MEASURE_TRSM = 2 } hs_measured;
 
-/* How long a kernel takes on a worker's thread; each worker has operands of its own and shares nothing but the machine.
+/* How long a kernel takes on a worker's thread; each worker has operands of its own and shares nothing but the machine. A
+ * product is by the kernel of its domain.
  *   kernel, dtype  hs_measured, hs_dtype
  *   size      >= 1; of GEMM at most 2^15, else 2^20
  *   worker    which one, while the others rest; -1: all at once, who start together and keep computing until the last has ended

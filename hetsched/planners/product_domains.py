@@ -1,0 +1,93 @@
+"""A product divided between the domains of a machine, then between the workers of each; and what its domains move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import check
+from ..platform import Platform, relative_speeds
+from .distribute import distribute
+
+#: Depth and columns of the packed panels that plans count with.
+PANEL = (256, 4096)
+
+
+class Domains(NamedTuple):
+    """What the domains of a platform do in a product, counted with panels 256 deep and 4096 columns wide.
+
+    names: of the d domains, in the order of their first workers; "" of workers that are in none. of: (p,) int64, the domain of
+    each worker. packed: (d,) bytes of panels that each packs: its rows of A once for each panel of its columns of B, and those
+    columns once. traffic: (d, 2) those of these bytes that it reads from other nodes, where A and B lie on the node of the first
+    worker, and where they are interleaved over all nodes. synchronisations: (d,) int64, how often one of its workers waits for
+    the others: each once for each panel.
+    """
+
+    names: tuple[str, ...]
+    of: NDArray[np.int64]
+    packed: NDArray[np.float64]
+    traffic: NDArray[np.float64]
+    synchronisations: NDArray[np.int64]
+
+
+def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The names of the domains in the order of their first workers, and (p,) which of them each worker is in."""
+    first = {domain: i for i, domain in enumerate(dict.fromkeys(platform.domains))}
+    of = np.array([first[domain] for domain in platform.domains], np.int64)
+    return tuple("" if domain is None else str(domain) for domain in first), of
+
+
+def strips(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    """(worker, row, col, height, width) of a rows x cols matrix: whole columns or rows, along its longer side, for each domain by
+    its speed; these, along theirs, for each of its workers."""
+    _, of = members(platform)
+    speeds = relative_speeds(platform.cycle_times)
+    pieces = np.zeros((len(platform), 5), np.int64)
+    pieces[:, 0] = np.arange(len(platform))
+    whole = np.array([0, 0, rows, cols], np.int64)
+    for domain, strip in enumerate(_cut(whole, np.bincount(of, speeds).astype(np.float64))):
+        own = np.flatnonzero(of == domain)
+        pieces[own, 1:] = _cut(strip, speeds[own])
+    return pieces
+
+
+def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(row, col, height, width) of the parts of such a zone, along its longer side."""
+    side = 3 if zone[3] >= zone[2] else 2
+    plan = distribute(int(zone[side]) if zone[2:].all() else 0, speeds=speeds)
+    parts: NDArray[np.int64] = np.tile(zone, (len(speeds), 1))
+    parts[:, side - 2] += plan.displs
+    parts[:, side] = plan.counts
+    parts[parts[:, side] == 0, 2:] = 0
+    return parts
+
+
+def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int, panel: Sequence[int] = PANEL) -> Domains:
+    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, those of each domain a strip."""
+    names, of = members(platform)
+    depth, cols = panel
+    d = len(names)
+    heights, widths, workers = np.zeros(d, np.int64), np.zeros(d, np.int64), np.zeros(d, np.int64)
+    for domain in range(d):
+        own = zones[(of[zones[:, 0]] == domain) & (zones[:, 3] > 0) & (zones[:, 4] > 0)]
+        if len(own):
+            low, high = own[:, 1:3].min(axis=0), (own[:, 1:3] + own[:, 3:5]).max(axis=0)
+            heights[domain], widths[domain] = high - low
+            workers[domain] = len(np.unique(own[:, 0]))
+    across = -(-widths // cols)
+    packed = itemsize * float(k) * (heights.astype(np.float64) * across + widths)
+    far, several = _away(platform, of, d)
+    traffic = np.stack((packed * far, packed * (1.0 - 1.0 / several)), axis=1)
+    meetings = across * -(-k // depth) * workers
+    return Domains(names, *(check.frozen(array) for array in (of, packed, traffic, meetings)))
+
+
+def _away(platform: Platform, of: NDArray[np.int64], d: int) -> tuple[NDArray[np.bool_], int]:
+    """(d,) whether a domain is on another node than the first worker, as its own first worker says; and the number of nodes."""
+    if platform.nodes is None:
+        return np.zeros(d, np.bool_), 1
+    heads = [platform.nodes[int(np.argmax(of == domain))] for domain in range(d)]
+    return np.array([node != platform.nodes[0] for node in heads]), len(set(platform.nodes))
