@@ -520,7 +520,7 @@ class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
         monkeypatch.setattr(hetsched.runners.workers, "topology", topology)
-        monkeypatch.setattr(run, "Threads", lambda workers, cores: ("threads", workers, cores))
+        monkeypatch.setattr(run, "Threads", lambda workers, cores, *_: ("threads", workers, cores))
         return machine
 
     def test_unmeasured(self, uneven):

@@ -49,11 +49,11 @@ def _blocks(host: Topology) -> list[tuple[str, str]]:
         return []
     texts = []
     for i, found in enumerate(blocks):
-        cpus = ranges(cpu for cpu, domain in zip(host.places, members, strict=False) if domain == i)
+        cpus = [cpu for cpu, domain in zip(host.places, members, strict=False) if domain == i]
         sizes = [
             f"{name} {size or 'its own'}"
             for name, (_, size) in (("depth", found.depth), ("rows", found.rows), ("columns", found.cols))
         ]
         own = f"{', '.join(sizes)} (float64, by the model of its caches)" if found.depth[1] else "its own"
-        texts.append(f"cpus {cpus}: kernel {found.kernel or 'as above'}, blocks {own}")
+        texts.append(f"cpu{'s' * (len(cpus) > 1)} {ranges(cpus)}: kernel {found.kernel or 'as above'}, blocks {own}")
     return [("blocks", "; ".join(texts))]
