@@ -163,10 +163,13 @@ class Topology:
         >>> here.allowed[0] in here.domains[here.domain_of(here.allowed[0])].cpus
         True
         """
-        for i, domain in enumerate(self.domains):
-            if cpu in domain.cpus:
-                return i
-        raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+        if cpu not in self._domain_of:
+            raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+        return self._domain_of[cpu]
+
+    @cached_property
+    def _domain_of(self) -> dict[int, int]:
+        return {cpu: i for i, domain in enumerate(self.domains) for cpu in domain.cpus}
 
     def members(self, workers: int) -> tuple[int, ...]:
         """Which of `domains` each of the first `places` is in.
