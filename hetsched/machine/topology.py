@@ -146,7 +146,7 @@ class Topology:
         tuple of int, or None
             None where there are fewer places, or one of them is in HETSCHED_TOPOLOGY only: then nobody is pinned.
         """
-        own = self.places[:workers]
+        own = self.places[: check.integer("workers", workers, low=0)]
         return own if len(own) == workers and not {*own} & {*self.absent} else None
 
     def domain_of(self, cpu: int) -> int:
@@ -163,9 +163,10 @@ class Topology:
         >>> here.allowed[0] in here.domains[here.domain_of(here.allowed[0])].cpus
         True
         """
-        if cpu not in self._domain_of:
+        found = self._domain_of.get(check.integer("cpu", cpu, low=0))
+        if found is None:
             raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
-        return self._domain_of[cpu]
+        return found
 
     @cached_property
     def _domain_of(self) -> dict[int, int]:
@@ -179,6 +180,7 @@ class Topology:
         workers : int
             Not more than there are places.
         """
+        workers = check.integer("workers", workers, low=0, high=len(self.places))
         return tuple(self.domain_of(cpu) for cpu in self.places[:workers])
 
     def gangs(self, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
