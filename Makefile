@@ -85,6 +85,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_stacks.py
 	$(BIN)/python benchmarks/bench_thin.py
 	$(BIN)/python benchmarks/bench_gram.py
+	$(BIN)/python benchmarks/bench_domains.py
 	$(BIN)/python benchmarks/bench_lu.py
 	$(BIN)/python benchmarks/bench_dense.py
 	$(BIN)/python benchmarks/bench_emulation.py

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import hetsched as hs
-from hetsched._engine.kernels import kernel
+from hetsched._engine.kernels import kernel, tile
 from hetsched.planners.product_domains import PANEL
 
 SIZES = (1000, 2000, 4000, 8000, 16000)
@@ -123,6 +124,10 @@ def main() -> None:
     counts()
     if given.counts:
         return
+    try:
+        tuple(map(tile, KERNELS))
+    except NotImplementedError:
+        sys.exit(f"this processor does not have both {' and '.join(KERNELS)}: nothing is run")
     names = [*KERNELS, *(f"2 x {name}" for name in KERNELS), "both"]
     print(f"\nGFLOP/s on 2 cores, own kernels of {', '.join(KERNELS)} (in use otherwise: {kernel()['name']})")
     print(f"{'':>8} {'n':>6} {' '.join(f'{name:>9}' for name in names)} {'both / sum':>12} {'both / best':>12}")

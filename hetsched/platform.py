@@ -153,12 +153,12 @@ class Worker:
         return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
 
 
-def _domain(given: Any) -> int | str | None:
+def _domain(given: Any, argument: str = "domain") -> int | str | None:
     if given is None or (isinstance(given, str) and given):
         return given
     if isinstance(given, str):
-        raise ValueError("domain must be a name, got ''")
-    return check.integer("domain", given, low=0)
+        raise ValueError(f"{argument} must be a name, got ''")
+    return check.integer(argument, given, low=0)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -274,7 +274,7 @@ class Platform(Frozen):
         buffers = check.as_many("memory", list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p, p)
         labels = [None] * p if names is None else check.names(p, names)
         given = check.entries("domains", domains, "a sequence of numbers or names") if domains is not None else [None] * p
-        of = check.as_many("domains", given, p)
+        of = [_domain(own, f"domains[{i}]") for i, own in enumerate(check.as_many("domains", given, p))]
         columns = zip(times.tolist(), costs.tolist(), buffers, labels, of, strict=True)
         return cls((Worker(*own, domain=domain) for *own, domain in columns), unit=unit)
 

@@ -51,7 +51,7 @@ LEFT_OUT = {
     "coverage": "a context without arguments",
     "datasets": "a module, whose functions are fuzzed",
     **dict.fromkeys(
-        ("Assignment", "AtOnce", "Cache", "Certificate", "Coverage", "Cpu",
+        ("Assignment", "AtOnce", "Cache", "Certificate", "Coverage", "Cpu", "Domain",
          "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
          "FactorPlan", "FilesProduct", "InstallmentPlan",
          "LayersPlan", "LuGrid", "LuPattern", "MaxTasks", "MeshPlan", "MinTime", "Partition",

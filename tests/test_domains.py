@@ -18,7 +18,8 @@ import hetsched as hs
 from hetsched import Cache, Domain, topology
 from hetsched._engine import kernels
 from hetsched._engine.kernels import Blocking
-from hetsched.machine import measure
+from hetsched.cli import main as cli
+from hetsched.machine import dropin, measure
 from hetsched.machine.domains import blocking_of
 from hetsched.runners.workers import Workers
 
@@ -200,6 +201,7 @@ def test_workers_are_pinned_only_to_what_there_is(describe):
         ("[[domain]]\ncpus = 3", "domain 0: cpus must be a list .* got 3"),
         ("[[domain]]\ncpus = '3-1'", "domain 0: cpus must be a list .* got '3-1'"),
         ("[[domain]]\ncpus = '0-65536'", "numbers below 65536, got '0-65536'"),
+        ("[[domain]]\ncpus = '0-4096'", "the domains have 4097 cpus, more than 4096"),
         ("[[domain]]\ncpus = '0-3'\n[[domain]]\ncpus = '3-4'", "domain 1: cpus has 3, which domain 0 has too"),
         ("[[domain]]\ncpus = '0'\nkind = 'fast'", "domain 0: kind must be one of performance, efficiency, unknown, got 'fast'"),
         ("[[domain]]\ncpus = '0'\nkernel = 'skx'", "domain 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'"),
@@ -371,6 +373,21 @@ def test_measured_platforms_have_domains(describe):
         assert (here.domains, here.nodes) == ((0, 1), ("node0", "node1"))
         assert here.platform("float64").domains == (0, 1)
         assert hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32]}).domains == (0, 1)
+
+
+def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp_path):
+    monkeypatch.setattr(dropin, "library", lambda: tmp_path)
+    own = topology().allowed[0]
+    describe(f'[[domain]]\ncpus = "{own},60000"\n')
+    assert dropin.environment()["HETSCHED_BLAS_CORES"] == str(own)
+
+
+def test_info_shows_the_blocks(describe, capsys):
+    describe(TWO)
+    assert cli.main(["info"]) == 0
+    lines = {line.partition(" ")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["domains"].endswith("2: cpus 0-3 (performance), cpus 4-5,8 (efficiency, kernel plain)")
+    assert "cpus 0-3: kernel as above, blocks its own; cpus 4-5,8: kernel plain, blocks depth" in lines["blocks"]
 
 
 # ---- platforms ----------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least
     return x->bytes[level] / ways * (left > least_ways ? left : least_ways);
 }
 
-/* The micro-panels of A, the one in use and the one that replaces it, fall into the same ways (equation 4 of the paper): whole ways for
- * A, and for B as many as its share needs. With too few ways for that, what one line of C leaves is shared out by size. */
+/* The micro-panels of A, the one in use and the one that replaces it, fall into the same ways: whole ways for A, and for B as many as
+ * its share needs. With too few ways for that, what one line of C leaves is shared out by size. */
 static int64_t depth_of(const hs_caches *x, int32_t tile_rows, int32_t tile_cols, int32_t element_bytes)
 {
     const int64_t workers = sharing_of(x, 0), ways = ways_of(x, 0), both = (int64_t)tile_rows + tile_cols;

@@ -16,7 +16,7 @@ from .linux import cpu_list
 KINDS = ("performance", "efficiency", "unknown")
 _CACHES = ("l1d", "l2", "l3")
 _KEYS = ("cpus", "kind", "kernel", "node", *_CACHES, *(f"{name}_ways" for name in _CACHES))
-_MOST_CPUS = 65536  # that the engine can pin to
+_MOST_CPUS, _MOST_WORKERS = 65536, 4096  # numbers that the engine can pin to, and workers of a pool
 
 
 def read(path: str) -> dict[str, Any]:
@@ -47,6 +47,8 @@ def facts(content: dict[str, Any]) -> dict[str, Any]:
             if taken.setdefault(cpu, i) != i:
                 raise ValueError(f"domain {i}: cpus has {cpu}, which domain {taken[cpu]} has too")
         own.append(domain)
+    if len(taken) > _MOST_WORKERS:
+        raise ValueError(f"the domains have {len(taken)} cpus, more than {_MOST_WORKERS}")
     logical = [
         Cpu(number=cpu, core=cpu, node=domain.node, siblings=(cpu,), type=domain.kind) for domain in own for cpu in domain.cpus
     ]

@@ -43,15 +43,6 @@ class Domain:
         """The three."""
         return self.l1d, self.l2, self.l3
 
-    def is_like(self, other: Domain) -> bool:
-        """Whether blocks that suit the one suit the other: cores of one kind, with caches of the same sizes.
-
-        Parameters
-        ----------
-        other : Domain
-        """
-        return self.kind == other.kind and _sizes(self) == _sizes(other)
-
 
 def found(logical: Sequence[Cpu], caches: Iterable[Cache]) -> tuple[Domain, ...]:
     """The domains of cpus, from their caches; performance cores before others, then by number."""
@@ -94,11 +85,16 @@ def blocking_of(domains: Sequence[Domain], sharing: Sequence[int]) -> tuple[Bloc
     blocks = []
     for domain, workers in zip(domains, sharing, strict=True):
         tiles = _tiles(domain)
-        if tiles is None or domain.is_like(domains[0]):
+        if tiles is None or _are_alike(domain, domains[0]):
             blocks.append(Blocking(domain.kernel))
         else:
             blocks.append(_modelled(domain, tiles, workers))
     return tuple(blocks)
+
+
+def _are_alike(one: Domain, other: Domain) -> bool:
+    """Whether blocks that suit the one suit the other: cores of one kind, with caches of the same sizes."""
+    return one.kind == other.kind and _sizes(one) == _sizes(other)
 
 
 def _modelled(domain: Domain, tiles: Sequence[tuple[int, int]], workers: int) -> Blocking:

@@ -184,12 +184,12 @@ class MeasuredPlatform(Platform, Drawn):
                 or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
-        of = check.as_many("domains", record["domains"], len(names))
+        of = check.as_many("domains", record.get("domains") or [None] * len(names), len(names))
         workers = [
             Worker(speed=rate, name=name, domain=domain)
             for rate, name, domain in zip(self._rates(main).tolist(), names, of, strict=True)
         ]
-        super().__init__(workers, unit=Unit.gigaflop(), nodes=record["nodes"])
+        super().__init__(workers, unit=Unit.gigaflop(), nodes=record.get("nodes"))
 
     @property
     def age(self) -> float:

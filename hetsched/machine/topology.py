@@ -146,7 +146,7 @@ class Topology:
         tuple of int, or None
             None where there are fewer places, or one of them is in HETSCHED_TOPOLOGY only: then nobody is pinned.
         """
-        own = self.places[:workers]
+        own = self.places[: check.integer("workers", workers, low=0)]
         return own if len(own) == workers and not {*own} & {*self.absent} else None
 
     def domain_of(self, cpu: int) -> int:
@@ -163,10 +163,14 @@ class Topology:
         >>> here.allowed[0] in here.domains[here.domain_of(here.allowed[0])].cpus
         True
         """
-        for i, domain in enumerate(self.domains):
-            if cpu in domain.cpus:
-                return i
-        raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+        found = self._domain_of.get(check.integer("cpu", cpu, low=0))
+        if found is None:
+            raise ValueError(f"cpu must be one of {ranges(self.allowed)}, got {cpu!r}")
+        return found
+
+    @cached_property
+    def _domain_of(self) -> dict[int, int]:
+        return {cpu: i for i, domain in enumerate(self.domains) for cpu in domain.cpus}
 
     def members(self, workers: int) -> tuple[int, ...]:
         """Which of `domains` each of the first `places` is in.
@@ -176,6 +180,7 @@ class Topology:
         workers : int
             Not more than there are places.
         """
+        workers = check.integer("workers", workers, low=0, high=len(self.places))
         return tuple(self.domain_of(cpu) for cpu in self.places[:workers])
 
     def gangs(self, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:

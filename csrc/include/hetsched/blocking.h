@@ -20,7 +20,7 @@ typedef struct hs_caches {
  *
  * A micro-panel of B stays in L1 beside two of A and a line of C, a block of A for each worker in L2, and the panel of B that the
  * workers share in L3, as the least recently used lines are replaced: T. M. Low, F. D. Igual, T. M. Smith, E. S. Quintana-Orti,
- * Analytical Modeling Is Enough for High-Performance BLIS, ACM Transactions on Mathematical Software 43(2), 2016, section 4.
+ * Analytical Modeling Is Enough for High-Performance BLIS, ACM Transactions on Mathematical Software 43(2), 2016.
  *   tile_rows, tile_cols  of the micro-kernel, 1 .. 1024
  *   element_bytes         1 .. 64
  * Where a cache is unknown, the sizes that it and larger ones would give are 0: who uses them takes the kernel's own. k_c is at least 16
