@@ -309,7 +309,7 @@ def test_errors_of_zones(star, real):
     plan = hs.partition(STAR, shape=(6, 6))
     with pytest.raises(TypeError, match="plan must be a partition for rebalance and drift, got a ProductPlan"):
         real.run(real.plan(6, 6, 6), A, A, rebalance=1)
-    with pytest.raises(TypeError, match="rebalance and drift are for products"):
+    with pytest.raises(TypeError, match="rebalance, drift and layers are for products"):
         real.run(hs.max_tasks(5.0, [1, 1, 1], send=0.5), abs, [1, 2], rebalance=1)
     with pytest.raises(ValueError, match=r"rebalance must be in \[1, "):
         star.run(plan, A, A, rebalance=0)

@@ -253,7 +253,7 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(eliminate)(
 #endif
         if (k + 1 == width) continue;
         const REAL size = NAME(size)(row + (k + 1) * PARTS);
-        if (size > largest) largest = size, next = i;
+        if (size > largest || i == k + 1) largest = size, next = i; /* the first, if that is no number */
     }
     return next;
 }
@@ -272,7 +272,7 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
             pivot = k;
             for (int64_t i = k; i < left; i++) {
                 const REAL size = NAME(size)(x + i * x_row + k * PARTS);
-                if (size > largest) largest = size, pivot = i;
+                if (size > largest || i == k) largest = size, pivot = i;
             }
         }
         REAL *row = x + k * x_row;

@@ -35,7 +35,7 @@ static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speed
 
 /* ---- cuts ----------------------------------------------------------------------------------------------------- */
 
-enum { LEAST = 128, TAIL = 192 }; /* columns or rows: of a share; of the last band of one, if it is cut off */
+enum { LEAST = 128, TAIL = 192 }; /* columns or rows: of half a box that is dealt on; of the last band of a share, if it is cut off */
 
 /* The lines (columns, or rows) first .. first + count - 1 of a box. */
 static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
@@ -65,85 +65,83 @@ static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int
     return low;
 }
 
-/* The crews that have shares: the fastest ones, where there are not lines enough for all. */
-static void choose_crews(const hs__bands *x, int64_t lines, char *chosen)
-{
-    const int64_t room = hs__max(lines / LEAST, 1);
-    for (int64_t k = 0; k < room && k < x->crews; k++) {
-        int32_t best = -1;
-        for (int32_t c = 0; c < x->crews; c++)
-            if (!chosen[c] && x->crew[c].members && x->crew[c].speed > 0.0 && (best < 0 || x->crew[c].speed > x->crew[best].speed)) best = c;
-        if (best >= 0) chosen[best] = 1;
-    }
-}
-
 /* Bands of a share of so many lines, each of at most `most`; the last one is cut, that another crew can take some of it over. Writes the
  * ends to end unless it is NULL. */
-static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int shares, int64_t *end)
+static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several, int64_t *end)
 {
-    const int64_t each = shares ? hs__even_parts(lines, most, unit) : lines;
+    const int64_t each = several ? hs__even_parts(lines, most, unit) : lines;
     int32_t count = 0;
     for (int64_t at = 0; at < lines; count++) {
         int64_t size = hs__min(each, lines - at);
-        if (shares && at + size == lines && size / 4 >= TAIL) size -= size / 4 / unit * unit;
+        if (several && at + size == lines && size / 4 >= TAIL) size -= size / 4 / unit * unit;
         at += size;
         if (end) end[count] = at;
     }
     return count;
 }
 
-/* How the box is cut: lines are its rows or columns. */
-typedef struct {
-    int by_rows, shares; /* shares: there are several */
-    int64_t lines, most, unit;
-    int64_t *end; /* [crews] of its share */
-} cut;
-
-/* Along the columns of C as the kernel sees them, for of these each operand is packed as often as in one piece; else along the other
- * dimension if that is much longer. */
-static cut cut_of(const hs__bands *x, const hs_box *box, const hs__panel_product *whole)
+/* Whether the kernel sees C transposed. */
+static int is_turned(const hs__bands *x, const hs_box *box, const hs__panel_product *seen)
 {
     const hs_product *p = x->product;
-    const int turned = whole->c.rows == box->width && whole->c.row_stride == p->c_col_stride &&
-                       !(whole->c.rows == box->height && whole->c.row_stride == p->c_row_stride);
-    const int across = whole->c.rows > 2 * whole->c.cols;
-    const int64_t most = whole->kernel->cols / (1 + whole->complex), unit = across ? hs__row_unit(whole) : hs__col_unit(whole);
-    return (cut){.by_rows = turned != across, .shares = x->crews > 1, .lines = across ? whole->c.rows : whole->c.cols,
+    return seen->c.rows == box->width && seen->c.row_stride == p->c_col_stride && !(seen->c.rows == box->height && seen->c.row_stride == p->c_row_stride);
+}
+
+/* Halves of the crews have halves of the box by their speed, along its longer side, and so on: what each packs of A and B is little where
+ * its share is nearly square. A box too small for that is the fastest one's. turned: which side of a square counts as longer. */
+static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t count, int turned, const hs__panel_product *seen, hs_box *share)
+{
+    const int by_rows = box.height == box.width ? turned : box.height > box.width;
+    const int64_t lines = by_rows ? box.height : box.width, unit = by_rows == turned ? hs__col_unit(seen) : hs__row_unit(seen);
+    if (count == 1 || lines < 2 * LEAST) {
+        int32_t best = crews[0];
+        for (int32_t i = 1; i < count; i++)
+            if (x->crew[crews[i]].speed > x->crew[best].speed) best = crews[i];
+        share[best] = box;
+        return;
+    }
+    double total = 0.0, sum = x->crew[crews[0]].speed;
+    for (int32_t i = 0; i < count; i++) total += x->crew[crews[i]].speed;
+    int32_t first = 1;
+    for (; first + 1 < count && sum + x->crew[crews[first]].speed / 2 < total / 2; first++) sum += x->crew[crews[first]].speed;
+    const int64_t exact = lines_for(x, &box, by_rows, lines, work_of(x, &box) * (sum / total));
+    const int64_t at = hs__min((exact + unit / 2) / unit * unit, lines);
+    deal(x, part_of(&box, by_rows, 0, at), crews, first, turned, seen, share);
+    deal(x, part_of(&box, by_rows, at, lines - at), crews + first, count - first, turned, seen, share);
+}
+
+/* How a share is cut: lines are its rows or columns, along the columns of C as the kernel sees them, for of these each operand is packed as
+ * often as in one piece; along the other dimension if that is much longer. */
+typedef struct {
+    int by_rows, several; /* several: others may take bands over */
+    int64_t lines, most, unit;
+} cut;
+
+static cut cut_of(const hs__bands *x, const hs_box *box, const hs__panel_product *seen)
+{
+    const int across = seen->c.rows > 2 * seen->c.cols;
+    const int64_t most = seen->kernel->cols / (1 + seen->complex), unit = across ? hs__row_unit(seen) : hs__col_unit(seen);
+    return (cut){.by_rows = is_turned(x, box, seen) != across, .several = x->crews > 1, .lines = across ? seen->c.rows : seen->c.cols,
                  .most = hs__max(most, unit), .unit = unit};
 }
 
-/* Where the shares end. */
-static hs_status divide(hs__bands *x, const hs_box *box, cut *cuts)
+/* The cut of a crew's share; no lines: it has none, or nothing to multiply. */
+static cut cut_share_of(const hs__bands *x, const hs__crew *crew, const hs_box *share)
 {
-    char *chosen = hs__run_zeros(x->run, (size_t)x->crews, 1);
-    cuts->end = hs__run_zeros(x->run, (size_t)x->crews, sizeof *cuts->end);
-    if (!chosen || !cuts->end) return HS_ERROR_MEMORY;
-    choose_crews(x, cuts->lines, chosen);
-    double total = 0.0, sum = 0.0;
-    int32_t last = 0;
-    for (int32_t c = 0; c < x->crews; c++)
-        if (chosen[c]) total += x->crew[c].speed, last = c;
-    const double work = cuts->shares ? work_of(x, box) : 0.0;
-    for (int32_t c = 0; c < last; c++) {
-        if (chosen[c]) sum += x->crew[c].speed;
-        const int64_t exact = lines_for(x, box, cuts->by_rows, cuts->lines, work * (sum / total));
-        cuts->end[c] = hs__min((exact + cuts->unit / 2) / cuts->unit * cuts->unit, cuts->lines);
-    }
-    for (int32_t c = last; c < x->crews; c++) cuts->end[c] = cuts->lines;
-    return HS_OK;
+    hs__panel_product seen;
+    if (!crew->members || !hs__panel_product_init(&seen, crew->kernel, x->product, share, crew->members)) return (cut){0};
+    return cut_of(x, share, &seen);
 }
 
-static int64_t start_of(const cut *cuts, int32_t crew) { return crew ? cuts->end[crew - 1] : 0; }
-
-/* The bands of one crew. */
-static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *box, const cut *cuts, int64_t from, int64_t lines, int64_t *end)
+/* The bands of one crew, whose room begins at x->count. */
+static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const cut *cuts, int64_t *end)
 {
-    const int32_t bands = cut_share(lines, cuts->most, cuts->unit, cuts->shares, end);
+    const int32_t bands = cut_share(cuts->lines, cuts->most, cuts->unit, cuts->several, end);
     crew->own = x->band + x->count;
     for (int32_t i = 0; i < bands; i++) {
         const int64_t first = i ? end[i - 1] : 0;
         hs__band *band = &x->band[x->count];
-        band->box = part_of(box, cuts->by_rows, from + first, end[i] - first);
+        band->box = part_of(share, cuts->by_rows, first, end[i] - first);
         band->work = work_of(x, &band->box);
         if (!(band->work > 0.0)) continue; /* beside the triangle */
         crew->rest += band->work;
@@ -151,23 +149,39 @@ static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *box, const cu
     }
 }
 
-static hs_status make_bands(hs__bands *x, const hs_box *box, const cut *cuts)
+static hs_status make_bands(hs__bands *x, const hs_box *share)
 {
     int64_t count = 0, most = 0;
     for (int32_t c = 0; c < x->crews; c++) {
-        const int64_t lines = cuts->end[c] - start_of(cuts, c);
-        if (lines / cuts->most > INT32_MAX / 4) return HS_ERROR_MEMORY;
-        const int32_t bands = cut_share(lines, cuts->most, cuts->unit, cuts->shares, NULL);
+        const cut cuts = cut_share_of(x, &x->crew[c], &share[c]);
+        if (!cuts.lines) continue;
+        if (cuts.lines / cuts.most > INT32_MAX / 4) return HS_ERROR_MEMORY;
+        const int32_t bands = cut_share(cuts.lines, cuts.most, cuts.unit, cuts.several, NULL);
         count += bands, most = hs__max(most, bands);
     }
     if (count > INT32_MAX) return HS_ERROR_MEMORY;
     x->band = hs__run_zeros(x->run, (size_t)count, sizeof *x->band);
     int64_t *end = hs__run_zeros(x->run, (size_t)most, sizeof *end);
     if (!x->band || !end) return HS_ERROR_MEMORY;
-    for (int32_t c = 0; c < x->crews; c++)
-        fill_share(x, &x->crew[c], box, cuts, start_of(cuts, c), cuts->end[c] - start_of(cuts, c), end);
+    for (int32_t c = 0; c < x->crews; c++) {
+        const cut cuts = cut_share_of(x, &x->crew[c], &share[c]);
+        x->crew[c].own = x->band;
+        if (cuts.lines) fill_share(x, &x->crew[c], &share[c], &cuts, end);
+    }
     atomic_store(&x->left, x->count);
     return HS_OK;
+}
+
+/* Shares of those that have a speed, then their bands. */
+static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
+{
+    int32_t *crews = hs__run_zeros(x->run, (size_t)x->crews, sizeof *crews), count = 0;
+    hs_box *share = hs__run_zeros(x->run, (size_t)x->crews, sizeof *share);
+    if (!crews || !share) return HS_ERROR_MEMORY;
+    for (int32_t c = 0; c < x->crews; c++)
+        if (x->crew[c].speed > 0.0) crews[count++] = c;
+    deal(x, *box, crews, count, is_turned(x, box, seen), seen, share);
+    return make_bands(x, share);
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
@@ -235,11 +249,9 @@ hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, 
     x->opened = 1;
     hs_status status = man(x, kernel, speeds, alone);
     if (status) return status;
-    hs__panel_product whole;
-    if (!hs__panel_product_init(&whole, x->crew[0].kernel, product, box, x->crew[0].members)) return HS_OK;
-    cut cuts = cut_of(x, box, &whole);
-    status = divide(x, box, &cuts);
-    if (!status) status = make_bands(x, box, &cuts);
+    hs__panel_product seen;
+    if (!hs__panel_product_init(&seen, x->crew[0].kernel, product, box, x->crew[0].members)) return HS_OK;
+    status = divide(x, box, &seen);
     return status ? status : provide(x);
 }
 

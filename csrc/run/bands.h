@@ -1,5 +1,5 @@
-/* A box of a product that all workers of a pool share, a gang in each domain. C is cut into bands of whole columns or rows, of which each
- * domain has as many as suit its speed; it computes one after the other, and takes over bands of others when its own are done. In one
+/* A box of a product that all workers of a pool share, a gang in each domain. Each domain has a share of C by its speed, as square as may
+ * be, cut into bands of columns or rows; it computes one after the other, and takes over bands of others when its own are done. In one
  * domain the box is one band. */
 #ifndef HS_RUN_BANDS_H
 #define HS_RUN_BANDS_H

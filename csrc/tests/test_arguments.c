@@ -339,6 +339,16 @@ static hs_status pool_create(void)
     return status;
 }
 
+static hs_status pool_create_domains(void)
+{
+    static const hs_domain domains[2] = {{.kernel = "plain"}, {0}};
+    static const int32_t of[2] = {0, 1};
+    hs_pool *made = NULL;
+    const hs_status status = hs_pool_create_domains(2, AT(3, pair), 2, AT(0, domains), AT(1, of), AT(2, &made));
+    hs_pool_destroy(made);
+    return status;
+}
+
 /* ---- runs, with everything that they ask for ---- */
 
 #define PRODUCT {.dtype = HS_FLOAT64, .m = 4, .n = 4, .k = 4, .a = AT(2, table), .a_col_stride = 1, .b = AT(3, table), .b_col_stride = 1, .c = AT(4, reals), .c_row_stride = 4, .c_col_stride = 1}
@@ -534,6 +544,7 @@ static const struct {
     {"hs_kernel_tile", kernel_tile, 2, 0, 0},
     {"hs_blocking", blocking, 2, 0, 0},
     {"hs_pool_create", pool_create, 1, 1, 0},
+    {"hs_pool_create_domains", pool_create_domains, 3, 1, 0},
     {"hs_gemm", gemm, 5, 2, 0},
     {"hs_pool_trim", pool_trim, 1, 0, 0},
     {"hs_run_product", run_product, 8, 3, 0},

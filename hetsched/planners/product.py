@@ -266,7 +266,7 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
 
 
 def in_domains(pieces: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of zones as of `in_zones`, those of each domain of the platform a strip of C."""
+    """The plan of zones as of `in_zones`, those of each domain of the platform a rectangle of C."""
     plan = in_zones("domains", pieces, task)
     zones, (_, _, k) = plan.boxes[:, [0, 1, 2, 4, 5]], task.shape
     return replace(plan, domains=counted(zones, k, task.platform, task.itemsize))

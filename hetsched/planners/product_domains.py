@@ -40,24 +40,35 @@ def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple("" if domain is None else str(domain) for domain in first), of
 
 
-def strips(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    """(worker, row, col, height, width) of a rows x cols matrix: whole columns or rows, along its longer side, for each domain by
-    its speed; these, along theirs, for each of its workers."""
+def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    """(worker, row, col, height, width) of a rows x cols matrix: halves of the domains have halves of it by their speed, along its
+    longer side, and so on; the zone of a domain is cut along its longer side for its workers."""
     _, of = members(platform)
     speeds = relative_speeds(platform.cycle_times)
     pieces = np.zeros((len(platform), 5), np.int64)
     pieces[:, 0] = np.arange(len(platform))
     whole = np.array([0, 0, rows, cols], np.int64)
-    for domain, strip in enumerate(_cut(whole, np.bincount(of, speeds).astype(np.float64))):
+    for domain, zone in enumerate(_halves(whole, np.bincount(of, speeds).astype(np.float64))):
         own = np.flatnonzero(of == domain)
-        pieces[own, 1:] = _cut(strip, speeds[own])
+        pieces[own, 1:] = _cut(zone, speeds[own])
     return pieces
+
+
+def _halves(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """The zones of domains, in their order: what each needs of A and B is little where its zone is nearly square."""
+    if len(speeds) == 1:
+        return [zone]
+    middles = np.cumsum(speeds) - speeds / 2
+    first = min(max(int((middles < speeds.sum() / 2).sum()), 1), len(speeds) - 1)
+    left, right = _cut(zone, np.array([speeds[:first].sum(), speeds[first:].sum()]))
+    return _halves(left, speeds[:first]) + _halves(right, speeds[first:])
 
 
 def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int64]:
     """(row, col, height, width) of the parts of such a zone, along its longer side."""
     side = 3 if zone[3] >= zone[2] else 2
-    plan = distribute(int(zone[side]) if zone[2:].all() else 0, speeds=speeds)
+    some = zone[2:].all() and speeds.any()
+    plan = distribute(int(zone[side]), speeds=speeds) if some else distribute(0, speeds=np.ones(len(speeds)))
     parts: NDArray[np.int64] = np.tile(zone, (len(speeds), 1))
     parts[:, side - 2] += plan.displs
     parts[:, side] = plan.counts
@@ -66,7 +77,7 @@ def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int
 
 
 def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int, panel: Sequence[int] = PANEL) -> Domains:
-    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, those of each domain a strip."""
+    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, those of each domain a rectangle."""
     names, of = members(platform)
     depth, cols = panel
     d = len(names)

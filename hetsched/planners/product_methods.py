@@ -20,10 +20,10 @@ from .layers import MODES, LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
 from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_domains, in_layers, in_routed_layers, in_zones
-from .product_domains import strips
+from .product_domains import domain_zones
 
 #: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`,
-#: Cannon's algorithm, strips for the domains of a machine; whichever is fastest.
+#: Cannon's algorithm, zones for the domains of a machine; whichever is fastest.
 _OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
 METHODS = ("auto", *_OWN, "cannon", "domains", *(name for name in PARTITIONS if name not in _OWN))
 
@@ -123,7 +123,7 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
             return in_cannon(task)
         name = "columns"
     if name == "domains":
-        return in_domains(_in_elements(strips(-(-m // block), -(-n // block), task.platform), block), task)
+        return in_domains(_in_elements(domain_zones(-(-m // block), -(-n // block), task.platform), block), task)
     return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
 
 

@@ -198,8 +198,8 @@ class Pool:
             "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
             the link costs as weights. "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
-            "sequential" and "parallel"). "domains": whole columns or rows of C, along its longer side, for each domain of the
-            platform by its speed, and of these for each of its workers. "layers": each worker gets columns of A and rows of B,
+            "sequential" and "parallel"). "domains": halves of C, along its longer side, for halves of the domains of the
+            platform by their speed, and so on; of a domain's zone columns or rows for each of its workers. "layers": each worker gets columns of A and rows of B,
             and the m x n layers that come of it are summed. "cuboids": boxes of `cuboids`, summed where they lie above each
             other. "auto": the one with the smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric:
             block columns of its lower triangle, with half the work, and its mirror image; `matmul` takes it where it sees that,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import hashlib
@@ -105,7 +106,10 @@ def write(path: Path, table: DataFrame, design: Design) -> None:
     """As the file's name says, whole or not at all."""
     with replace_file(path) as file:
         if path.suffix == ".csv":
-            file.write(table.to_csv(index=False, lineterminator="\n").encode())
+            text = table.to_csv(index=False, lineterminator="\n")
+            if "\r" in text:  # which readers take for the end of a line, and writers do not quote
+                text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+            file.write(text.encode())
             return
         content = need("pyarrow", "path").Table.from_pandas(table, preserve_index=False)
         own = {**content.schema.metadata, _METADATA: json.dumps(design.fingerprint()).encode()}

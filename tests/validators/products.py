@@ -333,7 +333,7 @@ def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> No
 
 
 def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -> None:
-    """Each domain's boxes are whole columns of C, or whole rows; what it packs and how often it meets follows from panels of
+    """Each domain's boxes are a rectangle of C; what it packs and how often it meets follows from panels of
     256 x 4096; it reads no more from elsewhere than it packs."""
     found, (m, n, k) = plan.domains, plan.shape
     assert found is not None
@@ -347,8 +347,7 @@ def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -
         height, width = (sum(size for _, size in sides) for sides in (rows, cols))
         if own and k:
             area = sum(box[4] * box[5] * box[6] for box in own)
-            assert area == height * width * k, "a domain's zones are no strip"
-            assert m == height or n == width, "a domain's strip is not whole"
+            assert area == height * width * k, "a domain's zones are no rectangle"
         panels = -(-width // 4096)
         assert found.synchronisations[domain] == panels * -(-k // 256) * len({box[0] for box in own}), "synchronisations"
         spans = height * panels + width

@@ -63,8 +63,8 @@ typedef struct hs_domain {
     int32_t depth[2], rows[2], cols[2];
 } hs_domain;
 
-/* The same for a machine of several caches, or kinds of core. A product that workers share is divided among the domains by their speeds, in
- * bands of whole columns or rows of C; the workers of one compute a band together, with their kernel, block sizes and packed panels, in
+/* The same for a machine of several caches, or kinds of core. A product that workers share is divided among the domains by their speeds, each
+ * share, a rectangle of C, into bands of columns or rows; the workers of one compute a band together, with their kernel, block sizes and packed panels, in
  * memory that they touch first. A domain that is done takes bands over from others. Panels are as deep everywhere as the least of the
  * domains wants, so that every element is the sum of the same terms in one order; kernels that round otherwise than others can still
  * give other last bits, by who computed what. Factorisations and systems have one kernel, the one in use, on all workers.
