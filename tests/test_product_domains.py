@@ -13,6 +13,7 @@ from validators import validate
 import hetsched as hs
 from hetsched.planners.product_domains import counted
 
+TWO = st.lists(st.tuples(st.floats(0.1, 10.0), st.integers(0, 1)), min_size=1, max_size=8)
 TIMES = st.lists(st.tuples(st.floats(0.1, 10.0), st.integers(0, 3)), min_size=1, max_size=8)
 
 
@@ -28,9 +29,9 @@ def plan_of(m: int, k: int, n: int, platform: hs.Platform, **options) -> hs.Prod
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(st.floats(0.1, 10.0), st.integers(0, 1)), min_size=1, max_size=8), st.integers(0, 50), st.integers(0, 50))
+@given(TWO, st.integers(0, 50), st.integers(0, 50))
 def test_two_domains_by_speed(workers, m, n):
-    """The longer side of C is divided between two domains as by `distribute` of their speeds; so is that of each zone, its own."""
+    """The longer side of C is divided between two domains as by `distribute` of their speeds; so is, of each zone, its own."""
     platform = platform_of(workers)
     plan = plan_of(m, 5, n, platform)
     speeds = defaultdict(float)

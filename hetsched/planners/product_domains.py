@@ -41,8 +41,8 @@ def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    """(worker, row, col, height, width) of a rows x cols matrix: halves of the domains have halves of it by their speed, along its
-    longer side, and so on; the zone of a domain is cut along its longer side for its workers."""
+    """(worker, row, col, height, width) of a rows x cols matrix: halves of the domains have halves of it by their speed, along
+    its longer side, and so on; the zone of a domain is cut along its longer side for its workers."""
     _, of = members(platform)
     speeds = relative_speeds(platform.cycle_times)
     pieces = np.zeros((len(platform), 5), np.int64)
@@ -77,7 +77,7 @@ def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int
 
 
 def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int, panel: Sequence[int] = PANEL) -> Domains:
-    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, those of each domain a rectangle."""
+    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, a rectangle for each domain."""
     names, of = members(platform)
     depth, cols = panel
     d = len(names)

@@ -199,11 +199,11 @@ class Pool:
             `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
             the link costs as weights. "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
             "sequential" and "parallel"). "domains": halves of C, along its longer side, for halves of the domains of the
-            platform by their speed, and so on; of a domain's zone columns or rows for each of its workers. "layers": each worker gets columns of A and rows of B,
-            and the m x n layers that come of it are summed. "cuboids": boxes of `cuboids`, summed where they lie above each
-            other. "auto": the one with the smallest predicted makespan. "triangle": for B = A.T, whose product is symmetric:
-            block columns of its lower triangle, with half the work, and its mirror image; `matmul` takes it where it sees that,
-            unless another method is asked for.
+            platform by their speed, and so on; of a domain's zone columns or rows for each of its workers. "layers": each
+            worker gets columns of A and rows of B, and the m x n layers that come of it are summed. "cuboids": boxes of
+            `cuboids`, summed where they lie above each other. "auto": the one with the smallest predicted makespan. "triangle":
+            for B = A.T, whose product is symmetric: block columns of its lower triangle, with half the work, and its mirror
+            image; `matmul` takes it where it sees that, unless another method is asked for.
         block : int
             Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
         communication : str

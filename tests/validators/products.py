@@ -335,7 +335,7 @@ def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> No
 def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -> None:
     """Each domain's boxes are a rectangle of C; what it packs and how often it meets follows from panels of
     256 x 4096; it reads no more from elsewhere than it packs."""
-    found, (m, n, k) = plan.domains, plan.shape
+    found, k = plan.domains, plan.shape[2]
     assert found is not None
     d = len(found.names)
     of = ints("of", found.of, (len(plan.names),))
