@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -327,9 +327,9 @@ class Plan(Frozen, Drawn):
         given, content = {f.name: f.type for f in fields(kind)}, kind._completed(content)
         if unknown := set(content) - {*given, *kind._derived, "type", "gap", "certificate", "format", "version"}:
             raise ValueError(f"content has an unknown key {min(unknown, key=str)!r}: it is none of a {name}")
-        if missing := set(given) - set(content):
+        if missing := {f.name for f in fields(kind) if f.default is MISSING} - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
-        return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items()})
+        return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items() if key in content})
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -412,6 +412,11 @@ def test_layers_of_files_from_before_memory_limited_them(plan):
         type(plan).from_dict({**content, "disk": True})
 
 
+def test_a_product_of_a_file_from_before_there_were_domains():
+    plan = hs.plan_matmul(30, 20, 10, hs.Platform.star([3, 5]))
+    assert hs.Plan.from_dict({key: value for key, value in plan.to_dict().items() if key != "domains"}) == plan
+
+
 class TestBadFiles:
     PLAN = hs.distribute(10, [3, 5, 8])
 
