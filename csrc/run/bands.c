@@ -14,10 +14,10 @@ static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speed
     const hs__domains *domains = hs__pool_domains(x->run->pool);
     x->workers = alone ? 1 : x->run->workers, x->crews = domains->count;
     const size_t workers = (size_t)x->workers;
-    int32_t *of = hs__run_zeros(x->run, 2 * workers, sizeof *of), *member = of ? of + workers : NULL;
-    double *all = hs__run_zeros(x->run, workers, sizeof *all);
+    double *all = hs__run_zeros(x->run, 2 * workers, sizeof *all); /* the second half for what follows */
     x->crew = hs__run_zeros(x->run, (size_t)x->crews, sizeof *x->crew);
-    if (!of || !all || !x->crew) return HS_ERROR_MEMORY;
+    if (!all || !x->crew) return HS_ERROR_MEMORY;
+    int32_t *of = (int32_t *)(all + workers), *member = of + workers;
     for (int32_t w = 0; w < x->workers; w++) {
         hs__crew *crew = &x->crew[of[w] = hs__domain_of(domains, w)];
         if (crew->members == 0) crew->lead = w;
@@ -160,8 +160,8 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
         count += bands, most = hs__max(most, bands);
     }
     if (count > INT32_MAX) return HS_ERROR_MEMORY;
+    int64_t one, *end = most > 1 ? hs__run_zeros(x->run, (size_t)most, sizeof *end) : &one;
     x->band = hs__run_zeros(x->run, (size_t)count, sizeof *x->band);
-    int64_t *end = hs__run_zeros(x->run, (size_t)most, sizeof *end);
     if (!x->band || !end) return HS_ERROR_MEMORY;
     for (int32_t c = 0; c < x->crews; c++) {
         const cut cuts = cut_share_of(x, &x->crew[c], &share[c]);
@@ -175,6 +175,7 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
 /* Shares of those that have a speed, then their bands. */
 static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
 {
+    if (x->crews == 1) return make_bands(x, box);
     int32_t *crews = hs__run_zeros(x->run, (size_t)x->crews, sizeof *crews), count = 0;
     hs_box *share = hs__run_zeros(x->run, (size_t)x->crews, sizeof *share);
     if (!crews || !share) return HS_ERROR_MEMORY;
