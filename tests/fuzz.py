@@ -351,6 +351,8 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
     out, sys.stdout = sys.stdout, sys.stderr
     for name in ("platform.json", "platform.toml"):  # to be loaded
         hs.Platform.star([3, 5, 8], [1, 2, 3]).save(name)
+    hs.distribute(3, [1, 2]).plot()  # what is loaded once, matplotlib and its list of fonts, is no call's time
+    sys.modules["matplotlib.pyplot"].close("all")
     for number in range(start, stop):
         signal.setitimer(signal.ITIMER_PROF, limit)  # of processor time: other programs do not matter
         faulthandler.dump_traceback_later(10 * limit, exit=True)  # of what waits

@@ -111,7 +111,7 @@ def test_it_survives_crashes_and_calls_without_end(tmp_path):
         "fuzz.drawn = drawn\n"
         "if '--child' in sys.argv:\n"
         "    sys.exit(fuzz.main())\n"
-        "for report in fuzz.batch(1, 0, 5, None, 1.0):\n"
+        "for report in fuzz.batch(1, 0, 5, None, 3.0):\n"
         "    print(report['number'], report['outcome'], report.get('kind'), flush=True)\n"
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=False)
