@@ -115,18 +115,24 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
-static int has_failed(const hs__task_data *x) { return atomic_load_explicit(&x->failed, memory_order_relaxed) < INT64_MAX; }
+static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self)
+{
+    (void)memory;
+    return hs__strips_repack(&x->type, &x->panel[k], &from->type, &x->columns[k], self);
+}
 
-/* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block. */
-static void pack_u(const hs__column_type *t, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *packed)
+static int has_failed(const hs__task_data *x) { return atomic_load_explicit(x->failed, memory_order_relaxed) < INT64_MAX; }
+
+/* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block, which are `from`. */
+static void pack_u(const hs__column_type *t, const hs__column_type *from, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *packed)
 {
     hs__pack how = t->slice.u;
     how.conjugate = 1;
-    const int64_t across = t->slice.across, e = (int64_t)t->element, step = t->parts * t->slice.u.tile * (int64_t)t->real;
+    const int64_t across = from->slice.across, e = (int64_t)t->element, step = t->parts * t->slice.u.tile * (int64_t)t->real;
     for (int64_t l = 0; l < width; l += across) {
-        const char *from = hs__slice_at(t, panel, l) + row * across * e;
+        const char *rows = hs__slice_at(from, panel, l) + row * across * e;
         const int64_t depth = hs__min(across, width - l);
-        hs__pack_panels(&how, count, depth, from, across, 1, packed + l * step);
+        hs__pack_panels(&how, count, depth, rows, across, 1, packed + l * step);
     }
 }
 
@@ -136,7 +142,7 @@ static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work
     const int64_t across = t->slice.across, width = x->panel[k].width, bytes = hs__u_bytes(t, &t->slice, width), cols = x->columns[block].cols;
     const int64_t row = hs__block_first(&x->blocks, block);
     if (has_failed(x)) return;
-    for (int64_t j = 0; j < cols; j += across) pack_u(t, &x->columns[k], width, row + j, hs__min(across, cols - j), work + j / across * bytes);
+    for (int64_t j = 0; j < cols; j += across) pack_u(t, x->types[k], &x->columns[k], width, row + j, hs__min(across, cols - j), work + j / across * bytes);
 }
 
 /* Of each slice from its diagonal on. */
@@ -178,4 +184,4 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 }
 
 const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = load,
-                                   .factor = factor, .update = update, .store = store, .prepare = prepare, .rows = rows};
+                                   .factor = factor, .repack = repack, .update = update, .store = store, .prepare = prepare, .rows = rows};

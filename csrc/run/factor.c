@@ -91,7 +91,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     tasks.steps = blocks;
     hs__column_type_init(&tasks.x.type, hs__kernel_current(), x->dtype);
     const hs_status status = hs__tasks_do(&tasks);
-    const int64_t failed = atomic_load(&tasks.x.failed);
+    const int64_t failed = atomic_load(&tasks.failed);
     if (!status) x->failed = failed < INT64_MAX ? failed : -1;
     return status;
 }

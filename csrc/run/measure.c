@@ -22,6 +22,7 @@ typedef struct {
     size_t bytes;         /* of the columns, which are as given before each repetition */
     char *given, *packed, *work;
     int32_t *pivots;
+    _Atomic int64_t failed; /* of b->lu, which nobody reads */
     int by_own_clock;
     hs__run run;          /* has the memory, of this thread so that it is near the core; nobody cancels it */
     hs__member member;
@@ -30,7 +31,7 @@ typedef struct {
 typedef struct {
     hs__run run;
     hs_measurement *what;
-    hs__kernel *kernel; /* [domains] for products; the others have the one in use */
+    hs__kernel *kernel; /* [domains] */
     int running;
     atomic_int ready, done; /* workers that have their operands, that have had their time */
     atomic_int scarce;      /* there is no memory for somebody's */
@@ -80,7 +81,7 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
     const char *last = columns + (size_t)(slices - 1) * hs__slice_bytes(&b->lu.type, rows);
     b->block = (hs__columns){columns, (char *)last, rows, cols};
     b->panel = (hs__packed_panel){0, b->width, rows, b->packed};
-    b->lu.panel = &b->panel, b->lu.columns = &b->block, b->lu.pivots = b->pivots;
+    b->lu.panel = &b->panel, b->lu.columns = &b->block, b->lu.pivots = b->pivots, b->lu.failed = &b->failed;
     return 1;
 }
 
@@ -102,7 +103,7 @@ static int open_trsm(bench *b)
 
 static int bench_open(bench *b, const hs_measurement *what, const hs__kernel *kernel)
 {
-    *b = (bench){.kernel = what->kernel == HS_MEASURE_GEMM ? kernel : hs__kernel_current(), .dtype = what->dtype, .size = what->size, .width = what->width};
+    *b = (bench){.kernel = kernel, .dtype = what->dtype, .size = what->size, .width = what->width};
     b->member = (hs__member){.run = &b->run};
     if (what->kernel == HS_MEASURE_GEMM) return open_gemm(b);
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
@@ -160,7 +161,7 @@ static void work(void *context, int32_t worker, int is_caller)
     job *j = context;
     if (j->what->worker >= 0 && j->what->worker != worker) return;
     bench b;
-    if (bench_open(&b, j->what, &j->kernel[hs__domain_of(hs__pool_domains(j->run.pool), worker)])) {
+    if (bench_open(&b, j->what, &j->kernel[hs__pool_domain(j->run.pool, worker)])) {
         repeat(j, &b, worker);
     } else {
         atomic_store(&j->scarce, 1);

@@ -87,7 +87,7 @@ static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__membe
     hs__gang *gang = &j->gang[box];
     if (j->taken) {
         hs__panel_product x;
-        seen_by(j, hs__domain_of(hs__pool_domains(j->run.pool), worker), box, &x);
+        seen_by(j, hs__pool_domain(j->run.pool, worker), box, &x);
         hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
     }
     gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0); /* of one: a single buffer */
@@ -187,7 +187,7 @@ static hs_status open_own(job *j, int32_t i)
 {
     hs__panel_product x;
     const int32_t worker = j->boxes->box[i].worker;
-    if (!seen_by(j, hs__domain_of(hs__pool_domains(j->run.pool), worker), i, &x)) return HS_OK;
+    if (!seen_by(j, hs__pool_domain(j->run.pool, worker), i, &x)) return HS_OK;
     const hs_status status = hs__gang_init(&j->gang[i], &j->run, &x, 1, NULL);
     return status ? status : provide(j, worker, &x);
 }

@@ -7,9 +7,10 @@
 #include "run/qr_panel.h"
 #include "run/tasks.h"
 
-/* How a panel is packed: minus V in strips as of hs__packed_panel, V^H in strips `rows` deep, T or T^H in strips `width` deep. */
+/* How a panel is packed: minus V in strips as of hs__packed_panel, V^H in strips `rows` deep, T or T^H in strips `width` deep; then T
+ * column by column. */
 typedef struct {
-    const char *v, *adjoint, *t;
+    char *v, *adjoint, *t, *plain;
 } packed;
 
 static int64_t adjoint_strip(const hs__column_type *t, int64_t rows) { return hs__round_up(hs__l_bytes(t, &t->slice, rows), 64); }
@@ -18,13 +19,17 @@ static int64_t t_strip(const hs__column_type *t, int64_t width) { return hs__l_b
 static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 {
     const int64_t strips = hs__top_strips(&t->slice, width);
-    return (size_t)(hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64) + strips * (adjoint_strip(t, rows) + t_strip(t, width)));
+    const int64_t before = hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64) + strips * (adjoint_strip(t, rows) + t_strip(t, width));
+    return (size_t)(before + width * width * (int64_t)t->element);
 }
 
 static packed packed_of(const hs__column_type *t, const hs__packed_panel *p)
 {
-    const char *adjoint = p->strips + hs__round_up((int64_t)hs__strips_bytes(t, p->rows, p->width), 64);
-    return (packed){p->strips, adjoint, adjoint + hs__top_strips(&t->slice, p->width) * adjoint_strip(t, p->rows)};
+    const int64_t strips = hs__top_strips(&t->slice, p->width);
+    packed x = {.v = p->strips, .adjoint = p->strips + hs__round_up((int64_t)hs__strips_bytes(t, p->rows, p->width), 64)};
+    x.t = x.adjoint + strips * adjoint_strip(t, p->rows);
+    x.plain = x.t + strips * t_strip(t, p->width);
+    return x;
 }
 
 /* ---- panels ----------------------------------------------------------------------------------------------------- */
@@ -56,7 +61,7 @@ static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel
     return r;
 }
 
-/* Packs V, of which what is not below the diagonal is left out, and T. Both are changed. Non-zero after a cancel. */
+/* Packs V, of which what is not below the diagonal is replaced, and T. Non-zero after a cancel. */
 static int pack(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r, int adjoint, hs__member *self)
 {
     const hs__strip_form *f = &t->slice;
@@ -67,13 +72,13 @@ static int pack(const hs__column_type *t, const hs__packed_panel *p, const refle
     for (int64_t j = 0; j < width; j++) memset(r->v + j * rows * e, 0, (size_t)(j * e)), hs__set_one(t, r->v + (j * rows + j) * e);
     for (int64_t s = 0, count = hs__strip_count(f, rows, width); s < count; s++) {
         if (hs__attend(self)) return 1;
-        hs__pack_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width, r->v + hs__row_of_strip(f, width, s) * e, 1, rows, (char *)to.v + s * size);
+        hs__pack_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width, r->v + hs__row_of_strip(f, width, s) * e, 1, rows, to.v + s * size);
     }
     for (int64_t s = 0, i = 0; i < width; s++, i += f->rows) {
         if (hs__attend(self)) return 1;
         const int64_t h = hs__min(f->rows, width - i);
-        hs__pack_panels(&conjugate, h, rows, r->v + i * rows * e, rows, 1, (char *)to.adjoint + s * adjoint_strip(t, rows));
-        hs__pack_panels(adjoint ? &conjugate : &plain, h, width, r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1, adjoint ? 1 : width, (char *)to.t + s * t_strip(t, width));
+        hs__pack_panels(&conjugate, h, rows, r->v + i * rows * e, rows, 1, to.adjoint + s * adjoint_strip(t, rows));
+        hs__pack_panels(adjoint ? &conjugate : &plain, h, width, r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1, adjoint ? 1 : width, to.t + s * t_strip(t, width));
     }
     return 0;
 }
@@ -90,6 +95,19 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     if (hs__qr_factor(&r.type, p->rows, p->width, r.v, p->rows, x->tau + p->first * e, r.t, p->width, r.work, self)) return 1;
     for (int64_t j = 0; j < p->width; j += across)
         hs__to_rows(t, hs__min(across, p->width - j), p->rows, r.v + j * p->rows * e, p->rows, 1, hs__slice_at(t, block, j) + p->first * across * e);
+    memcpy(packed_of(t, p).plain, r.t, (size_t)(p->width * p->width * e));
+    return pack(t, p, &r, 1, self);
+}
+
+static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self)
+{
+    const hs__column_type *t = &x->type;
+    const hs__packed_panel *p = &x->panel[k];
+    const hs__columns *block = &x->columns[k], own = {block->slices, block->last, block->m, p->width};
+    reflectors r = reflectors_in(&from->type, p, memory);
+    hs__columns_copy(&from->type, &own, p->first, (hs__matrix){r.v, (int64_t)t->element, p->rows, p->width, 1, p->rows}, r.square, self);
+    if (hs__stopped(self)) return 1;
+    r.t = packed_of(&from->type, &from->panel[k]).plain;
     return pack(t, p, &r, 1, self);
 }
 
@@ -232,7 +250,7 @@ static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first
 }
 
 const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes, .make_bytes = make_bytes, .work_bytes = work_bytes, .load = hs__load_all,
-                                    .factor = factor, .update = update, .store = hs__store_all, .held_bytes = held_bytes, .head = head,
+                                    .factor = factor, .repack = repack, .update = update, .store = hs__store_all, .held_bytes = held_bytes, .head = head,
                                     .rows = rows};
 
 /* ---- the product with Q ----------------------------------------------------------------------------------------- */

@@ -58,6 +58,17 @@ int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel, c
     return 0;
 }
 
+int hs__strips_repack(const hs__column_type *t, const hs__packed_panel *panel, const hs__column_type *from, const hs__columns *block, hs__member *self)
+{
+    const hs__panel_strips f = {.type = from, .first = panel->first, .width = panel->width, .rows = panel->rows};
+    const int64_t size = hs__l_bytes(t, &t->slice, panel->width), count = hs__strip_count(&t->slice, panel->rows, panel->width);
+    for (int64_t s = 0; s < count; s++) {
+        if (hs__attend(self)) return 1;
+        pack_strip(&f, &t->slice, s, block, panel->strips + s * size);
+    }
+    return 0;
+}
+
 void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t width)
 {
     const hs__column_type *t = f->type;

@@ -23,6 +23,9 @@ int hs__strips_open(hs__panel_strips *strips, const hs__column_type *type, const
 /* Back to the block, and packed for updates; non-zero after a cancel. */
 int hs__strips_close(const hs__panel_strips *strips, const hs__packed_panel *panel, const hs__columns *block);
 
+/* The panel again, packed for another kernel; non-zero after a cancel. */
+int hs__strips_repack(const hs__column_type *type, const hs__packed_panel *panel, const hs__column_type *from, const hs__columns *block, hs__member *self);
+
 /* Reals of one column of a strip, of complex ones with its product with i. */
 static inline int64_t hs__column_step(const hs__column_type *t) { return (int64_t)t->parts * t->panel.l.tile; }
 

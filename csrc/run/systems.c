@@ -1,5 +1,4 @@
 /* Systems with factored and with triangular matrices. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
@@ -36,7 +35,16 @@ static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {float_
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
-/* Minus T in strips, and the inverse of its diagonal. */
+/* A packed panel is minus T in strips, then the inverse of its diagonal, unless that is ones. */
+static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width) { return (hs__strips_bytes(t, rows, width) + 63) / 64 * 64; }
+
+static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width) { return scales_at(t, rows, width) + (size_t)width * sizeof(double[3]); }
+
+static double (*scales_of(const hs__column_type *t, const hs__packed_panel *p))[3]
+{
+    return (double(*)[3])(void *)(p->strips + scales_at(t, p->rows, p->width));
+}
+
 static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 {
     const hs__column_type *t = &x->type;
@@ -44,6 +52,7 @@ static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     const hs__packed_panel *p = &x->panel[k];
     const int64_t size = hs__l_bytes(t, l, p->width), top = hs__top_strips(l, p->width), count = hs__strip_count(l, p->rows, p->width);
     const hs__matrix *a = &x->triangle;
+    double(*scales)[3] = scales_of(t, p);
     (void)memory;
     for (int64_t s = 0; s < count; s++) {
         if (hs__attend(self)) return 1;
@@ -51,7 +60,7 @@ static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
         const int64_t depth = s < top ? hs__min(p->width, row + h) : p->width; /* what is above the diagonal is nobody's */
         hs__pack_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride, a->col_stride, p->strips + s * size);
     }
-    for (int64_t i = p->first; i < p->first + p->width && x->scales; i++) hs__invert(t, hs__at(a, i, i), x->scales[i]);
+    for (int64_t i = 0; i < p->width && !x->unit; i++) hs__invert(t, hs__at(a, p->first + i, p->first + i), scales[i]);
     return 0;
 }
 
@@ -59,8 +68,9 @@ static size_t no_bytes(const hs__column_type *t, int64_t rows, int64_t width) { 
 
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
 {
-    const double(*scales)[3] = x->scales ? (const double(*)[3])x->scales + x->panel[k].first : NULL;
-    hs__lower_update(&x->type, &x->panel[k], &x->columns[block], NULL, scales, work, self);
+    const hs__packed_panel *p = &x->panel[k];
+    const double(*scales)[3] = x->unit ? NULL : (const double(*)[3])scales_of(&x->type, p);
+    hs__lower_update(&x->type, p, &x->columns[block], NULL, scales, work, self);
 }
 
 /* Of the identity L^-1 is lower triangular. */
@@ -69,7 +79,7 @@ static int32_t begin(const hs__task_data *x, int32_t block)
     return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels) : 0;
 }
 
-static const hs__task_kind tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_or_identity, .factor = pack,
+static const hs__task_kind tasks = {.panel_bytes = panel_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_or_identity, .factor = pack,
                                     .update = update, .store = hs__store_all, .begin = begin, .widest = 192};
 
 typedef struct {
@@ -98,12 +108,9 @@ static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, 
     const int64_t n = a->t.rows, cols = b->cols;
     hs__tasks j = hs__tasks_of(&tasks, s->pool, &s->options, NULL);
     j.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
-    j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .identity = identity};
+    j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .unit = a->unit, .identity = identity};
     hs__column_type_init(&j.x.type, hs__kernel_current(), s->dtype);
-    hs_status status = HS_OK;
-    if (!a->unit && !(j.x.scales = malloc((size_t)n * sizeof *j.x.scales))) status = HS_ERROR_MEMORY;
-    if (!status) status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
-    free(j.x.scales);
+    const hs_status status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
     if (status != HS_ERROR_MEMORY) return status;
     for (int64_t i = 0; i < cols && identity; i++) {
         const hs__matrix column = hs__part(b, 0, i, n, 1);

@@ -15,7 +15,7 @@ static void begin_at(const job *j, hs__member *self, double ready)
 static void load(job *j, hs__member *self, int32_t block)
 {
     hs__task_block *c = &j->block[block];
-    j->kind->load(&j->x, block, hs__task_memory(j, self), self);
+    j->kind->load(&j->side->x, block, hs__task_memory(j, self), self);
     if (c->end) atomic_store(&c->left, hs__rows_of_parts(&j->map, 0, block));
     atomic_store(&c->done, 0);
     hs__task_tell(j);
@@ -40,7 +40,7 @@ static void do_head(job *j, hs__member *self, int32_t k, int32_t block)
     hs__task_wait(j, self, &c->done, k, 0);
     if (hs__stopped(self)) return;
     const double start = hs__since_start(&j->run);
-    j->kind->head(&j->x, k, block, hs__task_memory(j, self), self);
+    j->kind->head(&j->side->x, k, block, hs__task_memory(j, self), self);
     begin_at(j, self, c->ready);
     hs__task_end(j, self, k, block, start, hs__head_work(&j->map, k, block));
     c->ready = self->deadline;
@@ -55,7 +55,7 @@ static void do_whole(job *j, hs__member *self, int32_t k, int32_t block)
     hs__task_wait(j, self, &c->done, k, 0);
     if (hs__stopped(self)) return;
     const double start = hs__since_start(&j->run);
-    j->kind->update(&j->x, k, block, hs__task_memory(j, self), self);
+    j->kind->update(&j->side->x, k, block, hs__task_memory(j, self), self);
     begin_at(j, self, c->ready);
     hs__task_end(j, self, k, block, start, hs__update_work(&j->x.blocks, k, block));
     atomic_store(&c->latest, self->deadline);
@@ -65,7 +65,7 @@ static void do_whole(job *j, hs__member *self, int32_t k, int32_t block)
 /* Strips with their first row in blocks of the worker; a strip with the diagonal of a Cholesky update in it counts from there. */
 static void do_strips(job *j, hs__member *self, int32_t k, int32_t block)
 {
-    const hs__task_data *x = &j->x;
+    const hs__task_data *x = &j->side->x;
     const hs__packed_panel *p = &x->panel[k];
     const hs__strip_form *f = &x->type.slice;
     const int64_t from = hs__block_first(&x->blocks, block), least = x->blocks.kind == HS_CHOLESKY ? from : 0;

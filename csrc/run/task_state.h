@@ -5,14 +5,17 @@
 #include "run/tasks.h"
 #include "threads/arena.h"
 
-/* How far a block of columns is. With owners in both directions nobody claims anything, and of an update that is not whole
+enum { HS__PANEL_BUFFERS = 3 }; /* packed panels: one is made while two are in use, for who makes it has updates of the last to do */
+
+/* How far a block of columns is; side: of its owner. With owners in both directions nobody claims anything, and of an update that is
+ * not whole
  *   headed  heads done
  *   left    rows that its parts have not changed yet
  *   ready   with pace, when what comes next may begin: the head, then the parts
  *   latest  and when the last part has ended so far */
 typedef struct hs__task_block {
-    int32_t owner, begin, end;     /* updates begin .. end - 1 are its own */
-    _Atomic int32_t claimed, done; /* updates begun and ended; -1: the columns are not yet in slices */
+    int32_t owner, side, begin, end; /* updates begin .. end - 1 are its own */
+    _Atomic int32_t claimed, done;   /* updates begun and ended; -1: the columns are not yet in slices */
     _Atomic int32_t headed;
     _Atomic int64_t left;
     double ready;
@@ -23,6 +26,9 @@ static inline char *hs__task_memory(const hs__tasks *j, const hs__member *self)
 {
     return hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0); /* sized before the run */
 }
+
+/* Opens a run of tasks: its arrays, blocks, panels and scratch. */
+hs_status hs__tasks_open(void *tasks);
 
 /* Something has ended. */
 void hs__task_tell(hs__tasks *tasks);

@@ -7,12 +7,16 @@
 #include "allocate/factor_map.h"
 #include "run/columns.h"
 
-/* The matrix of a run, as its tasks see it.
+/* The matrix of a run, as the tasks of a domain see it: a block is of the domain of its owner, and so are its slices and the panels
+ * that update it.
+ *   type           of the domain
+ *   types          [blocks.count] of the slices of each block
  *   given, wanted  where columns come from and where they go
  *   pivots, tau    of an LU and a QR factorisation
  *   failed         the first column without a pivot; INT64_MAX: none */
 typedef struct hs__task_data {
     hs__column_type type;
+    const hs__column_type **types;
     hs__factor_blocks blocks;  /* of the columns */
     hs__matrix given, wanted;
     hs__packed_panel *panel;   /* [panels] */
@@ -21,13 +25,12 @@ typedef struct hs__task_data {
     hs__kept kept;
     int32_t *pivots;
     char *tau;
-    _Atomic int64_t failed;
-    /* Triangular systems: the lower triangle, and what it divides by, which is NULL for ones. identity: the right-hand sides are the
-     * columns of the identity. */
+    _Atomic int64_t *failed;
+    /* Triangular systems: the lower triangle; unit: with ones on its diagonal. identity: the right-hand sides are the columns of the
+     * identity. */
     hs__matrix triangle;
-    int identity;
-    int64_t width;       /* of the panels */
-    double (*scales)[3]; /* [rows] of the inverse of its diagonal */
+    int unit, identity;
+    int64_t width; /* of the panels */
     /* Reflectors: of the matrix with them; adjoint: of Q^H rather than Q. */
     hs__matrix reflectors;
     int adjoint, backwards; /* backwards: panels come in the opposite order */
@@ -35,7 +38,8 @@ typedef struct hs__task_data {
 } hs__task_data;
 
 /* Bytes are of a panel of `rows` rows and `width` columns: of what it is packed to; of the memory that is needed to make it; of what each
- * worker has for a block of `cols` of m rows. The functions look for a cancel; factor returns non-zero if it ended for one.
+ * worker has for a block of `cols` of m rows. The functions look for a cancel; factor and repack return non-zero if they ended for one.
+ * repack: panel k, which another domain has factored, packed for x; NULL of a kind whose panels are not made of columns.
  * With owners in both directions an update is made of a head, if the kind has one, and rows: after `prepare` in the same work, strips
  * `first` .. end - 1 of the panel, which are below those of the head. */
 typedef struct hs__task_kind {
@@ -44,6 +48,7 @@ typedef struct hs__task_kind {
     size_t (*work_bytes)(const hs__column_type *type, int64_t m, int64_t width, int64_t cols);
     void (*load)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
     int (*factor)(hs__task_data *x, int32_t k, char *memory, hs__member *self);
+    int (*repack)(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self);
     void (*update)(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self);
     void (*store)(const hs__task_data *x, int32_t block, char *work, hs__member *self);
     int32_t (*begin)(const hs__task_data *x, int32_t block); /* the first step that changes the block; NULL: 0 */
@@ -65,8 +70,8 @@ static inline hs__matrix hs__block_of(const hs__task_data *x, const hs__matrix *
 /* A column without a pivot. */
 static inline void hs__fail(hs__task_data *x, int64_t column)
 {
-    int64_t least = atomic_load(&x->failed);
-    while (column < least && !atomic_compare_exchange_weak(&x->failed, &least, column)) {}
+    int64_t least = atomic_load(x->failed);
+    while (column < least && !atomic_compare_exchange_weak(x->failed, &least, column)) {}
 }
 
 /* What kinds share: all rows there and back; a block minus L times its solution X of (diagonal block) X = its own rows of the panel, with
@@ -90,6 +95,15 @@ void hs__invert(const hs__column_type *type, const char *pivot, double scale[3])
 
 /* ---- the executor: which worker does which task, and when it may ------------------------------------------------- */
 
+/* What a domain has of a run: the panels that are packed for it, and how many somebody has taken to pack; memory for the one that is
+ * being made. */
+typedef struct hs__task_side {
+    hs__task_data x;
+    char *make;
+    int32_t members; /* workers */
+    _Atomic int32_t packed, taken;
+} hs__task_side;
+
 /* A run of tasks. Who makes one fills in what is up to `steps`, of x but for its arrays.
  *   applies      the panels are packed from something else than the columns and update all of them; not for paced runs
  *   steps        the blocks whose first ones are panels: x.blocks, or those of what they are packed from
@@ -106,6 +120,10 @@ typedef struct hs__tasks {
     const hs_factor_costs *costs;
     hs__factor_blocks steps;
 
+    hs__task_side *side;          /* [sides] with workers of several domains at full speed; else one, with one kernel */
+    int32_t sides;
+    int32_t *side_of, *place;     /* [workers] the side of each, and which of its members it is */
+    _Atomic int64_t failed;
     struct hs__task_block *block; /* [count] */
     _Atomic int32_t *finished;    /* [panels] blocks that the panel has updated */
     int32_t *updates;             /* [panels] and those that it is to update */
@@ -115,11 +133,10 @@ typedef struct hs__tasks {
     int32_t *owner;               /* [count] */
     hs__factor_map map;           /* with grid */
     double *done_by;              /* [workers] */
-    _Atomic int32_t factored;     /* panels */
-    _Atomic int32_t taken;        /* panels that are factored or being factored */
+    _Atomic int32_t factored;     /* panels made of columns */
+    _Atomic int32_t taken;        /* and those that are being made */
     _Atomic int32_t stored;       /* blocks taken to be copied back */
     char *slices;                 /* of all blocks, or NULL: they are in place */
-    char *make;                   /* memory for the panel that is being made */
     char *spare[3];               /* with pace: memory of panels that are needed no more, for others */
     int32_t spares;
     int32_t oldest;               /* with pace: the first panel that may still be needed; of who factors */

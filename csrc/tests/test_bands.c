@@ -3,6 +3,7 @@
 #include "run/bands.c"
 
 #include "check.h"
+#include "domains.h"
 #include "hetsched.h"
 #include "products.h"
 #include "scarce.h"
@@ -10,21 +11,6 @@
 enum { WORKERS = 5 };
 static const int32_t of[WORKERS] = {0, 1, 1, 2, 1};
 static const hs_domain plain = {.kernel = "plain"};
-
-/* Three domains, as different as this processor can be; small panels make many bands. */
-static hs_pool *open_pool(const char *second)
-{
-    const hs_domain domains[3] = {
-        {.depth = {40, 24}, .rows = {48, 48}, .cols = {64, 32}},
-        {.kernel = second, .rows = {8, 8}, .cols = {200, 100}},
-        {.kernel = "plain", .depth = {16, 32}},
-    };
-    hs_pool *pool = NULL;
-    const hs_status status = hs_pool_create_domains(WORKERS, NULL, 3, domains, of, &pool);
-    if (status == HS_ERROR_UNSUPPORTED && strcmp(second, "plain")) return NULL;
-    CHECK(status == HS_OK);
-    return pool;
-}
 
 static void arguments(void)
 {
@@ -196,9 +182,8 @@ int main(void)
     takes();
     bits();
     no_memory();
-    const char *second[] = {"plain", "avx2", "avx512", "neon"};
-    for (int i = 0; i < 4; i += CHECK_MANY(1, 2)) {
-        hs_pool *pool = open_pool(second[i]);
+    for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
+        hs_pool *pool = open_domains(WORKERS, of, domain_sets[i]);
         if (!pool) continue;
         products(pool);
         boxes(pool);

@@ -6,12 +6,13 @@
 
 #include "kernel/kernel.h"
 #include "check.h"
+#include "domains.h"
 #include "elements.h"
 #include "hetsched.h"
 #include "runs.h"
 #include "scarce.h"
 
-enum { MAX = 75, SPACE = 3 * MAX * (MAX + 3) };
+enum { MAX = 75 };
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
 /* A matrix in memory of its own, with a gap or without, by rows or by columns, or backwards. */
@@ -26,8 +27,9 @@ static strided make(int dtype, int64_t m, int64_t n)
 {
     const int64_t gap = check_random(3) % 2;
     strided x = {.dtype = dtype, .m = m, .n = n, .row_stride = 1, .col_stride = m + gap};
-    if (!CHECK(!posix_memalign((void **)&x.memory, 64, SPACE * 16))) exit(1);
-    memset(x.memory, 0x55, SPACE * 16);
+    const size_t space = 16 * (size_t)((m + 1) * (n + 1)) + 64;
+    if (!CHECK(!posix_memalign((void **)&x.memory, 64, space))) exit(1);
+    memset(x.memory, 0x55, space);
     if (check_random(3) == 0) x.row_stride = n + gap, x.col_stride = 1;
     if (check_random(4) == 0) x.start = (m - 1) * x.row_stride, x.row_stride = -x.row_stride;
     return x;
@@ -339,6 +341,102 @@ static void all(hs_pool *pool, int32_t p, int rounds)
     inverses(pool, rounds);
 }
 
+/* ---- domains ---------------------------------------------------------------------------------------------------- */
+
+/* What is large enough to be shared, with all that is made of it: the factors, the systems' solutions or Q, the inverse or Q C. */
+typedef struct {
+    strided factor, first, second;
+    int32_t *pivots;
+    double complex *tau;
+} shared;
+
+static shared share(hs_pool *pool, int kind, const strided *a, const strided *b, int in_place, int cooperative)
+{
+    const int dtype = a->dtype;
+    const int64_t m = a->m, n = a->n, rank = m < n ? m : n;
+    shared x = {make(dtype, m, n), make(dtype, m, b->n), make(dtype, m, m), malloc((size_t)rank * sizeof *x.pivots), malloc((size_t)rank * sizeof *x.tau)};
+    hs_factor f = {.kind = kind, .dtype = dtype, .m = m, .n = n, .matrix = data_of(&x.factor), .row_stride = x.factor.row_stride, .col_stride = x.factor.col_stride,
+                   .cooperative = cooperative, .block = 25, .clear = kind == HS_CHOLESKY, .pivots = x.pivots, .tau = x.tau};
+    copy(&x.first, b);
+    if (in_place) copy(&x.factor, a);
+    else f.a = data_of(a), f.a_row_stride = a->row_stride, f.a_col_stride = a->col_stride;
+    CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK && f.failed == -1);
+    const strided *c = &x.first, *d = &x.second;
+    const hs_triangular s = {dtype, n, b->n, 0, 0, f.matrix, f.row_stride, f.col_stride, data_of(c), c->row_stride, c->col_stride};
+    if (kind == HS_LU) {
+        CHECK(hs_lu_solve(pool, &f, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_lu_inverse(pool, &f, data_of(d), d->row_stride, d->col_stride, NULL, NULL) == HS_OK);
+    } else if (kind == HS_CHOLESKY) {
+        CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
+        copy(d, a);
+    } else {
+        CHECK(hs_qr_multiply(pool, &f, 1, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 0, 1, m, data_of(d), d->row_stride, d->col_stride, NULL, NULL) == HS_OK);
+    }
+    return x;
+}
+
+static void release(const shared *x)
+{
+    free(x->factor.memory), free(x->first.memory), free(x->second.memory), free(x->pivots), free(x->tau);
+}
+
+/* The largest difference, as part of the largest element. */
+static double difference(const strided *x, const strided *y)
+{
+    double most = 0, worst = 0;
+    for (int64_t i = 0; i < x->m; i++)
+        for (int64_t j = 0; j < x->n; j++) most = fmax(most, cabs(at(y, i, j))), worst = fmax(worst, cabs(at(x, i, j) - at(y, i, j)));
+    return worst / most;
+}
+
+/* Domains of other kernels and blocks give what one of the usual kind gives, but for roundings; with one kernel the same bits. */
+static void domains(const char *second, int rounds)
+{
+    const int32_t of[5] = {1, 0, 2, 1, 2};
+    hs_pool *several = open_domains(5, of, second), *one = NULL;
+    if (!several || !CHECK(hs_pool_create(5, NULL, &one) == HS_OK)) return;
+    for (int round = 0; round < rounds; round++) {
+        const int dtype = round % 4, kind = round / 4 % 3, cooperative = round % 5 != 1;
+        const int64_t n = 201 + check_random(30), m = kind == HS_QR ? n + check_random(40) - 20 : n;
+        const strided a = make(dtype, m, n), b = make(dtype, m, 230);
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t j = 0; j < n; j++) put(&a, i, j, any(dtype) + (i == j ? (double)(3 * n) : 0));
+            for (int64_t j = 0; j < b.n; j++) put(&b, i, j, any(dtype));
+            for (int64_t j = 0; j < n && kind == HS_CHOLESKY; j++) put(&a, i, j, i > j ? at(&a, i, j) : i == j ? (double)(3 * n) : NAN);
+        }
+        const shared x = share(several, kind, &a, &b, round % 3 == 0, cooperative), y = share(one, kind, &a, &b, round % 2, 1);
+        const double limit = 100 * eps[dtype];
+        if (kind != HS_CHOLESKY) CHECK(difference(&x.second, &y.second) <= limit);
+        CHECK(difference(&x.factor, &y.factor) <= limit && difference(&x.first, &y.first) <= limit);
+        if (kind == HS_LU) CHECK(!memcmp(x.pivots, y.pivots, (size_t)n * sizeof *x.pivots));
+        release(&x), release(&y), free(a.memory), free(b.memory);
+    }
+    all(several, 5, CHECK_MANY(24, 12)), cancelling(several);
+    hs_pool_destroy(several), hs_pool_destroy(one);
+}
+
+/* Three domains that differ in blocks, not in the kernel. */
+static void bits(void)
+{
+    const int32_t of[4] = {0, 1, 2, 1};
+    const hs_domain alike[3] = {{.rows = {48, 48}}, {.cols = {64, 64}}, {0}};
+    hs_pool *several = NULL, *one = NULL;
+    if (!CHECK(hs_pool_create_domains(4, NULL, 3, alike, of, &several) == HS_OK && hs_pool_create(4, NULL, &one) == HS_OK)) return;
+    for (int kind = 0; kind < 3; kind++) {
+        const strided a = make(HS_FLOAT32, 220, 220), b = make(HS_FLOAT32, 220, 210);
+        for (int64_t i = 0; i < 220; i++)
+            for (int64_t j = 0; j < 220; j++) {
+                put(&a, i, j, any(HS_FLOAT32) + (i == j ? 400 : 0));
+                if (j < 210) put(&b, i, j, any(HS_FLOAT32));
+            }
+        const shared x = share(several, kind, &a, &b, 0, 1), y = share(one, kind, &a, &b, 1, 1);
+        CHECK(difference(&x.factor, &y.factor) == 0 && difference(&x.first, &y.first) == 0 && difference(&x.second, &y.second) == 0);
+        release(&x), release(&y), free(a.memory), free(b.memory);
+    }
+    hs_pool_destroy(several), hs_pool_destroy(one);
+}
+
 int main(void)
 {
     const int32_t cores[] = {0, 1};
@@ -352,6 +450,8 @@ int main(void)
         if (p == 3) refusals(pool), cancelling(pool);
         hs_pool_destroy(pool);
     }
+    for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) domains(domain_sets[i], CHECK_MANY(24, 12));
+    bits();
     scarce();
     return check_result();
 }

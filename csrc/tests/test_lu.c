@@ -7,6 +7,7 @@
 
 #include "kernel/kernel.h"
 #include "check.h"
+#include "domains.h"
 #include "hetsched.h"
 #include "runs.h"
 #include "leaping.h"
@@ -644,6 +645,12 @@ int main(void)
             cancelling(pool);
             refusals(pool);
         }
+        hs_pool_destroy(pool);
+    }
+    const int32_t of[5] = {1, 0, 2, 1, 2};
+    for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
+        hs_pool *pool = open_domains(5, of, domain_sets[i]);
+        if (pool) factors(pool, 5, CHECK_MANY(60, 12));
         hs_pool_destroy(pool);
     }
     scarce();

@@ -138,6 +138,7 @@ static void start(helper *to)
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
 
 const hs__domains *hs__pool_domains(const hs_pool *pool) { return &pool->domains; }
+int32_t hs__pool_domain(const hs_pool *pool, int32_t worker) { return hs__domain_of(&pool->domains, worker); }
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 

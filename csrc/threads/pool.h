@@ -14,6 +14,7 @@ typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
 const hs__domains *hs__pool_domains(const hs_pool *pool);
+int32_t hs__pool_domain(const hs_pool *pool, int32_t worker);
 
 /* Whether each worker has a core of its own, so that a short busy-waiting takes time from nobody. */
 int hs__pool_spins(const hs_pool *pool);
