@@ -11,12 +11,13 @@ The calls of all ways take turns; a figure is the median. "sum" is that of the t
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from hetsched.planners.product_domains import PANEL
 
 SIZES = (1000, 2000, 4000, 8000, 16000)
 KERNELS = ("avx512", "avx2")
+OPERATIONS = ("product", "LU", "Cholesky", "QR")
 
 
 def machines() -> dict[str, hs.Platform]:
@@ -79,18 +81,31 @@ def described(domains: list[tuple[str, str]], folder: Path) -> Iterator[None]:
         del os.environ["HETSCHED_TOPOLOGY"]
 
 
-def rates(pools: dict[str, hs.Pool], n: int, dtype: type, rounds: int) -> dict[str, float]:
-    """GFLOP/s of each pool; their calls take turns."""
+def calls(operation: str, n: int, dtype: type) -> tuple[float, Callable[[hs.Pool], object]]:
+    """Flops, and what is called with each pool."""
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal((n, n)).astype(dtype) for _ in range(2))
-    c, times = np.empty((n, n), dtype), {name: [] for name in pools}
+    a, b = (np.asfortranarray(rng.standard_normal((n, n)).astype(dtype)) for _ in range(2))
+    np.fill_diagonal(a, 3.0 * n)
+    c = np.empty((n, n), dtype)
+    return {
+        "product": (2.0 * n**3, lambda pool: pool.matmul(a, b, out=c)),
+        "LU": (2 / 3 * n**3, lambda pool: pool.lu_factor(a, check_finite=False)),
+        "Cholesky": (1 / 3 * n**3, lambda pool: pool.cholesky(a, check_finite=False)),
+        "QR": (4 / 3 * n**3, lambda pool: pool.qr(a, mode="r", check_finite=False)),
+    }[operation]
+
+
+def rates(pools: dict[str, hs.Pool], operation: str, n: int, dtype: type, rounds: int) -> dict[str, float]:
+    """GFLOP/s of each pool; their calls take turns."""
+    flops, call = calls(operation, n, dtype)
+    times: dict[str, list[float]] = {name: [] for name in pools}
     for turn in range(rounds + 1):
         for name, pool in pools.items():
             start = time.perf_counter()
-            pool.matmul(a, b, out=c)
+            call(pool)
             if turn:
                 times[name].append(time.perf_counter() - start)
-    return {name: 2e-9 * n**3 / statistics.median(own) for name, own in times.items()}
+    return {name: 1e-9 * flops / statistics.median(own) for name, own in times.items()}
 
 
 def pool_of(domains: list[tuple[str, str]], speeds: list[float], folder: Path) -> hs.Pool:
@@ -98,22 +113,22 @@ def pool_of(domains: list[tuple[str, str]], speeds: list[float], folder: Path) -
         return hs.Pool(hs.Platform.star(speeds=speeds))
 
 
-def measured(n: int, dtype: type, rounds: int, folder: Path) -> None:
+def measured(operation: str, n: int, dtype: type, rounds: int, folder: Path) -> None:
     """A line of the second half."""
     first, second = map(str, hs.topology().places[:2])
     with ExitStack() as stack:
         own = zip((first, second), KERNELS, strict=True)
         alone = {name: stack.enter_context(pool_of([(cpu, name)], [1.0], folder)) for cpu, name in own}
-        speeds = list(rates(alone, n, dtype, 3).values())
+        speeds = list(rates(alone, operation, n, dtype, 3).values())
         pools = alone | {
             f"2 x {name}": stack.enter_context(pool_of([(f"{first},{second}", name)], [1.0, 1.0], folder)) for name in KERNELS
         }
         both = [(first, KERNELS[0]), (second, KERNELS[1])]
         pools["both"] = stack.enter_context(pool_of(both, speeds, folder))
-        found = rates(pools, n, dtype, rounds)
+        found = rates(pools, operation, n, dtype, rounds)
     total, best = sum(found[name] for name in KERNELS), max(found[f"2 x {name}"] for name in KERNELS)
     line = " ".join(f"{found[name]:9.1f}" for name in pools)
-    print(f"{np.dtype(dtype).name:>8} {n:6} {line} {found['both'] / total:12.2f} {found['both'] / best:12.2f}")
+    print(f"{operation:>8} {np.dtype(dtype).name:>8} {n:6} {line} {found['both'] / total:12.2f} {found['both'] / best:12.2f}")
 
 
 def main() -> None:
@@ -130,11 +145,10 @@ def main() -> None:
         sys.exit(f"this processor does not have both {' and '.join(KERNELS)}: nothing is run")
     names = [*KERNELS, *(f"2 x {name}" for name in KERNELS), "both"]
     print(f"\nGFLOP/s on 2 cores, own kernels of {', '.join(KERNELS)} (in use otherwise: {kernel()['name']})")
-    print(f"{'':>8} {'n':>6} {' '.join(f'{name:>9}' for name in names)} {'both / sum':>12} {'both / best':>12}")
+    print(f"{'':>17} {'n':>6} {' '.join(f'{name:>9}' for name in names)} {'both / sum':>12} {'both / best':>12}")
     with tempfile.TemporaryDirectory() as folder:
-        for dtype in (np.float64, np.float32):
-            for n in (2000, 4000):
-                measured(n, dtype, given.rounds, Path(folder))
+        for operation, dtype, n in itertools.product(OPERATIONS, (np.float64, np.float32), (2000, 4000)):
+            measured(operation, n, dtype, given.rounds, Path(folder))
 
 
 if __name__ == "__main__":
