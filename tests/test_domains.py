@@ -422,6 +422,16 @@ def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp
     assert dropin.environment()["HETSCHED_BLAS_CORES"] == str(own)
 
 
+def test_the_drop_in_library_gets_domains(describe, monkeypatch, tmp_path):
+    monkeypatch.setattr(dropin, "library", lambda: tmp_path)
+    assert "HETSCHED_BLAS_DOMAINS" not in dropin.environment(given={}) or len(topology().domains) > 1
+    cpus = topology().allowed[:2]
+    describe("".join(f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\nkernel = "plain"\n' for i, cpu in enumerate(cpus)))
+    made = dropin.environment(given={})
+    assert made["HETSCHED_BLAS_DOMAINS"] == "0,1"[: 2 * len(cpus) - 1]
+    assert made["HETSCHED_BLAS_BLOCKS"] == ";".join(["plain:0,0,0,0,0,0"] * len(cpus))
+
+
 def test_info_shows_the_blocks(describe, capsys):
     describe(TWO)
     assert cli.main(["info"]) == 0

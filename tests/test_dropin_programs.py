@@ -286,6 +286,33 @@ def test_settings_that_cannot_be_read(name, values):
         assert (out, said) == ("0.011\n", ""), value[:50]
 
 
+DOMAINS = """
+import ctypes, numpy as np
+print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), np.linalg.solve(np.eye(90) * 90 + 1, np.ones(90))[0].round(3))
+"""
+
+
+@two_cores
+@pytest.mark.parametrize(
+    ("of", "blocks", "found"),
+    [
+        ("0,1", "0,0,0,0,0,0;plain:40,24,48,48,64,32", 2),
+        ("1,1", "plain:0,0,0,0,0,0;0,0,0,0,0,0", 1),
+        ("1,0,0", "0,0,0,0,0,0;neon:0,0,0,0,0,0", 2),  # on a processor without it: one gang
+        ("0,1", "0,0,0,0,0,0", 1),
+        ("0", "0,0,0,0,0,0", 1),
+        ("0,-1", "0,0,0,0,0,0;0,0,0,0,0,0", 1),
+        *(("0,1", f"0,0,0,0,0,0;{text}", 1) for text in ("", "x", "plain", "plain:", ":0,0,0,0,0,0", "-1,0,0,0,0,0")),
+        *(("0,1", f"0,0,0,0,0,0;{text}", 1) for text in ("0,0,0,0,0", "0,0,0,0,0,0,0", "nan,0,0,0,0,0", "9e9,0,0,0,0,0")),
+    ],
+)  # fmt: skip
+def test_domains(of, blocks, found):
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    changes = {"CORES": cores, "DOMAINS": of, "BLOCKS": blocks, "LEAST": "0"}
+    out, said = ran(DOMAINS, report=False, **{f"HETSCHED_BLAS_{name}": value for name, value in changes.items()})
+    assert (out, said) == (f"{found} 0.006\n", "")
+
+
 # ---- C programs, with a library behind of which all is known ---------------------------------------------------------
 
 BEHIND = """

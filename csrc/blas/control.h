@@ -9,6 +9,9 @@
 HS__BLAS int hetsched_blas_get_num_threads(void);
 HS__BLAS void hetsched_blas_set_num_threads(int threads);
 
+/* Domains of those workers: 1 unless HETSCHED_BLAS_DOMAINS and HETSCHED_BLAS_BLOCKS say more. */
+HS__BLAS int hetsched_blas_get_num_domains(void);
+
 /* The multiply-adds from which calls of a function, such as "dgemm", are the engine's; NaN of a name that is none. And what sets them: as
  * HETSCHED_BLAS_LEAST, such as "1e6" for all, "gemm=1e6,dgetrf=inf". */
 HS__BLAS double hetsched_blas_get_least(const char *name);

@@ -90,6 +90,21 @@ static int32_t workers_for(hs__entry *entry)
     return told > 0 && told < hs__set.workers ? told : hs__set.workers;
 }
 
+/* The pool of so many workers, with the domains that they have. One whose kernel this processor does not have is none. */
+static hs_status open_pool(int32_t workers)
+{
+    hs_domain domain[HS__MOST_DOMAINS];
+    int32_t of[HS__MOST_WORKERS];
+    hs_status status = hs_kernel_init();
+    const int32_t count = hs__domains_of(workers, domain, of);
+    if (!status && count) {
+        status = hs_pool_create_domains(workers, hs__set.cores, count, domain, of, &pools[workers]);
+        if (status != HS_ERROR_UNSUPPORTED) return status;
+        status = HS_OK;
+    }
+    return status ? status : hs_pool_create(workers, hs__set.cores, &pools[workers]);
+}
+
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
 {
     hs__behind(entry);
@@ -101,7 +116,7 @@ int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
         atomic_store(&taken, 0);
         return no(entry, HS__PARALLEL, volume);
     }
-    if (!pools[workers] && (hs_kernel_init() || hs_pool_create(workers, hs__set.cores, &pools[workers]))) {
+    if (!pools[workers] && open_pool(workers)) {
         atomic_store(&taken, 0);
         return no(entry, HS__REFUSED, volume);
     }

@@ -67,6 +67,25 @@ int hetsched_blas_get_num_threads(void) { return hs__set.workers; }
 
 void hetsched_blas_set_num_threads(int threads) { hs__set.workers = threads < 1 ? 1 : threads < hs__set.most ? threads : hs__set.most; }
 
+int32_t hs__domains_of(int32_t workers, hs_domain *domain, int32_t *of)
+{
+    int32_t place[HS__MOST_DOMAINS] = {0}, count = 0; /* place: one more, 0 for none */
+    for (int32_t w = 0; w < workers && hs__set.domains; w++) {
+        const int32_t d = hs__set.domain_of[w];
+        if (!place[d]) domain[count] = hs__set.domain[d], place[d] = ++count;
+        of[w] = place[d] - 1;
+    }
+    return count;
+}
+
+int hetsched_blas_get_num_domains(void)
+{
+    hs_domain domain[HS__MOST_DOMAINS];
+    int32_t of[HS__MOST_WORKERS];
+    const int32_t count = hs__domains_of(hs__set.workers, domain, of);
+    return count ? count : 1;
+}
+
 /* Whether a cpu is the first of its core among those allowed; true where the system does not say. */
 static int is_first(int cpu, const hs__cpus *allowed)
 {
@@ -98,16 +117,51 @@ static void find_cores(void)
     free(allowed.set);
 }
 
-/* Numbers between commas; how many. */
-static int32_t read_numbers(const char *text, double *to)
+/* Numbers between commas, at most so many; how many. */
+static int32_t read_numbers(const char *text, double *to, int32_t most)
 {
     int32_t count = 0;
-    for (char *end; text && count < HS__MOST_WORKERS; count++) {
+    for (char *end; text && count < most; count++) {
         to[count] = strtod(text, &end);
         if (end == text || !(to[count] >= 0.0 && isfinite(to[count]))) break;
         text = *end == ',' ? end + 1 : NULL;
     }
     return count;
+}
+
+/* A domain's kernel, if it has one of its own, and blocks; 0 for what is none. */
+static int read_domain(const char *text, hs_domain *to)
+{
+    static const char *const kernels[] = {"avx512", "avx2", "neon", "plain"};
+    const char *colon = memchr(text, ':', strcspn(text, ";"));
+    double sizes[7];
+    *to = (hs_domain){0};
+    for (size_t i = 0; colon && i < sizeof kernels / sizeof *kernels; i++)
+        if (strlen(kernels[i]) == (size_t)(colon - text) && !strncmp(kernels[i], text, (size_t)(colon - text))) to->kernel = kernels[i];
+    if ((colon && !to->kernel) || read_numbers(colon ? colon + 1 : text, sizes, 7) != 6) return 0;
+    for (int i = 0; i < 6; i++) {
+        if (sizes[i] > 1 << 20) return 0;
+        (i < 2 ? to->depth : i < 4 ? to->rows : to->cols)[i % 2] = (int32_t)sizes[i];
+    }
+    return 1;
+}
+
+/* All of it or nothing: a number for each worker, of a domain that has blocks. */
+static void read_domains(const char *of, const char *blocks)
+{
+    double numbers[HS__MOST_WORKERS];
+    int32_t count = 0;
+    if (!of || !blocks || read_numbers(of, numbers, HS__MOST_WORKERS) < hs__set.workers) return;
+    for (const char *text = blocks; text && count < HS__MOST_DOMAINS; count++) {
+        if (!read_domain(text, &hs__set.domain[count])) return;
+        text = strchr(text, ';');
+        if (text) text++;
+    }
+    for (int32_t w = 0; w < hs__set.workers; w++) {
+        if (!(numbers[w] < count)) return;
+        hs__set.domain_of[w] = (int32_t)numbers[w];
+    }
+    hs__set.domains = count;
 }
 
 static void limit(const char *name)
@@ -121,11 +175,12 @@ __attribute__((constructor)) static void read_all(void)
 {
     const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT");
     double numbers[HS__MOST_WORKERS];
-    const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers);
+    const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
     for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = (int32_t)numbers[i];
     hs__set.workers = cores;
     if (!cores) find_cores();
-    hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds) >= hs__set.workers;
+    hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds, HS__MOST_WORKERS) >= hs__set.workers;
+    read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
     limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
     hs__set.most = hs__set.workers;
     hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;

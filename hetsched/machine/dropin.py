@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base import check
 from .._engine.blas import library as library
+from .._engine.kernels import Blocking
 from .least import checked, kept
 from .measure import recent
 from .topology import topology
@@ -42,7 +43,12 @@ def environment(
     host = topology()
     count = host.worth if threads is None else min(check.integer("threads", threads, low=1), len(host.places))
     made["LD_PRELOAD"] = ":".join([str(library()), *filter(None, [made.get("LD_PRELOAD")])])
-    made["HETSCHED_BLAS_CORES"] = ",".join(str(cpu) for cpu in host.places[:count] if cpu not in host.absent)
+    there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
+    made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
+    blocks, of = host.gangs(count)
+    if blocks and of:
+        made["HETSCHED_BLAS_DOMAINS"] = ",".join(str(of[i]) for i in there)
+        made["HETSCHED_BLAS_BLOCKS"] = ";".join(map(_text, blocks))
     found = recent(host)
     if found is not None and len(found) == count and found.cpus == host.places[:count]:
         speeds = found.relative(np.float64)
@@ -54,3 +60,9 @@ def environment(
     if report:
         made["HETSCHED_BLAS_REPORT"] = "1"
     return made
+
+
+def _text(blocking: Blocking) -> str:
+    """As HETSCHED_BLAS_BLOCKS has a domain."""
+    sizes = ",".join(str(size) for sizes in (blocking.depth, blocking.rows, blocking.cols) for size in sizes)
+    return sizes if blocking.kernel is None else f"{blocking.kernel}:{sizes}"
