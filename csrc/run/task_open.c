@@ -136,9 +136,12 @@ static hs_status open_sides(job *j)
         j->side_of[w] = one ? 0 : hs__pool_domain(j->run.pool, w);
         j->place[w] = j->side[j->side_of[w]].members++;
     }
+    for (int32_t s = 0; s < j->sides; s++) /* whose workers have no blocks, and help others */
+        atomic_store(&j->side[s].taken, j->x.panels), atomic_store(&j->side[s].packed, j->x.panels);
     for (int32_t i = 0; i < j->x.blocks.count; i++) {
-        j->block[i].side = j->side_of[j->owner[i]];
-        j->x.types[i] = &j->side[j->block[i].side].x.type;
+        hs__task_side *side = &j->side[j->block[i].side = j->side_of[j->owner[i]]];
+        atomic_store(&side->taken, 0), atomic_store(&side->packed, 0);
+        j->x.types[i] = &side->x.type;
     }
     return HS_OK;
 }
