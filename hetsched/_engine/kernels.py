@@ -26,8 +26,8 @@ class Blocking:
     kernel : {"avx512", "avx2", "neon", "plain"}, optional
         The instruction set of our own micro-kernels; None for the kernel in use.
     depth, rows, cols : (int, int)
-        For float32 and float64, in elements: the depth of packed panels, rows of a packed block of A, columns of a packed panel of B;
-        0 for the kernel's own.
+        For float32 and float64, in elements: the depth of packed panels, rows of a packed block of A, columns of a packed panel
+        of B; 0 for the kernel's own.
 
     Attributes
     ----------

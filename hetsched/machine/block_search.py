@@ -1,13 +1,13 @@
-"""The search for the blocks that suit kinds of core best, by times that vary: one size after the other, from the better of two starts.
+"""The search for the blocks that suit kinds of core best, by times that vary: size by size, from the better of two starts.
 
-A product shows a size only if it is cut by it: each one here is three of the larger of the two sizes long in that direction, and has
-no more than a twentieth of its operands in packed panels, as `hs_gemm` wants it."""
+A product shows a size only if it is cut by it: each one here is three of the larger of the two sizes long in that direction, and
+where columns count it has no more than a twentieth of its operands in packed panels: else `hs_gemm` takes narrower ones."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ class Kind:
     ----------
     workers : int
     starts : mapping
-        Kernel -> blocks to begin with, without zeros. The first ones of the first kernel are those in use where nothing was measured.
+        Kernel -> blocks to begin with, without zeros. The first ones of the first kernel are those in use without a measurement.
     tiles : mapping
         Kernel -> the register tiles of float32 and float64; None for one whose blocks cannot be changed.
     """
@@ -81,7 +81,7 @@ def search(kinds: Sequence[Kind], timer: Timer, is_late: Callable[[], bool]) -> 
     ----------
     kinds : sequence of Kind
     timer : callable
-        Times a product; more often for the first kinds if there is not time for all.
+        Times a product.
     is_late : callable
         Whether the time is over: then what is best so far is returned.
     """
@@ -160,8 +160,8 @@ class _Search:
         return best
 
     def _of_one_depth(self, t: int, alone: list[Blocking]) -> list[Blocking]:
-        """As a pool will have it: in the depth of one of the kinds in which all together are fastest, first in the least; then the other
-        sizes in that."""
+        """As a pool will have it: in that depth of one of the kinds in which all together are fastest, in the least if none is
+        clearly better; then the other sizes in that."""
         depths = sorted({blocks.depth[t] for blocks in alone})
         best = [self._deepened(i, t, blocks, depths[0]) for i, blocks in enumerate(alone)]
         for depth in depths[1:]:
@@ -257,5 +257,8 @@ def _of(blocks: Blocking, t: int) -> Sizes:
 
 def _changed(blocks: Blocking, t: int, sizes: Sizes) -> Blocking:
     """With other sizes of a type."""
-    pairs = {name: tuple(size if t == i else x for i, x in enumerate(getattr(blocks, name))) for name, size in zip(_NAMES, sizes, strict=True)}
-    return replace(blocks, **pairs)
+    depth, rows, cols = (
+        (size, pair[1]) if t == 0 else (pair[0], size)
+        for size, pair in zip(sizes, (blocks.depth, blocks.rows, blocks.cols), strict=True)
+    )
+    return Blocking(blocks.kernel, depth, rows, cols)
