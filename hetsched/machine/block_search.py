@@ -6,12 +6,11 @@ where columns count it has no more than a twentieth of its operands in packed pa
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
-
-import numpy as np
 
 from .._engine.kernels import Blocking
 
@@ -21,7 +20,8 @@ _FACTORS = (Fraction(1, 2), Fraction(3, 4), Fraction(4, 3), Fraction(2))
 _PARTS = 3  # of the larger size in a product: 4 of the smaller one, or 6
 _SHARE = 20  # of packed panels in the operands, at most
 _DEPTH_STEP, _LEAST_DEPTH, _MOST = 4, 16, 2**20
-_ROUNDS, _FEW_ROUNDS = 7, 3
+_ROUNDS = 15  # so many that chance does not have the say, in dozens of comparisons
+_LOOKS = (3, 7)  # rounds after which one that is not sooner is given up
 _MARGIN = 0.02  # of the time: what is sooner by less is as fast
 _USUAL, _LONGEST = 0.03, 0.5  # seconds of a product
 _LEAST_COLS, _MOST_COLS = 512, 2048  # of products for depth and rows
@@ -104,10 +104,10 @@ def is_sooner(challenger: Callable[[], float], incumbent: Callable[[], float]) -
         else:
             old, new = incumbent(), challenger()
         ratios.append(new / old)
-        if turn + 1 == _FEW_ROUNDS and np.median(ratios) >= 1.0:
+        if turn + 1 in _LOOKS and statistics.median(ratios) >= 1.0 - _MARGIN:
             return False
-    low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
-    return bool(middle < 1.0 - max(_MARGIN, high - low))
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return middle < 1.0 - max(_MARGIN, high - low)
 
 
 class _Search:

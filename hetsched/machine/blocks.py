@@ -59,8 +59,9 @@ class MeasuredBlocks:
         found: dict[int, Blocking] = {}
         for entry in record["blocks"]:
             own = dict(entry)
-            found[int(own.pop("domain"))] = blocks = Blocking(**own)
-            kernels.sizes(blocks.kernel)
+            domain = int(own.pop("domain"))
+            found[domain] = Blocking(**own)
+            kernels.sizes(found[domain].kernel)
         return cls(float(record["measured"]), bool(record["whole"]), found)
 
 
@@ -94,7 +95,7 @@ def gangs(
     Returns
     -------
     (tuple of Blocking, tuple of int), or (None, None)
-        Nothing where all workers are in one domain, with the kernel in use and its own blocks: then they do as one gang always did.
+        Nothing where all workers are in one domain, with the kernel in use and its own blocks: then they do as one gang.
 
     Raises
     ------

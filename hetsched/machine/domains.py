@@ -70,8 +70,8 @@ def blocking_of(
 ) -> tuple[Blocking, ...]:
     """The blocks of each domain, with so many workers in it.
 
-    Those that were measured for it. Else, as the kernels' own blocks are measured on the usual core, a domain like the first one keeps
-    them, and another one has those of the model of its caches (`hs_blocking`).
+    Those that were measured for it. Else, as the kernels' own blocks are measured on the usual core, a domain like the first one
+    keeps them, and another one has those of the model of its caches (`hs_blocking`).
 
     Parameters
     ----------

@@ -150,8 +150,8 @@ class MeasuredPlatform(Platform, Drawn):
     notes : tuple of str
         What could not be done, or disturbed.
     blocks : dict
-        Domain of workers -> the Blocking that `measure(blocks=True)` has found for them; empty where it never did. The domain is None
-        where the machine is one, so that no worker names it.
+        Domain of workers -> the Blocking that `measure(blocks=True)` has found for them; empty where it never did. The domain is
+        None where the machine is one, so that no worker names it.
     """
 
     def __init__(self, record: dict[str, Any]) -> None:
