@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
+from interrupted import interrupted
 from trees import MACHINES, Tree, amd_two_dies, apple, intel_hybrid, rk3588, two_sockets
 
 import hetsched as hs
@@ -364,6 +366,44 @@ def test_emulation_is_bounded_by_the_cores_that_are_there(describe):
     cores = [str(error.value).rpartition("float32, ")[2].partition(" core")[0] for error in (real, described)]
     assert float(cores[1]) <= os.cpu_count()
     assert float(cores[0]) <= float(cores[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_pool_of_domains_computes_what_scipy_does(describe, dtype):
+    describe(TWO)
+    rng = np.random.default_rng(3)
+    n, limit = 260, 1e3 * np.finfo(dtype).eps
+    a, b = (rng.standard_normal((n, n)).astype(dtype) + 3 * n * np.eye(n, dtype=dtype) for _ in range(2))
+    with hs.Pool(7) as pool:
+        assert len(pool.platform.domains) == 7
+        assert np.abs(pool.matmul(a, b) - a @ b).max() < limit * n * n
+        lu, piv = pool.lu_factor(a)
+        wanted, order = scipy.linalg.lu_factor(a)
+        assert np.array_equal(piv, order)
+        assert np.abs(lu - wanted).max() < limit * n
+        spd = a @ a.conj().T
+        assert np.abs(pool.cholesky(spd) - np.linalg.cholesky(spd)).max() < limit * n
+        q, r = pool.qr(a)
+        assert np.abs(q @ r - a).max() < limit * n
+        assert np.abs(q.conj().T @ q - np.eye(n)).max() < limit
+
+
+@pytest.mark.parametrize("call", ["pool.matmul(a, a)", "pool.lu_factor(a, check_finite=False)"])
+def test_ctrl_c_on_several_domains(describe, call):
+    describe(TWO)
+    program = f"""
+        import time
+        import numpy as np, hetsched as hs
+        a = np.eye(6000)
+        with hs.Pool(7) as pool:
+            print("ready", flush=True)
+            try:
+                while True:
+                    {call}
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic())
+    """
+    assert interrupted(program) == []
 
 
 def test_measured_platforms_have_domains(describe):

@@ -67,7 +67,9 @@ typedef struct hs_domain {
  * share, a rectangle of C, into bands of columns or rows; the workers of one compute a band together, with their kernel, block sizes and packed panels, in
  * memory that they touch first. A domain that is done takes bands over from others. Panels are as deep everywhere as the least of the
  * domains wants, so that every element is the sum of the same terms in one order; kernels that round otherwise than others can still
- * give other last bits, by who computed what. Factorisations and systems have one kernel, the one in use, on all workers.
+ * give other last bits, by who computed what. Of a factorisation, a system or a product with Q each block of columns belongs to the domain of its
+ * owner: its kernel updates it, with panels that the domain packs for itself; but for emulated runs, owners in both directions, and
+ * small ones that one worker does alone, which have one kernel, the one in use.
  *   domains    [count], count >= 1; read only now
  *   domain_of  [p] of each worker, 0 .. count - 1
  * HS_ERROR_UNSUPPORTED if this processor cannot run a kernel, or there is none of that name. */
