@@ -59,7 +59,7 @@ def planted(monkeypatch):
 
 
 def test_what_is_tried(two_kinds, planted):
-    blocks.measured(two_kinds)
+    blocks.measured(two_kinds, 1.0)
     (((first, second), _),) = planted
     assert (first.workers, second.workers) == (2, 2)
     in_use = kernels.kernel()
@@ -75,7 +75,7 @@ def test_what_is_tried(two_kinds, planted):
 
 def test_kept_for_each_domain(two_kinds, planted):
     assert kept(two_kinds) is None
-    found = blocks.measured(two_kinds)
+    found = blocks.measured(two_kinds, 1.0)
     assert found.of == {0: FOUND, 1: FOUND, 2: FOUND}
     assert kept(two_kinds) == found
     assert MeasuredBlocks.of_record(json.loads(json.dumps(found.record()))) == found
@@ -91,7 +91,7 @@ def test_the_kernels_own_are_zeros(monkeypatch):
     own = Blocking(None, *zip(*(x.blocks for x in kernels.sizes(None)), strict=True))
     monkeypatch.setattr(blocks, "search", lambda kinds, *_: Found((own,) * len(kinds), True))
     host = topology()
-    found = blocks.measured(host)
+    found = blocks.measured(host, 1.0)
     assert set(found.of.values()) == {Blocking()}
     if len(host.domains) == 1:
         assert gangs(host, host.worth) == (None, None)
@@ -118,7 +118,7 @@ def test_the_kernels_own_are_zeros(monkeypatch):
 )
 def test_damaged_files(planted, cache, change):
     host = topology()
-    blocks.measured(host)
+    blocks.measured(host, 1.0)
     (path,) = cache.iterdir()
     record = json.loads(path.read_text())
     change(record)
@@ -166,7 +166,7 @@ def test_products_by_measured_blocks(planted):
     with hs.Pool() as pool:
         usual = pool.matmul(A, A.T @ A)
     host = topology()
-    blocks.measured(host)
+    blocks.measured(host, 1.0)
     with hs.Pool() as pool:
         assert pool._workers.domains == (FOUND,) * len(set(host.members(host.worth)))
         np.testing.assert_allclose(pool.matmul(A, A.T @ A), usual, atol=1e-9)
@@ -179,16 +179,21 @@ def test_products_by_measured_blocks(planted):
             np.testing.assert_array_equal(pool.matmul(A, A.T @ A), usual)
 
 
-def test_the_timer(two_kinds):
-    """Pools of a kind's workers, for real."""
-    members = two_kinds.members(4)
-    timer = blocks._Products(two_kinds, members, [[0, 1], [2, 3]])
-    shape = blocks.Shape(20, 30, 40)
-    assert timer(0, "float32", Blocking("plain"), shape) > 0
-    assert timer(1, "float64", FOUND, shape) > 0
-    assert timer._started(1, FOUND).size == 2
-    a, b, c = timer._operands("float64", shape)
-    np.testing.assert_array_equal(c, a @ b)
+def test_the_timer(two_kinds, monkeypatch):
+    """Products of a kind's workers, for real, in a pool for each of the last blocks."""
+    made, shape = [], blocks.Shape(20, 30, 40)
+
+    class Threads(blocks.run.Threads):
+        def __init__(self, *given):
+            made.append(given)
+            super().__init__(*given)
+
+    monkeypatch.setattr(blocks.run, "Threads", Threads)
+    timer = blocks._products(two_kinds, two_kinds.members(4), [[0, 1], [2, 3]])
+    for _ in range(2):
+        assert timer(0, "float32", Blocking("plain"), shape) > 0
+        assert timer(1, "float64", FOUND, shape) > 0
+    assert [(p, own, of) for p, _, own, of in made] == [(2, [Blocking("plain")], [0, 0]), (2, [FOUND] * 2, [0, 1])]
 
 
 def test_the_whole_search_in_no_time():
@@ -284,7 +289,7 @@ def test_wrong_blocking(given, error, message):
 
 def test_given_blocks_come_first(two_kinds, planted):
     """Those of a platform, for domains whose workers have one and the same."""
-    blocks.measured(two_kinds)
+    blocks.measured(two_kinds, 1.0)
     mine = Blocking(rows=(96, 96))
     workers = hs.Platform.star([1] * 4, domains=["x", "y", "y", "x"]).workers
     platform = hs.Platform(workers, blocks={"y": mine})

@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
     measure.add_argument(
         "--blocks",
         action="store_true",
-        help="find the kernel and the block sizes that suit each kind of core best (up to half a minute for each)",
+        help="find the kernel and the block sizes that suit each kind of core best, each in up to twenty times --seconds",
     )
     measure.add_argument("--refresh", action="store_true", help="measure anew")
     measure.add_argument(

@@ -6,17 +6,17 @@ where columns count it has no more than a twentieth of its operands in packed pa
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
+
+import numpy as np
 
 from .._engine.kernels import Blocking
 
 TYPES = ("float32", "float64")
 _NAMES = ("depth", "rows", "cols")
-_FACTORS = (Fraction(1, 2), Fraction(3, 4), Fraction(4, 3), Fraction(2))
+_FACTORS = ((1, 2), (3, 4), (4, 3), (2, 1))
 _PARTS = 3  # of the larger size in a product: 4 of the smaller one, or 6
 _SHARE = 20  # of packed panels in the operands, at most
 _DEPTH_STEP, _LEAST_DEPTH, _MOST = 4, 16, 2**20
@@ -104,10 +104,10 @@ def is_sooner(challenger: Callable[[], float], incumbent: Callable[[], float]) -
         else:
             old, new = incumbent(), challenger()
         ratios.append(new / old)
-        if turn + 1 in _LOOKS and statistics.median(ratios) >= 1.0 - _MARGIN:
+        if turn + 1 in _LOOKS and np.median(ratios) >= 1.0 - _MARGIN:
             return False
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    return middle < 1.0 - max(_MARGIN, high - low)
+    low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+    return bool(middle < 1.0 - max(_MARGIN, high - low))
 
 
 class _Search:
@@ -245,10 +245,11 @@ class _Search:
         return self._rates[i, t]
 
 
-def _scaled(size: int, factor: Fraction, step: int, least: int) -> int:
+def _scaled(size: int, factor: tuple[int, int], step: int, least: int) -> int:
     """A multiple of step, rounded towards `size`, so that a product is cut into whole parts by both."""
-    wanted = size * factor / step
-    return max(-(-least // step) * step, min(_MOST // step, math.ceil(wanted) if factor < 1 else math.floor(wanted)) * step)
+    over, under = factor
+    steps = size * over // (under * step) if over > under else -(-size * over // (under * step))
+    return max(-(-least // step) * step, min(_MOST // step, steps) * step)
 
 
 def _of(blocks: Blocking, t: int) -> Sizes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,14 +15,13 @@ from .._engine import kernels, run
 from .._engine.kernels import Blocking
 from ..platform import Platform
 from . import domains
-from .block_search import TYPES, Kind, Shape, search
+from .block_search import TYPES, Kind, Shape, Timer, search
 from .domains import Domain
 from .kept import header, keep, kept_record
 from .linux import ranges
 from .topology import Topology
 
 _KIND = "blocks"  # of what is kept
-_SECONDS = 30.0  # for each kind of domain
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ def _date(when: float) -> str:
 # ---- measuring ----
 
 
-def measured(host: Topology, seconds: float = _SECONDS) -> MeasuredBlocks:
+def measured(host: Topology, seconds: float) -> MeasuredBlocks:
     """Finds the best kernel and blocks for each kind of domain that has workers, and keeps them.
 
     Parameters
@@ -185,7 +184,7 @@ def measured(host: Topology, seconds: float = _SECONDS) -> MeasuredBlocks:
         for kind, team in zip(of_kinds, teams, strict=True)
     ]
     until = run.clock() + seconds * len(kinds)
-    found = search(kinds, _Products(host, members, teams), lambda: run.clock() > until)
+    found = search(kinds, _products(host, members, teams), lambda: run.clock() > until)
     best = {i: _with_zeros(blocks) for kind, blocks in zip(of_kinds, found.blocks, strict=True) for i in kind}
     result = MeasuredBlocks(begin, found.whole, dict(sorted(best.items())))
     keep({**header(host, _KIND), **result.record()})
@@ -228,7 +227,7 @@ def _with_zeros(blocks: Blocking) -> Blocking:
     return _each_size(blocks, lambda size, own: 0 if size == own else size)
 
 
-def _each_size(blocks: Blocking, change: Any) -> Blocking:
+def _each_size(blocks: Blocking, change: Callable[[int, int], int]) -> Blocking:
     own = kernels.sizes(blocks.kernel)
     given = zip(blocks.depth, blocks.rows, blocks.cols, strict=True)
     changed = [tuple(map(change, sizes, own[t].blocks)) for t, sizes in enumerate(given)]
@@ -236,29 +235,28 @@ def _each_size(blocks: Blocking, change: Any) -> Blocking:
     return Blocking(blocks.kernel, depth, rows, cols)
 
 
-class _Products:
+def _products(host: Topology, members: Sequence[int], teams: Sequence[Sequence[int]]) -> Timer:
     """Times products by the workers of a kind at once, each on its cpu; of pools and operands the last are kept."""
+    pins = host.pins(len(members))
 
-    def __init__(self, host: Topology, members: Sequence[int], teams: Sequence[Sequence[int]]) -> None:
-        self._members, self._teams = members, teams
-        self._pins = host.pins(len(members))
-        self._pool = lru_cache(maxsize=2 * len(teams))(self._started)
-        self._operands = lru_cache(maxsize=2)(_ones)
+    @lru_cache(maxsize=2 * len(teams))
+    def pool(kind: int, blocks: Blocking) -> run.Threads:
+        own = [members[w] for w in teams[kind]]
+        used = sorted(set(own))
+        cores = None if pins is None else [pins[w] for w in teams[kind]]
+        return run.Threads(len(own), cores, [blocks] * len(used), [used.index(i) for i in own])
 
-    def __call__(self, kind: int, dtype: str, blocks: Blocking, shape: Shape) -> float:
-        threads, (a, b, c) = self._pool(kind, blocks), self._operands(dtype, shape)
+    operands = lru_cache(maxsize=2)(_operands)
+
+    def timer(kind: int, dtype: str, blocks: Blocking, shape: Shape) -> float:
+        threads, (a, b, c) = pool(kind, blocks), operands(dtype, shape)
         start = run.clock()
         run.gemm(threads, a, b, c, 1.0, 0.0, None, None)
         return run.clock() - start
 
-    def _started(self, kind: int, blocks: Blocking) -> run.Threads:
-        team = self._teams[kind]
-        own = [self._members[w] for w in team]
-        used = sorted(set(own))
-        cores = None if self._pins is None else [self._pins[w] for w in team]
-        return run.Threads(len(team), cores, [blocks] * len(used), [used.index(i) for i in own])
+    return timer
 
 
-def _ones(dtype: str, shape: Shape) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _operands(dtype: str, shape: Shape) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     m, k, n = shape
-    return np.ones((m, k), dtype), np.ones((k, n), dtype), np.empty((m, n), dtype)
+    return np.ones((m, k), dtype), np.ones((k, n), dtype), np.zeros((m, n), dtype)

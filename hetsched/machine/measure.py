@@ -32,6 +32,7 @@ _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (
 _KIND = "measure"  # of what is kept
 _ROUNDS = 3  # a burst of noise hits one of them
 _AT_ONCE = 0.25  # share of the time for all cores at once
+_LONGER = 20.0  # than speeds take: the search for the blocks of a kind of domain, at most
 _PERIODS = 0.3  # seconds: three of a quota's usual periods
 _FEW = 8  # workers that are measured one by one even where their types are equal
 _WEEK = 7 * 86400.0
@@ -419,8 +420,8 @@ def measure(
     refresh : bool
         Measure anew in any case.
     blocks : bool
-        First find the kernel and the block sizes of products that suit each kind of domain best, in up to half a minute for each,
-        unless that was done within `max_age`. Pools go by what was found from then on, however old it is.
+        First find the kernel and the block sizes of products that suit each kind of domain best, in up to twenty times `seconds`
+        for each, unless that was done within `max_age`. Pools go by what was found from then on, however old it is.
 
     Returns
     -------
@@ -451,7 +452,7 @@ def measure(
     if blocks:
         found = block_sizes.kept(host)
         if refresh or found is None or not 0 <= found.age < max_age:
-            block_sizes.measured(host)
+            block_sizes.measured(host, _LONGER * seconds)
             refresh = True  # speeds were those in other blocks
     kept = None if refresh else recent(host, max_age=max_age)
     if kept is not None and kept.disturbed:
