@@ -133,6 +133,14 @@ def test_late():
     assert found.blocks[0].rows == (384, 192)
 
 
+def test_float64_comes_first():
+    """Where there is not time for both types."""
+    planted = Planted((512, 96, 512))
+    (best,) = search([kind()], planted, lambda: any(dtype == "float32" and x != START for _, dtype, x, _ in planted.seen)).blocks
+    assert (best.depth[0], best.rows[0]) == (256, 192)
+    assert best.depth[1] != 256
+
+
 def test_products_show_the_size_that_is_tried():
     """Three of the larger blocks, cut evenly by both; no product of half a second."""
     planted = Planted((256, 192, 1024))

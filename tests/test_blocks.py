@@ -182,10 +182,12 @@ def test_products_by_measured_blocks(planted):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (2**20, 1, 1), (1, 2**20, 1), (1, 1, 2**20), (2**20, 2**20, 2**20)])
 def test_extreme_blocks(dtype, sizes):
-    """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are right, and memory suffices."""
+    """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are right, memory suffices."""
     depth, rows, cols = sizes
     rng = np.random.default_rng(1)
-    A, B = (rng.standard_normal((200, 200, 2)).astype(dtype) @ np.array([1, 1j if "complex" in dtype else 1], dtype) for _ in range(2))
+    A, B = (
+        rng.standard_normal((200, 200, 2)).astype(dtype) @ np.array([1, 1j if "complex" in dtype else 1], dtype) for _ in range(2)
+    )
     given = Blocking("plain", (depth, depth), (rows, rows), (cols, cols))
     platform = hs.Platform(hs.Platform.star([1] * topology().worth).workers, blocks={None: given})
     with hs.Pool(platform) as pool:

@@ -118,7 +118,7 @@ class _Search:
 
     def run(self) -> Found:
         found = [self._start(i, self._kernel(i)) for i in range(len(self._kinds))]
-        for t in range(len(TYPES)):
+        for t in reversed(range(len(TYPES))):  # if there is not time for both, then for float64
             alone = [self._descend(i, t, blocks, _NAMES) for i, blocks in enumerate(found)]
             found = self._of_one_depth(t, alone)
         return Found(tuple(found), self._whole)
