@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import hetsched as hs
-from hetsched._engine.kernels import kernel, tile
+from hetsched._engine.kernels import kernel, sizes
 from hetsched.planners.product_domains import PANEL
 
 SIZES = (1000, 2000, 4000, 8000, 16000)
@@ -140,7 +140,7 @@ def main() -> None:
     if given.counts:
         return
     try:
-        tuple(map(tile, KERNELS))
+        tuple(map(sizes, KERNELS))
     except NotImplementedError:
         sys.exit(f"this processor does not have both {' and '.join(KERNELS)}: nothing is run")
     names = [*KERNELS, *(f"2 x {name}" for name in KERNELS), "both"]

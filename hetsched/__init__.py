@@ -12,6 +12,7 @@ from ._base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import datasets
+    from ._engine.kernels import Blocking
     from .errors import EmulationWarning, InfeasibleError, TaskError
     from .files.plan import FilesPlan
     from .files.product import FilesProduct, matmul_files, plan_files
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 #: Where public names come from: the module is loaded when the first of them is asked for.
 _PUBLIC = {
+    "_engine.kernels": ("Blocking",),
     "errors": ("EmulationWarning", "InfeasibleError", "TaskError"),
     "files.plan": ("FilesPlan",),
     "files.product": ("FilesProduct", "matmul_files", "plan_files"),
@@ -126,6 +128,7 @@ __all__ = [
     "Array",
     "Assignment",
     "AtOnce",
+    "Blocking",
     "Cache",
     "Certificate",
     "Cpu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -19,6 +19,7 @@ from ._base.frozen import Frozen
 from ._base.later import later
 from ._base.replace import replace_file
 from ._engine.dtypes import DTYPES, flops_per_update
+from ._engine.kernels import Blocking
 
 #: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
@@ -178,11 +179,15 @@ class Platform(Frozen):
         products and factorisations per gigaflop and gigabyte, of `plan_product` per block update and block.
     nodes : (p,) sequence of str, optional
         Which computer, or which NUMA node of one, each worker is in, where there are several: as of `Platform.join`.
+    blocks : mapping, optional
+        Domain of workers -> the `Blocking` with which they multiply, as `measure` finds it; None for workers in no domain.
 
     Attributes
     ----------
     workers, links, shape, right, down, unit, nodes :
         The same, as tuples and read-only arrays; None where nothing was given. The workers of a mesh are numbered row by row.
+    blocks : dict
+        The same; empty where nothing was given.
 
     Examples
     --------
@@ -199,6 +204,7 @@ class Platform(Frozen):
     down: NDArray[np.float64] | None
     unit: Unit | None
     nodes: tuple[str, ...] | None
+    blocks: dict[int | str | None, Blocking]
 
     def __init__(
         self,
@@ -210,6 +216,7 @@ class Platform(Frozen):
         down: ArrayLike | None = None,
         unit: Unit | None = None,
         nodes: Sequence[str] | None = None,
+        blocks: Mapping[int | str | None, Blocking] | None = None,
     ) -> None:
         if unit is not None and not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
@@ -230,6 +237,7 @@ class Platform(Frozen):
         assign(self, "workers", members)
         assign(self, "unit", unit)
         assign(self, "nodes", None if nodes is None else _node_names("nodes", nodes, p, "worker"))
+        assign(self, "blocks", _blocks_of({} if blocks is None else blocks, {worker.domain for worker in members}))
         assign(self, "links", None if links is None else check.frozen(link_matrix(links, p)))
         assign(self, "shape", grid)
         for name, costs in zip(("right", "down"), along, strict=True):
@@ -390,6 +398,7 @@ class Platform(Frozen):
         if twice := check.repeated(labels):
             raise ValueError(f"names must be unique, got {twice!r} twice")
         workers, nodes = [], []
+        blocks: dict[int | str | None, Blocking] = {}
         for label, part in zip(labels, parts, strict=True):
             if twice := check.repeated(part.names):
                 raise ValueError(f"names of workers must be unique, {label} has {twice!r} twice")
@@ -401,7 +410,8 @@ class Platform(Frozen):
                 )
                 for w, name in zip(part.workers, part.names, strict=True)
             ]  # fmt: skip
-        return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes)
+            blocks |= {f"{label}/{domain}": own for domain, own in part.blocks.items() if domain is not None}
+        return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes, blocks=blocks)
 
     def to(self, unit: Unit) -> Platform:
         """The same platform per other units.
@@ -437,7 +447,7 @@ class Platform(Frozen):
             for w in self.workers
         ]  # fmt: skip
         links, right, down = (None if x is None else x * data for x in (self.links, self.right, self.down))
-        return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes)
+        return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes, blocks=self.blocks)
 
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
@@ -504,7 +514,7 @@ class Platform(Frozen):
         if not isinstance(other, Platform):
             return NotImplemented
         costs: Any = ((self.links, other.links), (self.right, other.right), (self.down, other.down))
-        own, its = ((x.workers, x.shape, x.unit, x.nodes) for x in (self, other))
+        own, its = ((x.workers, x.shape, x.unit, x.nodes, x.blocks) for x in (self, other))
         return own == its and all(np.array_equal(mine, theirs) for mine, theirs in costs)
 
     __hash__ = None  # type: ignore[assignment]
@@ -522,6 +532,8 @@ class Platform(Frozen):
             content["unit"] = {key: value for key, value in vars(self.unit).items() if value is not None}
         if self.nodes is not None:
             content["nodes"] = list(self.nodes)
+        if self.blocks:
+            content["blocks"] = [_blocks_table(domain, own) for domain, own in self.blocks.items()]
         if self.links is not None:
             content["links"] = self.links.tolist()
         if self.shape is not None and self.right is not None and self.down is not None:
@@ -542,7 +554,7 @@ class Platform(Frozen):
         if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
             raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
         places = ("links", "shape", "right", "down", "nodes")
-        check.keys(content, ("format", "version", "worker", *places, "unit"), " in a platform")
+        check.keys(content, ("format", "version", "worker", *places, "unit", "blocks"), " in a platform")
         if not isinstance(content.get("worker"), list):
             raise ValueError("a platform needs a list 'worker' of tables")
         workers = []
@@ -554,7 +566,8 @@ class Platform(Frozen):
                 workers.append(Worker(**table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
-        return cls(workers, **{name: content.get(name) for name in places}, unit=_unit_of(content.get("unit")))
+        unit, blocks = _unit_of(content.get("unit")), _blocks_from(content.get("blocks", []))
+        return cls(workers, **{name: content.get(name) for name in places}, unit=unit, blocks=blocks)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (beside it first, then renamed).
@@ -622,6 +635,43 @@ def _unit_of(table: Any) -> Unit | None:
         return Unit(**table)
     except (TypeError, ValueError) as error:
         raise ValueError(f"unit: {error}") from error
+
+
+def _blocks_of(given: Any, domains: set[int | str | None]) -> dict[int | str | None, Blocking]:
+    """Checked blocks of some of the domains."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"blocks must map domains to Blockings, got {given!r:.60}")
+    for domain, own in given.items():
+        if domain not in domains:
+            raise ValueError(f"blocks names {domain!r}, which is the domain of no worker")
+        if not isinstance(own, Blocking):
+            raise TypeError(f"blocks[{domain!r}] must be a Blocking, got {type(own).__name__}")
+    return dict(given)
+
+
+def _blocks_table(domain: int | str | None, own: Blocking) -> dict[str, Any]:
+    """Of a file, where None is left out."""
+    table = {"domain": domain, **vars(own)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
+
+
+def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
+    """What a file says."""
+    if not isinstance(tables, list):
+        raise ValueError(f"blocks must be tables, got {tables!r:.60}")
+    found: dict[int | str | None, Blocking] = {}
+    for i, table in enumerate(tables):
+        try:
+            if not isinstance(table, dict):
+                raise TypeError(f"it must be a table with domain, kernel, depth, rows and cols, got {table!r:.60}")
+            check.keys(table, ("domain", *(f.name for f in fields(Blocking))))
+            domain = _domain(table.get("domain"))
+            if domain in found:
+                raise ValueError(f"domain {domain!r} is there twice")
+            found[domain] = Blocking(**{key: value for key, value in table.items() if key != "domain"})
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"blocks {i}: {error}") from error
+    return found
 
 
 def whose(given: Any, p: int, *, lazily: bool = False) -> dict[str, Any]:
@@ -725,9 +775,10 @@ def _toml(content: dict[str, Any]) -> str:
     def line(key: str, value: Any) -> str:
         return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
 
-    lines = [line(key, value) for key, value in content.items() if key not in ("worker", "unit")]
+    lines = [line(key, value) for key, value in content.items() if key not in ("worker", "unit", "blocks")]
     if "unit" in content:
         lines += ["", "[unit]"] + [line(key, value) for key, value in content["unit"].items()]
-    for worker in content["worker"]:
-        lines += ["", "[[worker]]"] + [line(key, value) for key, value in worker.items()]
+    for name in ("worker", "blocks"):
+        for table in content.get(name, []):
+            lines += ["", f"[[{name}]]"] + [line(key, value) for key, value in table.items()]
     return "\n".join(lines) + "\n"

@@ -277,13 +277,14 @@ def test_blocks_of_blis():
     assert kernels.blocking(*caches, (4, 4), 8)[0] == 384
 
 
-def test_tiles_are_those_in_use():
+def test_sizes_are_those_in_use():
     info = kernels.kernel()
     if info["name"] == "c":
-        assert kernels.tile(info["set"]) == tuple(info["kernels"][name][1:] for name in ("float32", "float64"))
-    assert all(side > 0 for own in kernels.tile("plain") for side in own)
+        assert kernels.sizes(info["set"]) == kernels.sizes(None)
+    assert [own.tile for own in kernels.sizes(None)] == [info["kernels"][name][1:] for name in ("float32", "float64")]
+    assert all(size > 0 for own in kernels.sizes("plain") for size in (*own.tile, *own.blocks))
     with pytest.raises(NotImplementedError):
-        kernels.tile("skx")
+        kernels.sizes("skx")
 
 
 def _domain(cpus: tuple[int, ...], l2: int, **more) -> Domain:
@@ -303,7 +304,7 @@ def test_other_domains_have_the_model_s():
     ]
     first, small, other = blocking_of(domains, [2, 2, 1])
     assert first == Blocking()
-    tiles = kernels.tile("plain")
+    tiles = [own.tile for own in kernels.sizes("plain")]
     for found, l2, sharing in ((small, 2**19, 2), (other, 2**20, 1)):
         for i, itemsize in enumerate((4, 8)):
             wanted = kernels.blocking([2**15, l2, 0], [8, 16, 0], [1, sharing, 1], tiles[i], itemsize)
@@ -312,10 +313,12 @@ def test_other_domains_have_the_model_s():
 
 
 def test_a_kernel_that_is_not_there(monkeypatch):
-    def none(name):
+    def none(name, sizes=kernels.sizes):
+        if name is None:
+            return sizes(name)
         raise NotImplementedError
 
-    monkeypatch.setattr(kernels, "tile", none)
+    monkeypatch.setattr(kernels, "sizes", none)
     with pytest.raises(ValueError, match="the domain of cpus 2-3 has kernel 'neon', which this processor does not have"):
         blocking_of([_domain((0, 1), 2**20), _domain((2, 3), 2**20, kernel="neon")], [1, 1])
 
@@ -437,7 +440,9 @@ def test_info_shows_the_blocks(describe, capsys):
     assert cli.main(["info"]) == 0
     lines = {line.partition(" ")[0]: line for line in capsys.readouterr().out.splitlines()}
     assert lines["domains"].endswith("2: cpus 0-3 (performance), cpus 4-5,8 (efficiency, kernel plain)")
-    assert "cpus 0-3: kernel as above, blocks its own; cpus 4-5,8: kernel plain, blocks depth" in lines["blocks"]
+    assert "cpus 0-3: kernel as above, float32 depth" in lines["blocks"]
+    assert "(the kernel's own); cpus 4-5,8: kernel plain, float32 depth" in lines["blocks"]
+    assert lines["blocks"].endswith("(by the model of its caches)")
 
 
 # ---- platforms ----------------------------------------------------------------------------------------------------

@@ -90,3 +90,16 @@ hs_status hs_kernel_describe(hs_kernel_info *info)
     }
     return HS_OK;
 }
+
+hs_status hs_kernel_sizes(const char *set, int32_t dtype, int32_t *tile, int32_t *blocks)
+{
+    if (!tile || !blocks || dtype < HS_FLOAT32 || dtype > HS_FLOAT64) return HS_ERROR_VALUE;
+    hs__kernel kernel;
+    const hs_status status = set ? hs__kernel_set(set, &kernel) : HS_OK;
+    if (status) return status;
+    if (!set) kernel = *hs__kernel_current();
+    const hs__blocking *real = &kernel.real[dtype];
+    tile[0] = real->tile_rows, tile[1] = real->tile_cols;
+    blocks[0] = real->depth, blocks[1] = real->rows, blocks[2] = real->cols;
+    return HS_OK;
+}

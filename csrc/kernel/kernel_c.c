@@ -101,11 +101,3 @@ hs_status hs__kernel_set(const char *name, hs__kernel *kernel)
     if (set) fill(kernel, set, "asked for");
     return set ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
-
-hs_status hs_kernel_tile(const char *name, int32_t dtype, int32_t *tile)
-{
-    if (!name || !tile || dtype < HS_FLOAT32 || dtype > HS_FLOAT64) return HS_ERROR_VALUE;
-    const struct instruction_set *set = named(name);
-    if (set) tile[0] = set->real[dtype].tile_rows, tile[1] = set->real[dtype].tile_cols;
-    return set ? HS_OK : HS_ERROR_UNSUPPORTED;
-}

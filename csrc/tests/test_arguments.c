@@ -325,10 +325,10 @@ static hs_status blocking(void)
     int32_t blocks[3];
     return hs_blocking(AT(0, &caches), 8, 4, 8, AT(1, blocks));
 }
-static hs_status kernel_tile(void)
+static hs_status kernel_sizes(void)
 {
-    int32_t tile[2];
-    return hs_kernel_tile(AT(0, "plain"), HS_FLOAT64, AT(1, tile));
+    int32_t tile[2], blocks[3];
+    return hs_kernel_sizes(AT(2, "plain"), HS_FLOAT64, AT(0, tile), AT(1, blocks));
 }
 static hs_status kernel_select(void) { return hs_kernel_select(AT(0, "c")); }
 static hs_status pool_create(void)
@@ -541,7 +541,7 @@ static const struct {
     {"hs_boxes_of_cuboids", boxes_of_cuboids, 3, 0, 0},
     {"hs_kernel_describe", kernel_describe, 1, 0, 0},
     {"hs_kernel_select", kernel_select, 1, 0, 0},
-    {"hs_kernel_tile", kernel_tile, 2, 0, 0},
+    {"hs_kernel_sizes", kernel_sizes, 2, 1, 0},
     {"hs_blocking", blocking, 2, 0, 0},
     {"hs_pool_create", pool_create, 1, 1, 0},
     {"hs_pool_create_domains", pool_create_domains, 3, 1, 0},

@@ -106,6 +106,21 @@ static void bits(void)
     free(a), free(c), free(first);
 }
 
+/* Blocks of less than a tile hold one, of complex operands as well; those of more than the operands take no more memory than these. */
+static void extremes(void)
+{
+    static const int32_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {1 << 20, 1, 1}, {1, 1 << 20, 1}, {1, 1, 1 << 20}, {1 << 20, 1 << 20, 1 << 20}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int32_t *x = sizes[i];
+        const hs_domain domains[2] = {{.depth = {x[0], x[0]}, .rows = {x[1], x[1]}, .cols = {x[2], x[2]}}, {.depth = {x[0], x[0]}}};
+        hs_pool *pool = NULL;
+        if (!CHECK(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 0}, &pool) == HS_OK)) return;
+        for (int dtype = 0; dtype < 4; dtype++)
+            for (int layouts = (int)i; layouts < 64; layouts += CHECK_MANY(11, 47)) one_case(pool, dtype, 131, 127, 70, layouts, 1, 1, NULL);
+        hs_pool_destroy(pool);
+    }
+}
+
 /* Bands tile a share; the last one is cut only where its tail pays. */
 static void cuts(void)
 {
@@ -181,6 +196,7 @@ int main(void)
     cuts();
     takes();
     bits();
+    extremes();
     no_memory();
     for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
         hs_pool *pool = open_domains(WORKERS, of, domain_sets[i]);

@@ -78,19 +78,22 @@ static void test_edges(void)
     CHECK(hs_blocking(&large, 1, 1, 1, b) == HS_OK && b[0] == 1 << 20 && b[1] >= 1 && b[1] <= 1 << 20 && b[2] >= 1 && b[2] <= 1 << 20);
 }
 
-static void test_tiles(void)
+static void test_sizes(void)
 {
-    int32_t tile[2];
-    for (int32_t dtype = 0; dtype < 2; dtype++) {
-        CHECK(hs_kernel_tile("plain", dtype, tile) == HS_OK && tile[0] > 0 && tile[1] > 0);
-        CHECK(hs_kernel_tile("", dtype, tile) == HS_ERROR_UNSUPPORTED && hs_kernel_tile("skx", dtype, tile) == HS_ERROR_UNSUPPORTED);
-    }
-    CHECK(hs_kernel_tile("plain", HS_COMPLEX64, tile) == HS_ERROR_VALUE && hs_kernel_tile("plain", -1, tile) == HS_ERROR_VALUE);
+    int32_t tile[2] = {7, 7}, blocks[3] = {7, 7, 7};
+    CHECK(hs_kernel_sizes("plain", HS_COMPLEX64, tile, blocks) == HS_ERROR_VALUE && hs_kernel_sizes(NULL, -1, tile, blocks) == HS_ERROR_VALUE);
     CHECK(hs_kernel_select("c") == HS_OK);
     hs_kernel_info info;
     CHECK(hs_kernel_describe(&info) == HS_OK);
-    for (int32_t dtype = 0; dtype < 2; dtype++)
-        CHECK(hs_kernel_tile(info.set, dtype, tile) == HS_OK && tile[0] == info.tile_rows[dtype] && tile[1] == info.tile_cols[dtype]);
+    for (int32_t dtype = 0; dtype < 2; dtype++) {
+        CHECK(hs_kernel_sizes("", dtype, tile, blocks) == HS_ERROR_UNSUPPORTED && hs_kernel_sizes("skx", dtype, tile, blocks) == HS_ERROR_UNSUPPORTED);
+        CHECK(hs_kernel_sizes("plain", dtype, tile, blocks) == HS_OK && tile[0] > 0 && tile[1] > 0);
+        CHECK(blocks[0] > 0 && blocks[1] % tile[0] == 0 && blocks[2] % tile[1] == 0);
+        int32_t own_tile[2], own_blocks[3];
+        CHECK(hs_kernel_sizes(info.set, dtype, tile, blocks) == HS_OK && hs_kernel_sizes(NULL, dtype, own_tile, own_blocks) == HS_OK);
+        CHECK(tile[0] == info.tile_rows[dtype] && tile[1] == info.tile_cols[dtype]);
+        CHECK(!memcmp(tile, own_tile, sizeof tile) && !memcmp(blocks, own_blocks, sizeof blocks));
+    }
 }
 
 int main(void)
@@ -100,6 +103,6 @@ int main(void)
     test_unknown_caches();
     test_sharing();
     test_edges();
-    test_tiles();
+    test_sizes();
     return check_result();
 }

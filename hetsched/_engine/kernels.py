@@ -6,31 +6,55 @@ import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from .._base import check
 from .ffi import check_status, ffi, lib
 
 KERNELS = ("blis", "openblas", "c")
 #: Instruction sets that our own kernels are written for, on any processor.
 SETS = ("avx512", "avx2", "neon", "plain")
+_MOST = 2**20  # of a block, as hs_blocking
 
 
 @dataclass(frozen=True)
 class Blocking:
     """How the workers of a domain multiply.
 
+    Parameters
+    ----------
+    kernel : {"avx512", "avx2", "neon", "plain"}, optional
+        The instruction set of our own micro-kernels; None for the kernel in use.
+    depth, rows, cols : (int, int)
+        For float32 and float64, in elements: the depth of packed panels, rows of a packed block of A, columns of a packed panel
+        of B; 0 for the kernel's own.
+
     Attributes
     ----------
-    kernel : str or None
-        One of `SETS`; None for the kernel in use.
-    depth, rows, cols : (int, int)
-        Of the packed panels and blocks, of float32 and float64, in elements; 0 for the kernel's own.
+    kernel, depth, rows, cols :
+        The same.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.Blocking("plain", depth=(256, 192))
+    Blocking(kernel='plain', depth=(256, 192), rows=(0, 0), cols=(0, 0))
     """
 
     kernel: str | None = None
     depth: tuple[int, int] = (0, 0)
     rows: tuple[int, int] = (0, 0)
     cols: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        if self.kernel is not None:
+            check.choice("kernel", self.kernel, SETS)
+        for name in ("depth", "rows", "cols"):
+            given = check.entries(name, getattr(self, name), "a pair of integers")
+            if len(given) != 2:
+                raise ValueError(f"{name} must be a pair, for float32 and float64, got {len(given)} numbers")
+            pair = tuple(check.integer(f"{name}[{i}]", x, low=0, high=_MOST) for i, x in enumerate(given))
+            object.__setattr__(self, name, pair)
 
 
 def version() -> str:
@@ -50,14 +74,21 @@ def kernel() -> dict[str, Any]:
     return {**texts, "kernels": kernels}
 
 
-def tile(name: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """hs_kernel_tile, for float32 and float64; NotImplementedError for a set that this processor does not have."""
-    found = ffi.new("int32_t[2]")
-    tiles = []
+class Sizes(NamedTuple):
+    """Of a kernel and a real type: rows and columns of the register tile; depth, rows and columns of its blocks."""
+
+    tile: tuple[int, int]
+    blocks: tuple[int, int, int]
+
+
+def sizes(name: str | None) -> tuple[Sizes, Sizes]:
+    """hs_kernel_sizes, for float32 and float64; NotImplementedError for a set that this processor does not have."""
+    tile, blocks = ffi.new("int32_t[2]"), ffi.new("int32_t[3]")
+    found = []
     for dtype in (lib.HS_FLOAT32, lib.HS_FLOAT64):
-        check_status(lib.hs_kernel_tile(name.encode(), dtype, found))
-        tiles.append((found[0], found[1]))
-    return tiles[0], tiles[1]
+        check_status(lib.hs_kernel_sizes(ffi.NULL if name is None else name.encode(), dtype, tile, blocks))
+        found.append(Sizes((tile[0], tile[1]), (blocks[0], blocks[1], blocks[2])))
+    return found[0], found[1]
 
 
 def blocking(

@@ -9,9 +9,9 @@ from .._base.table import table
 from .._base.version import __version__
 from .._engine import kernels
 from .._engine.kernels import version
-from ..machine.linux import ranges
+from ..machine import blocks
 from ..machine.measure import describe, recent
-from ..machine.topology import Topology, topology
+from ..machine.topology import topology
 from ..planners.worth import workers_worth
 
 
@@ -35,25 +35,8 @@ def _info(_: argparse.Namespace) -> None:
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", multipliers),
         *host.describe(),
-        *_blocks(host),
+        ("blocks", blocks.describe(host)),
         ("speeds", describe(recent(host))),
         ("worth it", workers_worth(4000, 4000, 4000).describe()),
     ]
     print(table(lines))
-
-
-def _blocks(host: Topology) -> list[tuple[str, str]]:
-    """With what each of several domains, or one with a kernel of its own, multiplies float64, and in which blocks."""
-    blocks, members = host.gangs(host.worth)
-    if blocks is None or members is None:
-        return []
-    texts = []
-    for i, found in enumerate(blocks):
-        cpus = [cpu for cpu, domain in zip(host.places, members, strict=False) if domain == i]
-        sizes = [
-            f"{name} {size or 'its own'}"
-            for name, (_, size) in (("depth", found.depth), ("rows", found.rows), ("columns", found.cols))
-        ]
-        own = f"{', '.join(sizes)} (float64, by the model of its caches)" if found.depth[1] else "its own"
-        texts.append(f"cpu{'s' * (len(cpus) > 1)} {ranges(cpus)}: kernel {found.kernel or 'as above'}, blocks {own}")
-    return [("blocks", "; ".join(texts))]

@@ -35,6 +35,11 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="measure from which size on `hetsched exec` takes each function of the BLAS and LAPACK (half a minute)",
     )
+    measure.add_argument(
+        "--blocks",
+        action="store_true",
+        help="find the kernel and the block sizes that suit each kind of core best, each in up to twenty times --seconds",
+    )
     measure.add_argument("--refresh", action="store_true", help="measure anew")
     measure.add_argument(
         "-o",
@@ -59,7 +64,7 @@ def _measure(given: argparse.Namespace) -> None:
         return
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
-    found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, **options)
+    found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, blocks=given.blocks, **options)
     print(json.dumps(found.record(), indent=1) if given.json else found.table())
     if given.output:
         found.save(given.output)

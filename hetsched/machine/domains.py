@@ -65,17 +65,21 @@ def in_order(domains: Iterable[Domain]) -> tuple[Domain, ...]:
     return tuple(sorted(domains, key=lambda domain: (domain.kind == "efficiency", domain.cpus)))
 
 
-def blocking_of(domains: Sequence[Domain], sharing: Sequence[int]) -> tuple[Blocking, ...]:
+def blocking_of(
+    domains: Sequence[Domain], sharing: Sequence[int], measured: Sequence[Blocking | None] | None = None
+) -> tuple[Blocking, ...]:
     """The blocks of each domain, with so many workers in it.
 
-    The kernels' own blocks are measured on the usual core: a domain like the first one keeps them, another one has those of the
-    model of its caches (`hs_blocking`).
+    Those that were measured for it. Else, as the kernels' own blocks are measured on the usual core, a domain like the first one
+    keeps them, and another one has those of the model of its caches (`hs_blocking`).
 
     Parameters
     ----------
     domains : sequence of Domain
     sharing : sequence of int
         Workers of each.
+    measured : sequence of Blocking or None, optional
+        Of each, where there are some.
 
     Raises
     ------
@@ -83,43 +87,88 @@ def blocking_of(domains: Sequence[Domain], sharing: Sequence[int]) -> tuple[Bloc
         For a kernel that this processor does not have.
     """
     blocks = []
-    for domain, workers in zip(domains, sharing, strict=True):
-        tiles = _tiles(domain)
-        if tiles is None or _are_alike(domain, domains[0]):
+    for domain, workers, own in zip(domains, sharing, measured or [None] * len(domains), strict=True):
+        sizes_of(domain, domain.kernel if own is None else own.kernel)
+        if own is not None:
+            blocks.append(own)
+        elif is_whole(domain.kernel) or _are_alike(domain, domains[0]):
             blocks.append(Blocking(domain.kernel))
         else:
-            blocks.append(_modelled(domain, tiles, workers))
+            blocks.append(modelled(domain, domain.kernel, workers))
     return tuple(blocks)
+
+
+def kinds(domains: Sequence[Domain]) -> tuple[tuple[int, ...], ...]:
+    """Domains, by number, that the same blocks and kernel suit: cores of one kind with one kernel, and caches of the same sizes.
+
+    Parameters
+    ----------
+    domains : sequence of Domain
+    """
+    found: list[list[int]] = []
+    for i, domain in enumerate(domains):
+        for kind in found:
+            first = domains[kind[0]]
+            if first.kernel == domain.kernel and _are_alike(first, domain):
+                kind.append(i)
+                break
+        else:
+            found.append([i])
+    return tuple(map(tuple, found))
+
+
+def modelled(domain: Domain, kernel: str | None, workers: int) -> Blocking:
+    """The blocks that the model of a domain's caches gives for a kernel and so many workers.
+
+    Parameters
+    ----------
+    domain : Domain
+    kernel : str or None
+        As of `Blocking`.
+    workers : int
+    """
+    ways = [(cache and cache.ways) or 0 for cache in domain.caches]
+    own = [len({*cache.shared_by} & {*domain.cpus}) if cache and cache.shared_by else 0 for cache in domain.caches]
+    sharing = [-(-workers * cpus // len(domain.cpus)) for cpus in own]
+    depth, rows, cols = zip(
+        *(
+            kernels.blocking(_sizes(domain), ways, sharing, sizes.tile, itemsize)
+            for sizes, itemsize in zip(sizes_of(domain, kernel), (4, 8), strict=True)
+        ),
+        strict=True,
+    )
+    return Blocking(kernel, depth, rows, cols)
+
+
+def is_whole(kernel: str | None) -> bool:
+    """Whether it is a library that has only a whole product to offer, whose blocks are its own business.
+
+    Parameters
+    ----------
+    kernel : str or None
+    """
+    return kernel is None and kernels.kernel()["name"] == "openblas"
+
+
+def sizes_of(domain: Domain, kernel: str | None) -> tuple[kernels.Sizes, kernels.Sizes]:
+    """Of a kernel for a domain: its sizes for float32 and float64; ValueError for one that this processor does not have.
+
+    Parameters
+    ----------
+    domain : Domain
+    kernel : str or None
+    """
+    try:
+        return kernels.sizes(kernel)
+    except NotImplementedError:
+        raise ValueError(
+            f"the domain of cpus {ranges(domain.cpus)} has kernel {kernel!r}, which this processor does not have"
+        ) from None
 
 
 def _are_alike(one: Domain, other: Domain) -> bool:
     """Whether blocks that suit the one suit the other: cores of one kind, with caches of the same sizes."""
     return one.kind == other.kind and _sizes(one) == _sizes(other)
-
-
-def _modelled(domain: Domain, tiles: Sequence[tuple[int, int]], workers: int) -> Blocking:
-    ways = [(cache and cache.ways) or 0 for cache in domain.caches]
-    own = [len({*cache.shared_by} & {*domain.cpus}) if cache and cache.shared_by else 0 for cache in domain.caches]
-    sharing = [-(-workers * cpus // len(domain.cpus)) for cpus in own]
-    single, double = (
-        kernels.blocking(_sizes(domain), ways, sharing, tile, itemsize) for tile, itemsize in zip(tiles, (4, 8), strict=True)
-    )
-    depth, rows, cols = zip(single, double, strict=True)
-    return Blocking(domain.kernel, depth, rows, cols)
-
-
-def _tiles(domain: Domain) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Of its micro-kernels, for float32 and float64; None of a library that has only a whole product to offer."""
-    if domain.kernel is None:
-        in_use = kernels.kernel()
-        float32, float64 = (in_use["kernels"][name][1:] for name in ("float32", "float64"))
-        return None if in_use["name"] == "openblas" else (float32, float64)
-    try:
-        return kernels.tile(domain.kernel)
-    except NotImplementedError:
-        raise ValueError(
-            f"the domain of cpus {ranges(domain.cpus)} has kernel {domain.kernel!r}, which this processor does not have"
-        ) from None
 
 
 def _sizes(domain: Domain) -> list[int]:

@@ -20,7 +20,9 @@ from .._engine import run
 from .._engine.dtypes import DTYPES, flops_per_update
 from .._engine.run import seconds
 from ..platform import UNIT, Platform, Unit, Worker
+from . import blocks as block_sizes
 from . import linux
+from .blocks import MeasuredBlocks
 from .kept import header, keep, kept_record
 from .topology import Topology, topology
 
@@ -30,6 +32,7 @@ _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (
 _KIND = "measure"  # of what is kept
 _ROUNDS = 3  # a burst of noise hits one of them
 _AT_ONCE = 0.25  # share of the time for all cores at once
+_LONGER = 20.0  # than speeds take: the search for the blocks of a kind of domain, at most
 _PERIODS = 0.3  # seconds: three of a quota's usual periods
 _FEW = 8  # workers that are measured one by one even where their types are equal
 _WEEK = 7 * 86400.0
@@ -147,6 +150,9 @@ class MeasuredPlatform(Platform, Drawn):
         Seconds that the measuring took.
     notes : tuple of str
         What could not be done, or disturbed.
+    blocks : dict
+        Domain of workers -> the Blocking that `measure(blocks=True)` has found for them; empty where it never did. The domain is
+        None where the machine is one, so that no worker names it.
     """
 
     def __init__(self, record: dict[str, Any]) -> None:
@@ -189,7 +195,11 @@ class MeasuredPlatform(Platform, Drawn):
             Worker(speed=rate, name=name, domain=domain)
             for rate, name, domain in zip(self._rates(main).tolist(), names, of, strict=True)
         ]
-        super().__init__(workers, unit=Unit.gigaflop(), nodes=record.get("nodes"))
+        own = record.get("blocks")
+        self._measured_blocks = None if own is None else MeasuredBlocks.of_record(own)
+        sizes = {} if self._measured_blocks is None else self._measured_blocks.of
+        blocks = {domain: sizes[0 if domain is None else domain] for domain in dict.fromkeys(of) if sizes}
+        super().__init__(workers, unit=Unit.gigaflop(), nodes=record.get("nodes"), blocks=blocks)
 
     @property
     def age(self) -> float:
@@ -233,7 +243,7 @@ class MeasuredPlatform(Platform, Drawn):
         star = Platform.star(
             speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop(), domains=self.domains
         )
-        return star if self.nodes is None else Platform(star.workers, unit=star.unit, nodes=self.nodes)
+        return Platform(star.workers, unit=star.unit, nodes=self.nodes, blocks=self.blocks)
 
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
@@ -326,6 +336,8 @@ class MeasuredPlatform(Platform, Drawn):
             rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%}")
                     for name, rate, alone, share in columns]  # fmt: skip
             lines.append(table(rows, "<>><", (16, 12)))
+        if self._measured_blocks is not None:
+            lines.append(block_sizes.table_of(self._measured_blocks))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __str__(self) -> str:
@@ -384,6 +396,7 @@ def measure(
     seconds: float = 1.5,
     max_age: float = _WEEK,
     refresh: bool = False,
+    blocks: bool = False,
 ) -> MeasuredPlatform:
     """The Platform of this machine, measured: profiles of each core, one at a time, and large products by all at once.
 
@@ -406,6 +419,9 @@ def measure(
         other programs or a hypervisor disturbed is not: this call measures anew, and pools go by it for an hour at most.
     refresh : bool
         Measure anew in any case.
+    blocks : bool
+        First find the kernel and the block sizes of products that suit each kind of domain best, in up to twenty times `seconds`
+        for each, unless that was done within `max_age`. Pools go by what was found from then on, however old it is.
 
     Returns
     -------
@@ -431,7 +447,13 @@ def measure(
     check.choice("cores", cores, ("auto", "all", "types"))
     seconds = check.number("seconds", seconds, above=0.0)
     max_age = check.number("max_age", max_age, low=0.0)
+    blocks = check.flag("blocks", blocks)
     host = topology()
+    if blocks:
+        found = block_sizes.kept(host)
+        if refresh or found is None or not 0 <= found.age < max_age:
+            block_sizes.measured(host, _LONGER * seconds)
+            refresh = True  # speeds were those in other blocks
     kept = None if refresh else recent(host, max_age=max_age)
     if kept is not None and kept.disturbed:
         kept = None
@@ -440,13 +462,13 @@ def measure(
     record = _measure(host, chosen, cores, seconds)
     if kept is not None:
         record = _joined(record, kept.record())
-    found = MeasuredPlatform(record)
-    if kept is not None and found.disturbed:
-        return found  # what is kept is better
+    here = MeasuredPlatform(_with_blocks(record, host))
+    if kept is not None and here.disturbed:
+        return here  # what is kept is better
     keep(record)
     for renew in _renewals:
         renew()
-    return found
+    return here
 
 
 #: Called after each new measurement.
@@ -461,13 +483,20 @@ def when_measured(renew: Callable[[], None]) -> None:
 def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredPlatform | None:
     """The measurement of this machine that the cache holds, if it is not too old; costs a fraction of a millisecond."""
     try:
-        record = kept_record(topology() if host is None else host, _KIND)
+        host = topology() if host is None else host
+        record = kept_record(host, _KIND)
         if record is None or not 0 <= time.time() - record["measured"] < max_age:
             return None
-        found = MeasuredPlatform(record)
+        found = MeasuredPlatform(_with_blocks(record, host))
         return None if found.disturbed and found.age >= _BRIEFLY else found
     except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
         return None  # not there, or broken: it is written anew
+
+
+def _with_blocks(record: dict[str, Any], host: Topology) -> dict[str, Any]:
+    """A record of speeds with the blocks that are kept, which outlive it."""
+    found = block_sizes.kept(host)
+    return record if found is None else {**record, "blocks": found.record()}
 
 
 def rate(dtype: np.dtype[Any]) -> float:
@@ -524,7 +553,7 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     begin = time.time()
     p = host.worth
     places = host.places[:p]
-    domains, members = host.gangs(p)
+    domains, members = block_sizes.gangs(host, p)
     threads = run.Threads(p, host.pins(p), domains or (), members or ())
     held = run.pinned(threads, p)
     cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]

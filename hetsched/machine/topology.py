@@ -12,7 +12,6 @@ from typing import Any
 
 from .._base import check
 from .._base.table import table
-from .._engine.kernels import Blocking
 from ..plan import plain
 from . import described, domains, hwloc, linux, macos
 from .cpus import Cache, Cpu
@@ -182,31 +181,6 @@ class Topology:
         """
         workers = check.integer("workers", workers, low=0, high=len(self.places))
         return tuple(self.domain_of(cpu) for cpu in self.places[:workers])
-
-    def gangs(self, workers: int) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
-        """How each domain that has workers multiplies, and which of these each worker is in.
-
-        Parameters
-        ----------
-        workers : int
-            As of `members`.
-
-        Returns
-        -------
-        (tuple of Blocking, tuple of int), or (None, None)
-            Nothing where all workers are in one domain, without a kernel of its own: then they do as one gang always did.
-
-        Raises
-        ------
-        ValueError
-            For a kernel that this processor does not have.
-        """
-        members = self.members(workers)
-        used = sorted(set(members))
-        own = [self.domains[i] for i in used]
-        if len(own) < 2 and not any(domain.kernel for domain in own):
-            return None, None
-        return domains.blocking_of(own, [members.count(i) for i in used]), tuple(used.index(i) for i in members)
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:

@@ -13,6 +13,7 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
+from ..machine.blocks import gangs
 from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
@@ -83,7 +84,7 @@ class Workers:
         self.domains: tuple[Blocking, ...] | None = None
         self.domain_of: tuple[int, ...] | None = None
         if placed:
-            self.domains, self.domain_of = host.gangs(self._size)
+            self.domains, self.domain_of = gangs(host, self._size, self.given)
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
         for kind in DTYPES:
             if self.given is not None:

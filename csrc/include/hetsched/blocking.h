@@ -28,9 +28,11 @@ typedef struct hs_caches {
  * at least half, for a cache that does not hold what is in L2. O(1). HS_ERROR_VALUE for numbers outside of these ranges. */
 HS_API hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_cols, int32_t element_bytes, int32_t *blocks);
 
-/* The register tile of our own kernels for an instruction set, "avx512", "avx2", "neon" or "plain" as of hs_kernel_info.set: tile is [2] rows and
- * columns. dtype is HS_FLOAT32 or HS_FLOAT64. HS_ERROR_UNSUPPORTED for a set that this processor, or this build, does not have. */
-HS_API hs_status hs_kernel_tile(const char *set, int32_t dtype, int32_t *tile);
+/* The sizes of our own kernels for an instruction set, "avx512", "avx2", "neon" or "plain" as of hs_kernel_info.set, or with NULL of the
+ * kernel in use: tile is [2] rows and columns of the register tile, blocks [3] depth, rows and columns, as of hs_blocking, with which they
+ * multiply where hs_pool_create_domains says nothing else. dtype is HS_FLOAT32 or HS_FLOAT64. HS_ERROR_UNSUPPORTED for a set that this
+ * processor, or this build, does not have. */
+HS_API hs_status hs_kernel_sizes(const char *set, int32_t dtype, int32_t *tile, int32_t *blocks);
 
 HS_C_END
 #endif
