@@ -10,6 +10,7 @@ import numpy as np
 from .._base import check
 from .._engine.blas import library as library
 from .._engine.kernels import Blocking
+from .blocks import gangs
 from .least import checked, kept
 from .measure import recent
 from .topology import topology
@@ -45,7 +46,7 @@ def environment(
     made["LD_PRELOAD"] = ":".join([str(library()), *filter(None, [made.get("LD_PRELOAD")])])
     there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
     made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
-    blocks, of = host.gangs(count)
+    blocks, of = gangs(host, count)
     if blocks and of:
         made["HETSCHED_BLAS_DOMAINS"] = ",".join(str(of[i]) for i in there)
         made["HETSCHED_BLAS_BLOCKS"] = ";".join(map(_text, blocks))
