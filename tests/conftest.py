@@ -1,5 +1,6 @@
 """What every test starts from."""
 
+import gc
 import os
 import signal
 from itertools import count
@@ -15,6 +16,12 @@ _tests = count()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: programs that a test interrupts inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    """Thousands of tests and what they import stay until the end: no collection of garbage goes through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
