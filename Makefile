@@ -26,9 +26,9 @@ test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
 	@$(MAKE) --no-print-directory ctest pytest pytest-address
 
-# Two processes, file by file: much of a test is waiting, and none needs the machine for itself.
+# Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)

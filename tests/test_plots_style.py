@@ -141,7 +141,7 @@ def mesh(rows, columns):
 def texts(figure):
     """What can be read, with its extent; the numbers on an axis only within its limits."""
     figure.canvas.draw()
-    ticks = {}
+    found, ticks = [], {}
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             low, high = sorted(axis.get_view_interval())
@@ -154,14 +154,17 @@ def texts(figure):
             and text.get_visible()
             and ticks.get(id(text), text.axes is None or text.axes.axison or text in text.axes.texts)
         ):
-            yield text, text.get_window_extent()
+            found.append((text, text.get_window_extent()))
+    return found
 
 
 def assert_within(figure):
-    edge = figure.bbox
-    for text, box in texts(figure):
+    """Everything that can be read, which is returned, is inside the figure."""
+    edge, found = figure.bbox, texts(figure)
+    for text, box in found:
         inside = edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1 and edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1
         assert inside, (text.get_text(), box.bounds, edge.bounds)
+    return found
 
 
 @pytest.mark.parametrize("p", [2, 16, 64])
@@ -171,10 +174,9 @@ def test_fits_a_column(name, p):
     ax = plan.plot(width="column")
     assert ax.figure.get_figwidth() == 3.4
     assert ax.figure.get_figheight() < 9.5  # a page
-    assert_within(ax.figure)
     assert ax.get_title(loc="left")
     assert not ax.get_title()
-    for text, _ in texts(ax.figure):
+    for text, _ in assert_within(ax.figure):
         if text.axes is ax and text.get_text() == ax.get_title(loc="left"):
             assert significant(text.get_text()) <= 4, text.get_text()
         assert text.get_fontsize() >= 6.99

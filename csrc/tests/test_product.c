@@ -51,7 +51,7 @@ static void shared_boxes(hs_pool *pool)
         {.col = 70, .height = 90, .width = 9, .length = 600},
     };
     const double speeds[] = {1.0, 3.0, 0.5};
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < CHECK_MANY(10, 4); round++) {
         const test_run run = {.boxes.box = boxes, .boxes.count = 4, .boxes.cooperative = 1, .boxes.speeds = round % 2 ? speeds : NULL};
         one_case(pool, round % 4, 90, 79, 600, 0, 1, 3, &run);
     }
@@ -132,7 +132,7 @@ static void layers_of_one_line(hs_pool *pool)
 
 static void layers_are_taken_over(hs_pool *pool)
 {
-    enum { N = 64, K = 64 * 1024, BOXES = 64 };
+    enum { N = 64, K = CHECK_MANY(64, 8) * 1024, BOXES = 64 };
     double *x = calloc((size_t)N * K, sizeof *x), c[N * N];
     hs_box boxes[BOXES];
     for (int i = 0; i < BOXES; i++) boxes[i] = (hs_box){.depth = i * (K / BOXES), .height = N, .width = N, .length = K / BOXES};
