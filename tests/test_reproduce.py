@@ -12,7 +12,7 @@ from pages import in_the_page
 
 import hetsched as hs
 from hetsched.cli import main as cli
-from hetsched.planners.star import PAPER
+from hetsched.planners.star import EFFORT, PAPER, planned
 from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
 from hetsched.studies.ppopp2008_runs import emulated
 
@@ -191,11 +191,13 @@ def test_command(tmp_path, capsys, monkeypatch, study):
         cli.main(["reproduce", "nothing"])
 
 
-def test_best_on_all_instances():
-    """Spec: at least 20 % below Het on average, never above the best of the seven, within 1.35 of the bound; Het is at 1.77."""
+def test_best_on_all_instances(study):
+    """Spec: at least 20 % below Het on average, never above the best of the seven, within 1.35 of the bound; Het is at 1.77. With
+    a fifth of the usual effort already."""
     gains, ratios = [], []
-    for name, shape in hs.datasets.ppopp2008_instances():
-        het, best = (hs.plan_product(*shape, hs.datasets.ppopp2008(name), method) for method in ("het", "best"))
+    for (name, shape), row in study.plans.items():
+        het, best = row["het"], planned(*shape, hs.datasets.ppopp2008(name), "best", effort=EFFORT // 5)
+        assert best.makespan <= min(plan.makespan for plan in row.values())
         gains.append(1 - best.makespan / het.makespan)
         ratios.append((het.makespan / best.lower_bound, best.makespan / best.lower_bound))
     assert min(gains) > 0.1
