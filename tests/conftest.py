@@ -38,7 +38,7 @@ def pytest_collection(session):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files first, so that at the end no process waits for the other: xdist takes files in the order of their tests."""
+    """The longest files first, so that at the end no process waits for the other: xdist takes the files in this order."""
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 

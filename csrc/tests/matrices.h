@@ -36,4 +36,21 @@ static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
     return x;
 }
 
+/* The elements, row after row; the caller frees them. */
+static inline double complex *dense(const void *origin, int dtype, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride)
+{
+    double complex *x = malloc((size_t)(rows * cols + 1) * sizeof *x);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) x[i * cols + j] = get(origin, dtype, i * row_stride + j * col_stride);
+    return x;
+}
+
+/* Of numbers that only a test has: nothing for the thread sanitizer, which would take most of the time. */
+__attribute__((no_sanitize("thread"))) static inline double complex sum_of_products(int64_t k, const double complex *x, const double complex *y)
+{
+    double complex sum = 0;
+    for (int64_t l = 0; l < k; l++) sum += x[l] * y[l];
+    return sum;
+}
+
 #endif

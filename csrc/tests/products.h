@@ -18,11 +18,10 @@ static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int6
     void *expected = malloc((size_t)c.elements * size_of[dtype]);
     memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
     void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
+    double complex *rows = dense(a.origin, dtype, m, k, a.row_stride, a.col_stride), *cols = dense(b.origin, dtype, n, k, b.col_stride, b.row_stride);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            double complex sum = 0;
-            for (int64_t l = 0; l < k; l++)
-                sum += get(a.origin, dtype, i * a.row_stride + l * a.col_stride) * get(b.origin, dtype, l * b.row_stride + j * b.col_stride);
+            const double complex sum = sum_of_products(k, rows + i * k, cols + j * k);
             ptrdiff_t at = i * c.row_stride + j * c.col_stride;
             set(expected_origin, dtype, at, alpha * sum + (beta == 0 ? 0 : beta * get(expected_origin, dtype, at)));
             if (beta == 0) set(c.origin, dtype, at, NAN);
@@ -38,7 +37,7 @@ static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int6
     int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
     for (int64_t i = 0; i < c.elements; i++) wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     CHECK(wrong == 0);
-    free(a.memory), free(b.memory), free(c.memory), free(expected);
+    free(a.memory), free(b.memory), free(c.memory), free(expected), free(rows), free(cols);
 }
 
 #endif

@@ -28,14 +28,13 @@ static void expect(const problem *x, const matrix *a, const matrix *b, matrix *c
 {
     void *origin = expected + ((char *)c->origin - (char *)c->memory);
     const int hermitian = x->triangle && x->conjugate && x->dtype >> 1;
+    double complex *rows = dense(a->origin, x->dtype, x->n, x->k, a->row_stride, a->col_stride);
+    double complex *cols = dense(b->origin, x->dtype, x->n, x->k, b->col_stride, b->row_stride);
+    for (int64_t i = 0; x->conjugate && i < x->n * x->k; i++) cols[i] = conj(cols[i]);
     for (int64_t i = 0; i < x->n; i++)
         for (int64_t j = 0; j < x->n; j++) {
             if (!has(x->triangle, i, j)) continue;
-            double complex sum = 0;
-            for (int64_t l = 0; l < x->k; l++) {
-                const double complex y = get(b->origin, x->dtype, l * b->row_stride + j * b->col_stride);
-                sum += get(a->origin, x->dtype, i * a->row_stride + l * a->col_stride) * (x->conjugate ? conj(y) : y);
-            }
+            const double complex sum = sum_of_products(x->k, rows + i * x->k, cols + j * x->k);
             const ptrdiff_t at = i * c->row_stride + j * c->col_stride, image = j * c->row_stride + i * c->col_stride;
             double complex value = x->alpha * sum + (x->beta == 0 ? 0 : x->beta * get(origin, x->dtype, at));
             if (hermitian && i == j) value = creal(value);
@@ -43,6 +42,7 @@ static void expect(const problem *x, const matrix *a, const matrix *b, matrix *c
             if (x->triangle == HS_TRIANGLE_MIRRORED && i != j) set(origin, x->dtype, image, hermitian ? conj(value) : value);
             if (x->beta == 0) set(c->origin, x->dtype, at, NAN);
         }
+    free(rows), free(cols);
 }
 
 static void one_case(hs_pool *pool, const problem *x)

@@ -40,6 +40,13 @@ static double complex element(const stacked *x, int dtype, int64_t item, int64_t
     return get(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride);
 }
 
+/* Of one item, or of its transpose: the caller frees it. */
+static double complex *dense_item(const stacked *x, int dtype, int64_t item, int64_t rows, int64_t cols, int turned)
+{
+    const char *origin = (const char *)x->item.origin + item * x->step * (int64_t)size_of[dtype];
+    return dense(origin, dtype, rows, cols, turned ? x->item.col_stride : x->item.row_stride, turned ? x->item.row_stride : x->item.col_stride);
+}
+
 static void put(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j, double complex value)
 {
     set(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride, value);
@@ -69,14 +76,16 @@ static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, 
     stack.item.alpha[0] = creal(alpha), stack.item.alpha[1] = cimag(alpha), stack.item.beta[0] = creal(beta), stack.item.beta[1] = cimag(beta);
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     int wrong = 0;
-    for (int64_t item = 0; item < ITEMS; item++)
+    for (int64_t item = 0; item < ITEMS; item++) {
+        double complex *rows = dense_item(&a, dtype, shared ? item % 3 : item, m, k, 0), *cols = dense_item(&b, dtype, item, n, k, 1);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
-                double complex sum = 0;
-                for (int64_t l = 0; l < k; l++) sum += element(&a, dtype, shared ? item % 3 : item, i, l) * element(&b, dtype, item, l, j);
+                const double complex sum = sum_of_products(k, rows + i * k, cols + j * k);
                 const double complex wanted = alpha * sum + (beta == 0 ? 0 : beta * element(&old, dtype, item, i, j));
                 wrong += element(&c, dtype, item, i, j) != wanted;
             }
+        free(rows), free(cols);
+    }
     if (!CHECK(!wrong)) fprintf(stderr, "  %d wrong: dtype %d, %d x %d x %d, layouts %d %d %d\n", wrong, dtype, (int)m, (int)n, (int)k, layout[0], layout[1], layout[2]);
     free(a.item.memory), free(b.item.memory), free(c.item.memory), free(before);
 }
@@ -120,17 +129,16 @@ static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, in
 static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b, const stacked *x, int64_t item)
 {
     double worst = 0.0;
+    double complex *left = dense_item(a, dtype, item, n, n, 0), *right = dense_item(x, dtype, item, cols, n, 1);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < cols; j++) {
-            double complex sum = b ? -element(b, dtype, item, i, j) : -(double)(i == j);
+            const double complex sum = sum_of_products(n, left + i * n, right + j * n) - (b ? element(b, dtype, item, i, j) : i == j);
             double scale = 1.0;
-            for (int64_t l = 0; l < n; l++) {
-                sum += element(a, dtype, item, i, l) * element(x, dtype, item, l, j);
-                scale += magnitude(element(a, dtype, item, i, l)) * magnitude(element(x, dtype, item, l, j));
-            }
+            for (int64_t l = 0; l < n; l++) scale += magnitude(left[i * n + l]) * magnitude(right[j * n + l]);
             const double miss = magnitude(sum) / (scale * epsilon(dtype) * (double)(n + 1));
             if (!(miss <= worst)) worst = miss;
         }
+    free(left), free(right);
     return worst;
 }
 
