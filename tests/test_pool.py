@@ -158,6 +158,14 @@ class TestEmulation:
         scale = float(str(refused.value).split("time_scale=")[1].split()[0])
         hs.Pool(hs.Platform.star(speeds=[1e5, 2e5]), emulate=True, time_scale=1.2 * scale).close()
 
+    def test_the_host_is_asked_once_for_each_dtype(self, monkeypatch):
+        asked, A = [], matrices(64)[0]
+        with hs.Pool(hs.Platform.star([10, 20]), emulate=True) as pool:
+            monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *about: asked.append(about[-1]))
+            for dtype in (np.float64, np.complex128, np.float64, np.complex128):
+                pool.matmul(A.astype(dtype), A.astype(dtype))
+        assert asked == ["float64", "complex128"]
+
     def test_too_late_is_said(self, monkeypatch):
         """Paced for a rate that thin boxes do not reach."""
         monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)  # of a slow host

@@ -63,6 +63,7 @@ class Workers:
         if not self.emulated and self.time_scale != 1.0:
             raise ValueError("time_scale is for emulate=True")
         host = topology()
+        self._possible: set[np.dtype[Any]] = set()
         self.given: Platform | None = None
         self.measured: MeasuredPlatform | None = None
         if isinstance(workers, Platform):
@@ -138,8 +139,11 @@ class Workers:
     # ---- what the host can emulate ----
 
     def require_products(self, dtype: np.dtype[Any]) -> None:
-        """Refuse workers whose products of that dtype this host cannot emulate, all at once."""
-        self.require_capacity(self.in_gigaflops.speeds, _rate(dtype), str(dtype))
+        """Refuse workers whose products of that dtype this host cannot emulate, all at once. It is asked once for each, as
+        reading what the host is takes as long as a small run; where that changes, runs say that they were late."""
+        if dtype not in self._possible:
+            self.require_capacity(self.in_gigaflops.speeds, _rate(dtype), str(dtype))
+            self._possible.add(dtype)
 
     def require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
         """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
