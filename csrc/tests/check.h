@@ -32,6 +32,13 @@ static inline int check_result(void)
 #define CHECK_MANY(all, few) (all)
 #endif
 
+/* Of an emulator, for what is said elsewhere of every processor and takes it long. */
+#ifdef HS_TEST_FEW
+enum { CHECK_EMULATED = 1 };
+#else
+enum { CHECK_EMULATED = 0 };
+#endif
+
 /* A repeatable source of numbers (Knuth's 64-bit generator), the upper bits only. */
 static inline unsigned check_random(unsigned below)
 {
