@@ -48,7 +48,7 @@ static hs_status by_method(int method, int32_t p, const double *areas, double as
     case COLUMNS: return by_columns(p, areas, aspect, found);
     case GUILLOTINE: return hs_partition_guillotine(p, areas, NULL, aspect, 0, NULL, found->plan, &found->length, &found->cost);
     case INTERVAL:
-        return hs_partition_interval(p, areas, NULL, aspect, NULL, NULL, 0.0, NULL, found->plan, &found->length, &found->cost);
+        return hs_partition_interval(p, areas, NULL, aspect, NULL, NULL, 0.0, 0, NULL, found->plan, &found->length, &found->cost);
     default: return hs_partition_rule(methods[method].rule, p, areas, aspect, NULL, found->plan, &found->length, &found->cost);
     }
 }

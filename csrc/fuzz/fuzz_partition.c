@@ -128,9 +128,13 @@ static void planners(bytes *in)
     }
     hs_status status;
     switch (method) {
-    case 0: groups = pick(in, 2) ? indices(in, p, p) : NULL;
-        status = hs_partition_interval(p, areas, weights, aspect, order, groups, value(in, kind), cancel, plan, length, cost);
+    case 0: {
+        groups = pick(in, 2) ? indices(in, p, p) : NULL;
+        const double group_weight = value(in, kind);
+        const int32_t reach = pick(in, 2) ? 2 + pick(in, 4) : 0;
+        status = hs_partition_interval(p, areas, weights, aspect, order, groups, group_weight, reach, cancel, plan, length, cost);
         break;
+    }
     case 1: case 2: /* pinwheels of many take too long here */
         status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5, cancel, plan, length, cost);
         break;

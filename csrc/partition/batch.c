@@ -27,7 +27,7 @@ static hs_status by_interval(int32_t p, const double *areas, const int *cancel, 
 {
     int32_t length, pieces;
     double cost;
-    hs_status status = hs_partition_interval(p, areas, NULL, 1.0, NULL, NULL, 0.0, cancel, s->plan, &length, &cost);
+    hs_status status = hs_partition_interval(p, areas, NULL, 1.0, NULL, NULL, 0.0, 0, cancel, s->plan, &length, &cost);
     int32_t *workers = s->plan + 2 * (size_t)p;
     if (!status) status = hs_floorplan_rects(p, areas, NULL, 1.0, s->plan, length, workers, s->rects, &pieces, NULL);
     if (status) return status;

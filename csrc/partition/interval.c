@@ -1,30 +1,62 @@
-#include "partition/interval.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
+#include "partition/runs.h"
 #include "partition/hull.h"
 
 enum { MOST = 1024 };
 
-/* Fills all intervals of more than one leaf; the leaves' hulls are in. */
-static hs_status fill_intervals(hs__hulls *t, int32_t size, const int *cancel)
+/* The hulls of the intervals of a list. */
+typedef struct {
+    hs__runs runs;
+    hs__hulls hulls;
+} table;
+
+static void free_table(table *t)
 {
-    for (int32_t j = 2; j <= size; j++)
-        for (int32_t i = j - 2; i >= 0; i--) {
-            const int64_t all = hs__interval(i, j);
-            hs_status status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
-            hs__hulls_begin(t, all);
-            for (int32_t cut = i + 1; cut < j && !status; cut++)
-                status = hs__hulls_cut(t, all, hs__interval(i, cut), hs__interval(cut, j), 2 * (uint64_t)cut);
-            if (!status) status = hs__hulls_end(t, all);
-            if (status) return status;
-        }
+    hs__runs_free(&t->runs);
+    hs__hulls_free(&t->hulls);
+}
+
+/* With the areas of all intervals; of the costs of the leaves see hs__runs_init. */
+static hs_status init_table(table *t, int32_t size, int32_t reach, const double *areas, const double *costs, double aspect)
+{
+    hs_status status = hs__runs_init(&t->runs, size, reach ? reach : size, costs);
+    if (!status) status = hs__hulls_init(&t->hulls, hs__runs_sets(&t->runs), aspect);
+    if (!status) hs__runs_areas(&t->runs, areas, t->hulls.area);
+    return status;
+}
+
+/* The hull of an interval of more than one leaf from those of its parts. The cuts are cells of its lowest level. */
+static hs_status fill_run(table *t, hs__run run)
+{
+    const int64_t all = hs__run_place(&t->runs, run);
+    hs__hulls_begin(&t->hulls, all);
+    for (int32_t cut = run.from + 1; cut < run.to; cut++) {
+        const int64_t first = hs__run_set(&t->runs, (hs__run){run.level, run.from, cut});
+        const int64_t second = hs__run_set(&t->runs, (hs__run){run.level, cut, run.to});
+        const hs_status status = hs__hulls_cut(&t->hulls, all, first, second, 2 * (uint64_t)cut);
+        if (status) return status;
+    }
+    return hs__hulls_end(&t->hulls, all);
+}
+
+/* All intervals of more than one leaf; the leaves' hulls are in. */
+static hs_status fill(table *t, const int *cancel)
+{
+    for (int32_t level = 0; level < t->runs.levels; level++)
+        for (int32_t j = 1; j <= t->runs.cells[level]; j++)
+            for (int32_t i = j - 1; i >= 0 && j - i <= t->runs.reach; i--) {
+                const hs__run run = {level, i, j};
+                if (hs__run_lowest(&t->runs, run).level < level || (level == 0 && j == i + 1)) continue;
+                const hs_status status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : fill_run(t, run);
+                if (status) return status;
+            }
     return HS_OK;
 }
 
@@ -34,75 +66,96 @@ static hs_status fill_intervals(hs__hulls *t, int32_t size, const int *cancel)
 typedef struct {
     const int32_t *worker; /* of each leaf */
     int32_t size;
-    hs__hulls table;
+    table table;
 } list;
 
-/* The workers of the elements i .. j - 1, which are lists where there is no worker. */
-static int32_t workers_in(const list *lists, const int32_t *worker, int32_t i, int32_t j)
+/* The workers of a run of leaves, which are lists where there is no worker. */
+static int32_t workers_in(const list *lists, const table *t, const int32_t *worker, hs__run run)
 {
-    if (worker) return j - i;
+    while (run.level > 0) run = hs__run_below(&t->runs, run);
+    if (worker) return run.to - run.from;
     int32_t count = 0;
-    for (; i < j; i++) count += lists[i].size;
+    for (int32_t g = run.from; g < run.to; g++) count += lists[g].size;
     return count;
 }
 
-/* The floorplan of the elements i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no deeper than
- * log2(workers). */
-static void write(const list *lists, const hs__hulls *t, const int32_t *worker, int32_t i, int32_t j, double width, double height,
-                  int32_t *plan)
+/* The floorplan of a run, from plan on. The smaller part of a cut is done first: the recursion is no deeper than log2(workers). */
+static void write(const list *lists, const table *t, const int32_t *worker, hs__run run, double width, double height, int32_t *plan)
 {
-    while (!worker || j > i + 1) {
-        if (j == i + 1) {
-            const list *inner = &lists[i];
-            t = &inner->table, worker = inner->worker, i = 0, j = inner->size;
+    for (;;) {
+        run = hs__run_lowest(&t->runs, run);
+        if (run.level == 0 && run.to == run.from + 1) {
+            if (worker) break;
+            const list *inner = &lists[run.from];
+            t = &inner->table, worker = inner->worker, run = hs__run_whole(&t->runs);
             continue;
         }
-        const int64_t all = hs__interval(i, j);
-        const hs__point *point = hs__hulls_best(t, all, width, height);
-        const int32_t cut = (int32_t)(point->how / 2), first = workers_in(lists, worker, i, cut), second = workers_in(lists, worker, cut, j);
-        const double share = t->area[hs__interval(i, cut)] / t->area[all], rest = t->area[hs__interval(cut, j)] / t->area[all];
+        const int64_t all = hs__run_place(&t->runs, run);
+        const hs__point *point = hs__hulls_best(&t->hulls, all, width, height);
+        const int32_t cut = (int32_t)(point->how / 2);
+        const hs__run left = {run.level, run.from, cut}, right = {run.level, cut, run.to};
+        const int32_t first = workers_in(lists, t, worker, left), second = workers_in(lists, t, worker, right);
+        const double *area = t->hulls.area;
+        const double share = area[hs__run_set(&t->runs, left)] / area[all], rest = area[hs__run_set(&t->runs, right)] / area[all];
         const bool above = point->how % 2;
         const double first_width = above ? width : width * share, first_height = above ? height * share : height;
         const double second_width = above ? width : width * rest, second_height = above ? height * rest : height;
         plan[2 * (first + second) - 2] = above ? HS_ABOVE : HS_BESIDE;
         if (first <= second) {
-            write(lists, t, worker, i, cut, first_width, first_height, plan);
-            i = cut, width = second_width, height = second_height, plan += 2 * first - 1;
+            write(lists, t, worker, left, first_width, first_height, plan);
+            run = right, width = second_width, height = second_height, plan += 2 * first - 1;
         } else {
-            write(lists, t, worker, cut, j, second_width, second_height, plan + 2 * first - 1);
-            j = cut, width = first_width, height = first_height;
+            write(lists, t, worker, right, second_width, second_height, plan + 2 * first - 1);
+            run = left, width = first_width, height = first_height;
         }
     }
-    *plan = worker[i];
+    *plan = worker[run.from];
 }
 
-static hs_status fill_list(list *l, const double *areas, const double *weights, double total, double unit, double aspect, const int *cancel)
+/* What all lists have in common; weights in a unit of theirs. */
+typedef struct {
+    const double *areas, *weights;
+    double total, unit, aspect;
+    int32_t reach;
+    const int *cancel;
+} request;
+
+static double weight_of(const request *r, int32_t worker) { return r->weights ? r->weights[worker] / r->unit : 1.0; }
+
+static hs_status fill_list(list *l, const request *r)
 {
-    double *own = malloc((size_t)l->size * sizeof *own);
-    hs_status status = hs__hulls_init(&l->table, hs__interval(0, l->size + 1), aspect);
-    if (!own) status = HS_ERROR_MEMORY;
-    for (int32_t k = 0; k < l->size && !status; k++) own[k] = hs__share(areas[l->worker[k]], total);
-    if (!status) hs__interval_areas(l->size, own, l->table.area);
+    double *own = malloc(2 * (size_t)l->size * sizeof *own), *costs = own + l->size;
+    if (!own) return HS_ERROR_MEMORY;
+    for (int32_t k = 0; k < l->size; k++) {
+        own[k] = hs__share(r->areas[l->worker[k]], r->total);
+        costs[k] = weight_of(r, l->worker[k]) * sqrt(own[k]);
+    }
+    hs_status status = init_table(&l->table, l->size, r->reach, own, costs, r->aspect);
+    hs__hulls *hulls = &l->table.hulls;
     for (int32_t k = 0; k < l->size && !status; k++)
-        status = hs__hulls_leaf(&l->table, hs__interval(k, k + 1), weights ? weights[l->worker[k]] / unit : 1.0, 0);
-    if (!status) status = fill_intervals(&l->table, l->size, cancel);
+        status = hs__hulls_leaf(hulls, hs__run_set(&l->table.runs, hs__run_leaf(k)), weight_of(r, l->worker[k]), 0);
+    if (!status) status = fill(&l->table, r->cancel);
     free(own);
     return status;
 }
 
 /* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on top. */
-static hs_status fill_outer(hs__hulls *outer, const list *lists, int32_t count, double group_weight, double aspect, const int *cancel)
+static hs_status fill_outer(table *outer, const list *lists, int32_t count, double group_weight, const request *r)
 {
-    double *areas = calloc((size_t)count, sizeof *areas);
-    hs_status status = hs__hulls_init(outer, hs__interval(0, count + 1), aspect);
-    if (!areas) status = HS_ERROR_MEMORY;
-    for (int32_t g = 0; g < count && !status; g++) areas[g] = lists[g].table.area[hs__interval(0, lists[g].size)];
-    if (!status) hs__interval_areas(count, areas, outer->area);
-    for (int32_t g = 0; g < count && !status; g++) {
-        const int64_t all = hs__interval(0, lists[g].size);
-        status = hs__hulls_copy(outer, hs__interval(g, g + 1), hs__hulls_points(&lists[g].table, all), lists[g].table.table.count[all], group_weight);
+    double *areas = malloc(2 * (size_t)count * sizeof *areas), *costs = areas + count;
+    if (!areas) return HS_ERROR_MEMORY;
+    for (int32_t g = 0; g < count; g++) {
+        const table *own = &lists[g].table;
+        areas[g] = own->hulls.area[hs__run_set(&own->runs, hs__run_whole(&own->runs))];
+        costs[g] = sqrt(areas[g]);
     }
-    if (!status) status = fill_intervals(outer, count, cancel);
+    hs_status status = init_table(outer, count, r->reach, areas, costs, r->aspect);
+    for (int32_t g = 0; g < count && !status; g++) {
+        const table *own = &lists[g].table;
+        const int64_t all = hs__run_set(&own->runs, hs__run_whole(&own->runs)), leaf = hs__run_set(&outer->runs, hs__run_leaf(g));
+        status = hs__hulls_copy(&outer->hulls, leaf, hs__hulls_points(&own->hulls, all), own->hulls.table.count[all], group_weight);
+    }
+    if (!status) status = fill(outer, r->cancel);
     free(areas);
     return status;
 }
@@ -133,20 +186,21 @@ static hs_status by_group(int32_t p, const double *areas, const int32_t *groups,
 }
 
 hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                                const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
-                                double *cost)
+                                const int32_t *groups, double group_weight, int32_t reach, const int *cancel, int32_t *plan,
+                                int32_t *length, double *cost)
 {
-    if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
+    if (!areas || !plan || !length || !cost || reach < 0 || reach == 1) return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight)))) return HS_ERROR_VALUE;
-    if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    if (reach > MOST || (reach == 0 && size > MOST)) return HS_ERROR_UNSUPPORTED;
 
-    double unit = hs__weight_unit(p, weights);
-    if (groups && group_weight > 0.0) unit = fmax(unit, hs__weight_unit(1, &group_weight));
+    request r = {.areas = areas, .weights = weights, .total = total, .aspect = aspect, .reach = reach, .cancel = cancel};
+    r.unit = hs__weight_unit(p, weights);
+    if (groups && group_weight > 0.0) r.unit = fmax(r.unit, hs__weight_unit(1, &group_weight));
     int32_t *own = malloc((size_t)p * sizeof *own), *first = malloc(((size_t)p + 1) * sizeof *first);
-    list *lists = calloc((size_t)p, sizeof *lists);
-    hs__hulls outer = {0};
+    list *lists = calloc(groups ? (size_t)p : 1, sizeof *lists);
+    table outer = {0};
     hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
     int32_t listed = 1;
     if (!status) status = hs__order_workers(p, areas, order, size, own);
@@ -154,18 +208,18 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     else if (!status) first[0] = 0, first[1] = size;
     for (int32_t g = 0; g < listed && !status; g++) {
         lists[g].worker = own + first[g], lists[g].size = first[g + 1] - first[g];
-        status = fill_list(&lists[g], areas, weights, total, unit, aspect, cancel);
+        status = fill_list(&lists[g], &r);
     }
-    if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight / unit, aspect, cancel);
+    if (!status && groups) status = fill_outer(&outer, lists, listed, group_weight / r.unit, &r);
     if (!status) {
-        const hs__hulls *top = groups ? &outer : &lists[0].table;
-        const int32_t leaves = groups ? listed : size;
-        write(lists, top, groups ? NULL : lists[0].worker, 0, leaves, top->width, top->height, plan);
+        const table *top = groups ? &outer : &lists[0].table;
+        const hs__run whole = hs__run_whole(&top->runs);
+        write(lists, top, groups ? NULL : lists[0].worker, whole, top->hulls.width, top->hulls.height, plan);
         *length = 2 * size - 1;
-        *cost = hs__hulls_cost(top, hs__interval(0, leaves)) * unit;
+        *cost = hs__hulls_cost(&top->hulls, hs__run_set(&top->runs, whole)) * r.unit;
     }
-    for (int32_t g = 0; lists && g < p; g++) hs__hulls_free(&lists[g].table);
-    hs__hulls_free(&outer);
+    for (int32_t g = 0; lists && g < listed; g++) free_table(&lists[g].table);
+    free_table(&outer);
     free(own), free(first), free(lists);
     return status;
 }

@@ -128,7 +128,7 @@ static hs_status partition_rule(void) { return hs_partition_rule(HS_RULE_SNRPP, 
 static hs_status partition_contiguous(void) { return hs_partition_contiguous(8, 8, P, AT(0, times), stop, AT(1, ints), AT(2, longs), AT(3, &one_int)); }
 static hs_status partition_interval(void)
 {
-    return hs_partition_interval(P, AT(0, times), AT(4, ones), 1, AT(5, order3), AT(6, owner), 1, stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
+    return hs_partition_interval(P, AT(0, times), AT(4, ones), 1, AT(5, order3), AT(6, owner), 1, 0, stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
 }
 static hs_status partition_guillotine(void)
 {

@@ -25,7 +25,7 @@ static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t
 {
     int32_t order[MAX], start[MAX + 1], columns;
     double cost;
-    if (method == HS_BATCH_INTERVAL) return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, NULL, plan, length, &cost) == HS_OK;
+    if (method == HS_BATCH_INTERVAL) return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, 0, NULL, plan, length, &cost) == HS_OK;
     if (hs_partition_columns(p, own, 1.0, 1, p, p, NULL, order, start, &columns, &cost) != HS_OK) return 0;
     *length = 0;
     for (int32_t j = 0; j < columns; j++) {

@@ -1,4 +1,4 @@
-/* hs_partition_interval: every tree of runs, with groups and without, the rules it is not worse than, every refusal, no memory. */
+/* hs_partition_interval: every tree of runs, or of some, with groups and without, the rules it is not worse than, every refusal, no memory. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -8,13 +8,19 @@
 
 static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
 {
-    return hs_partition_interval(p, areas, weights, aspect, order, NULL, 0.0, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_interval(p, areas, weights, aspect, order, NULL, 0.0, 0, cancel, out->plan, &out->length, &out->cost);
 }
 
 static hs_status one_group(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
 {
     static const int32_t groups[ZONES_MOST] = {0};
-    return hs_partition_interval(p, areas, weights, aspect, order, groups, 0.0, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_interval(p, areas, weights, aspect, order, groups, 0.0, 0, cancel, out->plan, &out->length, &out->cost);
+}
+
+/* Of few cells, so that six workers have levels. */
+static hs_status coarse(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+{
+    return hs_partition_interval(p, areas, weights, aspect, order, NULL, 0.0, 2, cancel, out->plan, &out->length, &out->cost);
 }
 
 static void as_every_run(int rounds)
@@ -72,7 +78,7 @@ static void as_every_grouping(int rounds)
             for (int32_t k = 0; k < size; k++)
                 if (groups[sorted[k]] == rank[g]) list[kept++] = sorted[k];
         planned out = planned_before();
-        if (!CHECK(hs_partition_interval(p, areas, given, aspect, round % 2 ? sorted : NULL, groups, group_weight, NULL, out.plan, &out.length, &out.cost) == HS_OK)) continue;
+        if (!CHECK(hs_partition_interval(p, areas, given, aspect, round % 2 ? sorted : NULL, groups, group_weight, 0, NULL, out.plan, &out.length, &out.cost) == HS_OK)) continue;
         const double wanted = every_grouping(list, first, 0, lists, areas, given, 1 / sqrt(aspect), sqrt(aspect), group_weight);
         CHECK(zones_near(out.cost, wanted, 1e-9));
         int32_t workers[12], pieces;
@@ -97,13 +103,41 @@ static void not_worse(void)
     }
 }
 
+/* Fewer intervals cost no less and are as true; as many as there are, the same; with groups, which are lists of their own, too. */
+static void within_reach(int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        const int32_t p = 1 + (int32_t)check_random(30), reach = 2 + (int32_t)check_random(31);
+        double areas[30], weights[30];
+        int32_t groups[30];
+        zones_areas(round, p, areas);
+        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18), group_weight = check_random(4) * 0.5;
+        for (int32_t i = 0; i < p; i++) groups[i] = (int32_t)check_random(1 + (unsigned)p / 3);
+        for (int grouped = 0; grouped < 2; grouped++) {
+            planned all = planned_before(), some = planned_before();
+            const int32_t *own = grouped ? groups : NULL;
+            CHECK(hs_partition_interval(p, areas, given, aspect, NULL, own, group_weight, 0, NULL, all.plan, &all.length, &all.cost) == HS_OK);
+            if (!CHECK(hs_partition_interval(p, areas, given, aspect, NULL, own, group_weight, reach, NULL, some.plan, &some.length, &some.cost) == HS_OK)) continue;
+            CHECK(some.length == all.length && some.cost >= all.cost * (1 - 1e-9));
+            if (reach >= p) CHECK(some.cost == all.cost && memcmp(some.plan, all.plan, sizeof all.plan) == 0);
+            if (!grouped) zones_check(p, areas, given, aspect, some.plan, some.length, some.cost, 0, __FILE__, __LINE__);
+        }
+    }
+}
+
 static void refusals(void)
 {
     const double areas[] = {1, 2, 0, 3, 4};
     const double weights[] = {-1, NAN, INFINITY};
+    const int32_t reaches[] = {INT32_MIN, -1, 1, 1025, INT32_MAX};
+    for (int k = 0; k < 5; k++) {
+        planned out = planned_before();
+        CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, NULL, 0.0, reaches[k], NULL, out.plan, &out.length, &out.cost) == (k < 3 ? HS_ERROR_VALUE : HS_ERROR_UNSUPPORTED));
+        CHECK(planned_untouched(&out));
+    }
     for (int k = 0; k < 3; k++) {
         planned out = planned_before();
-        CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, (const int32_t[]){0, 0, 0, 1, 1}, weights[k], NULL, out.plan, &out.length, &out.cost) == HS_ERROR_VALUE);
+        CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, (const int32_t[]){0, 0, 0, 1, 1}, weights[k], 0, NULL, out.plan, &out.length, &out.cost) == HS_ERROR_VALUE);
         CHECK(planned_untouched(&out));
     }
     const int32_t bad[] = {-1, 5, INT32_MAX, INT32_MIN};
@@ -112,7 +146,7 @@ static void refusals(void)
             int32_t groups[] = {0, 0, 0, 1, 1};
             groups[at] = bad[k];
             planned out = planned_before();
-            CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, groups, 1.0, NULL, out.plan, &out.length, &out.cost) == HS_ERROR_VALUE);
+            CHECK(hs_partition_interval(5, areas, NULL, 1.0, NULL, groups, 1.0, 0, NULL, out.plan, &out.length, &out.cost) == HS_ERROR_VALUE);
             CHECK(planned_untouched(&out));
         }
 }
@@ -122,7 +156,9 @@ static void no_memory(void)
     const double areas[] = {1, 2, 3, 4, 5, 6};
     const int32_t order[] = {5, 0, 4, 1, 3, 2}, groups[] = {3, 3, 0, 0, 3, 5};
     planned out = planned_before();
-    CHECK_SCARCE(hs_partition_interval(6, areas, NULL, 1.0, order, groups, 1.0, NULL, out.plan, &out.length, &out.cost), planned_untouched(&out));
+    CHECK_SCARCE(hs_partition_interval(6, areas, NULL, 1.0, order, groups, 1.0, 0, NULL, out.plan, &out.length, &out.cost), planned_untouched(&out));
+    out = planned_before();
+    CHECK_SCARCE(hs_partition_interval(6, areas, NULL, 1.0, order, groups, 1.0, 2, NULL, out.plan, &out.length, &out.cost), planned_untouched(&out));
 }
 
 int main(int argc, char **argv)
@@ -132,13 +168,18 @@ int main(int argc, char **argv)
     as_every_grouping(rounds);
     not_worse();
     planner_refusals(plain, 1);
+    within_reach(rounds / 2);
     planner_refusals(one_group, 1);
+    planner_refusals(coarse, 1);
     planner_repeats(plain);
+    planner_repeats(coarse);
     planner_extremes(plain, rounds);
     planner_extremes(one_group, rounds);
+    planner_extremes(coarse, rounds);
     refusals();
     planner_too_many(plain, 1024);
     planner_no_memory(plain, 1);
+    planner_no_memory(coarse, 1);
     no_memory();
     return check_result();
 }

@@ -37,7 +37,7 @@ static void chains(void)
     uint64_t state = 1;
     double cost;
     for (int32_t i = 0; i < MANY; i++) steep[i] = 1.0 / (1 + i) / (1 + i);
-    CHECK(hs_partition_interval(100, steep, NULL, 1.0, NULL, NULL, 0.0, NULL, tree, &length, &cost) == HS_OK && length == 199);
+    CHECK(hs_partition_interval(100, steep, NULL, 1.0, NULL, NULL, 0.0, 0, NULL, tree, &length, &cost) == HS_OK && length == 199);
     CHECK(hs_partition_search(100, steep, NULL, 1.0, 1000, 0.01, NULL, tree, length, &state, &cost) == HS_OK);
     CHECK(hs_partition_rule(HS_RULE_SNRPP, MANY, steep, 1.0, NULL, tree, &length, &cost) == HS_OK && length == 2 * MANY - 1);
     CHECK(hs_partition_largest(60, steep, NULL, 1.0, NULL, NULL, tree, &length, &cost) == HS_OK && length == 119);

@@ -101,9 +101,10 @@ def partition_interval(
     order: NDArray[np.int32] | None = None,
     groups: NDArray[np.int32] | None = None,
     group_weight: float = 0.0,
+    reach: int = 0,
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_interval."""
-    rest = or_null(order, int32s), or_null(groups, int32s), group_weight
+    rest = or_null(order, int32s), or_null(groups, int32s), group_weight, reach
     return _floorplan(lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ FULL_COLUMNS = "partitions into full columns"
 
 #: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
 _WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
+#: Beyond, the cuts of the sorted list that "best" tries are limited to so many in all, and there are at least so many of a run.
+_CUTS, _FEWEST = 1_000_000, 8
 #: Workers that "interval" takes at all.
 MOST_CUT = 1024
 #: Of all orders of the workers, "best" tries zones around others for so few.
@@ -311,6 +314,8 @@ def _best(request: Request) -> tuple[str, Floorplan]:
             if size <= most:
                 found.append((name, METHODS[name](request)))
     found += [(name, METHODS[name](request)) for name in ("columns", *engine.RULES)]
+    if size > _INTERVAL and not largest:
+        found += [("interval", laid_out(plan, request)) for plan in _some_intervals(request)]
     if largest:
         name, plan = _best(replace(request, objective="sum"))
         found.append((name, laid_out(plan.plan, request)))
@@ -321,6 +326,14 @@ def _best(request: Request) -> tuple[str, Floorplan]:
     elif size > _AROUND and not largest:
         found.append(("nonrectangular", laid_out(_around_the_largest(request), request)))
     return _least(found, request)
+
+
+def _some_intervals(request: Request) -> Iterator[Plan]:
+    """That of a list that is made coarser the longer it is, none of one for which that leaves too little."""
+    reach = math.isqrt(_CUTS // request.size)
+    if reach >= _FEWEST:
+        with contextlib.suppress(NotImplementedError):
+            yield engine.partition_interval(request.areas, request.weights, request.aspect, reach=reach)[0]
 
 
 def _around_the_largest(request: Request) -> Plan:

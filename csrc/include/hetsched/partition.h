@@ -139,11 +139,15 @@ HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const 
  * 2001 paper section 3.2.2); then intervals are inside groups and of groups. Not worse than columns or Nagamochi-Abe.
  *   order   [size] the workers of positive area, or NULL
  *   groups  [p] a number in 0 .. p - 1 of the group of each worker, or NULL;  group_weight  >= 0, finite; not read without groups
- * At most 1024 positive areas, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, which takes weights that are
- * more than 15 decades apart. Time O(p^3) hull merges, memory O(p^2) hull points, some ten per interval. */
+ *   reach   0 for all intervals, or at least 2 and then for lists that are longer not all: the list is made coarser by halves, workers
+ *           of small cost first, and an interval is of at most `reach` cells of one of these lists, cut between them. No bound is known
+ *           for what that loses.
+ * At most 1024 positive areas or, of any number, a reach of 1024, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points,
+ * which takes weights that are more than 15 decades apart. With m the least of p and reach (p, if that is 0) time O(p m^2) hull
+ * merges, memory O(p m) hulls of some ten to some hundred points (24 bytes each), the more the longer the list. */
 HS_API hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                                       const int32_t *groups, double group_weight, const int *cancel, int32_t *plan, int32_t *length,
-                                       double *cost);
+                                       const int32_t *groups, double group_weight, int32_t reach, const int *cancel, int32_t *plan,
+                                       int32_t *length, double *cost);
 
 /* The best guillotine partition of all: hulls of all subsets. With `wheels` also pinwheels at every level, which covers every
  * partition into rectangles for up to 6 workers.

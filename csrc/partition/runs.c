@@ -1,0 +1,81 @@
+#include "partition/runs.h"
+
+#include <stdlib.h>
+
+enum { HALVINGS = 40, ALL = 2 /* the weight of all cells, but for rounding */ };
+
+/* Packs the cells, in their order, into larger ones of at most `most`, each of a weight up to `limit` or of one cell. start [count + 1]
+ * out; returns the number of those. */
+static int32_t pack(int32_t count, const double *weight, double limit, int32_t most, int32_t *start)
+{
+    int32_t packed = 0;
+    double sum = 0.0;
+    for (int32_t k = 0; k < count; k++) {
+        if (k > 0 && sum + weight[k] <= limit && k - start[packed - 1] < most) sum += weight[k];
+        else start[packed++] = k, sum = weight[k];
+    }
+    start[packed] = count;
+    return packed;
+}
+
+/* The next level: at most `target` cells, the heaviest packed one as light as bisection finds. weight [cells] those of the highest level,
+ * then of the new one. */
+static void add_level(hs__runs *runs, int32_t target, double *weight, int32_t *start)
+{
+    const int32_t count = runs->cells[runs->levels - 1];
+    double low = 0.0, high = 2.0 * ALL; /* none is too heavy */
+    for (int32_t step = 0; step < HALVINGS; step++) {
+        const double middle = low + (high - low) / 2.0;
+        if (pack(count, weight, middle, runs->reach, start) <= target) high = middle;
+        else low = middle;
+    }
+    const int32_t packed = pack(count, weight, high, runs->reach, start);
+    for (int32_t cell = 0; cell < packed; cell++) {
+        double sum = 0.0;
+        for (int32_t k = start[cell]; k < start[cell + 1]; k++) sum += weight[k];
+        weight[cell] = sum; /* cell <= k: what is overwritten has been read */
+    }
+    runs->start[runs->levels] = start;
+    runs->cells[runs->levels++] = packed;
+}
+
+hs_status hs__runs_init(hs__runs *runs, int32_t size, int32_t reach, const double *costs)
+{
+    *runs = (hs__runs){.reach = reach, .levels = 1, .cells = {size}};
+    if (size > reach) {
+        double *weight = malloc((size_t)size * sizeof *weight), cost = 0.0;
+        /* A level has at most half the cells of the one below, rounded up; but for the last, which may have `reach` < size. */
+        int32_t *start = malloc((2 * (size_t)size + 2 * HS__LEVELS) * sizeof *start);
+        runs->start[1] = start;
+        if (!weight || !start) {
+            free(weight);
+            return HS_ERROR_MEMORY;
+        }
+        for (int32_t k = 0; k < size; k++) cost += costs[k];
+        for (int32_t k = 0; k < size; k++) weight[k] = costs[k] / cost + 1.0 / size;
+        for (int32_t count = size; count > reach; count = runs->cells[runs->levels - 1]) {
+            const int32_t half = count - count / 2;
+            add_level(runs, half > reach ? half : reach, weight, start);
+            start += runs->cells[runs->levels - 1] + 1;
+        }
+        free(weight);
+    }
+    for (int32_t level = 0; level < runs->levels; level++)
+        runs->before[level + 1] = runs->before[level] + hs__runs_before(reach, (int64_t)runs->cells[level] + 1);
+    return HS_OK;
+}
+
+void hs__runs_free(hs__runs *runs) { free(runs->start[1]); }
+
+void hs__runs_areas(const hs__runs *runs, const double *leaves, double *area)
+{
+    for (int32_t level = 0; level < runs->levels; level++)
+        for (int32_t i = 0; i < runs->cells[level]; i++) {
+            double sum = 0.0;
+            for (int32_t j = i + 1; j <= runs->cells[level] && j - i <= runs->reach; j++) {
+                const hs__run cell = {level, j - 1, j};
+                sum += level ? area[hs__run_set(runs, cell)] : leaves[j - 1];
+                area[hs__run_place(runs, (hs__run){level, i, j})] = sum;
+            }
+        }
+}
