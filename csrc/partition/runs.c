@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { HALVINGS = 40, ALL = 2 /* the weight of all cells, but for rounding */ };
+enum { HALVINGS = 30, ALL = 2 /* the weight of all cells, but for rounding */ };
 
 /* Packs the cells, in their order, into larger ones of at most `most`, each of a weight up to `limit` or of one cell. start [count + 1]
  * out; returns the number of those. */

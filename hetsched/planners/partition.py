@@ -202,8 +202,9 @@ def partition(
         Relative areas, >= 0, at least one positive; of a Platform the speeds. A bare list is areas: the slowest worker of a
         list of cycle-times would get most. More than one axis is a stack: a partition for each set of workers, on all cores.
     method : str
-        "best": the best of all below, improved by a search over orders; not tried because they are slow are "interval" above
-        128 workers, "nonrectangular" above 64 and "guillotine" above 12, which can then be some tenths of a percent better.
+        "best": the best of all below, improved by a search over orders; above 128 workers with some of the cuts of "interval",
+        which then can be some hundredths of a percent better; not tried because they are slow are "nonrectangular" above 64 and
+        "guillotine" above 12, which can be some tenths of a percent better.
         Rectangles: "columns" (full columns, the best of that kind), "interval" (the best guillotine cuts of the sorted list),
         "guillotine" (the best of all guillotine cuts, up to 16 workers; with pinwheels up to 8), "rows", "recursive"
         (Crandall and Quinn), "kaddoura" (the same, refined), "nagamochi-abe", "kalinov-lastovetsky". Other zones:
