@@ -81,6 +81,14 @@ def ratios(count: int) -> None:
             row(f"{name}, {method}", ratio(np.array(speeds), method), target)
 
 
+def many(count: int) -> None:
+    """Beyond 128 workers "best" tries some of the cuts of "interval"."""
+    print(f"\np = 200: cost of best / cost of interval, the worst of {count} random platforms")
+    for kind in ("uniform", "lognormal"):
+        costs = [[hs.partition(areas, method).cost for method in ("best", "interval")] for areas in draws(kind, 200, count)]
+        row(f"{kind}, p = 200", max(best / interval for best, interval in costs), 1.0002, ".5f")
+
+
 def matrices(count: int) -> None:
     print(f"\n24 x 24 cells, p = 16, uniform speeds: mean of the largest cells / ideal, {count} random platforms")
     for method, target in (("columns", None), ("interval", 1.116), ("best", 1.116)):
@@ -97,8 +105,15 @@ def matrices(count: int) -> None:
 
 def times(quick: bool) -> None:
     print("\ntime, s: CPU, with the wall clock below it")
-    for method, p, target, rounds in (("guillotine", 12, 0.2, 5), ("guillotine", 15, 10.0, 1), ("interval", 128, 2.0, 3)):
-        if quick and p == 15:
+    for method, p, target, rounds in (
+        ("guillotine", 12, 0.2, 5),
+        ("guillotine", 15, 10.0, 1),
+        ("interval", 128, 2.0, 3),
+        ("best", 200, 5.0, 1),
+        ("best", 400, 5.0, 1),
+        ("best", 1000, 30.0, 1),
+    ):
+        if quick and p in (15, 1000):
             continue
         (areas,) = draws("uniform", p, 1)
         cpu, wall = timed(lambda areas=areas, method=method: hs.partition(areas, method), rounds)  # type: ignore[misc]
@@ -159,6 +174,7 @@ def main() -> None:
     stacks(given.quick)
     matrices(given.draws)
     ratios(given.draws)
+    many(1 if given.quick else 10)
 
 
 if __name__ == "__main__":

@@ -403,7 +403,7 @@ def test_some_intervals_are_nearly_as_good(kind):
 
 @pytest.mark.parametrize("reach", [-1, 1])
 def test_no_such_reach(reach):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="outside its documented range"):
         engine.partition_interval(np.ones(3), None, 1.0, reach=reach)
 
 

@@ -11,6 +11,7 @@ LONG = {
     "max_tasks": "t, s = rng.uniform(1, 2, (2, 3000))|hs.max_tasks(1e4, t, send=s, receive=s)",
     "guillotine": "t = rng.uniform(1, 2, 16)|hs.partition(t, 'guillotine', link_costs=10.0 ** rng.uniform(0, 4, 16))",
     "largest": "t = rng.uniform(1, 2, 256)|hs.partition(t, 'interval', objective='max')",
+    "some intervals": "t = rng.lognormal(0, 2.5, 1000)|[hs.partition(t) for _ in range(10)]",
     "ring": "t, c = rng.uniform(1, 2, 2000), rng.uniform(1, 2, (2000, 2000))|hs.slice_ring(t, c, 1e5, 1.0, 'multistart')",
     "one wavefront": "t = rng.uniform(1, 2, 50)|hs.wavefront(100_000, 100_000, t, method='cyclic')",
     "starts": "plan = hs.wavefront(10_000, 5000, rng.uniform(1, 2, 50), method='cyclic')|plan.starts",
