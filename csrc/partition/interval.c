@@ -1,4 +1,4 @@
-
+/* The best trees of runs of a list, from the hulls of all runs or of those of hs__runs. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "core/cancel.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
-#include "partition/runs.h"
 #include "partition/hull.h"
+#include "partition/runs.h"
 
 enum { MOST = 1024 };
 
