@@ -96,13 +96,10 @@ static hs_status open_pool(int32_t workers)
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t of[HS__MOST_WORKERS];
     hs_status status = hs_kernel_init();
+    if (status) return status;
     const int32_t count = hs__domains_of(workers, domain, of);
-    if (!status && count) {
-        status = hs_pool_create_domains(workers, hs__set.cores, count, domain, of, &pools[workers]);
-        if (status != HS_ERROR_UNSUPPORTED) return status;
-        status = HS_OK;
-    }
-    return status ? status : hs_pool_create(workers, hs__set.cores, &pools[workers]);
+    status = count ? hs_pool_create_domains(workers, hs__set.cores, count, domain, of, &pools[workers]) : HS_ERROR_UNSUPPORTED;
+    return status == HS_ERROR_UNSUPPORTED ? hs_pool_create(workers, hs__set.cores, &pools[workers]) : status;
 }
 
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume)

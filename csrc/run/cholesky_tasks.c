@@ -115,12 +115,6 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
-static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self)
-{
-    (void)memory;
-    return hs__strips_repack(&x->type, &x->panel[k], &from->type, &x->columns[k], self);
-}
-
 static int has_failed(const hs__task_data *x) { return atomic_load_explicit(x->failed, memory_order_relaxed) < INT64_MAX; }
 
 /* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block, which are `from`. */
@@ -184,4 +178,4 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 }
 
 const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = load,
-                                   .factor = factor, .repack = repack, .update = update, .store = store, .prepare = prepare, .rows = rows};
+                                   .factor = factor, .repack = hs__repack_strips, .update = update, .store = store, .prepare = prepare, .rows = rows};

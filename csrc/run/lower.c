@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "run/strips.h"
 
 void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
 {
@@ -23,6 +24,12 @@ void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
         const double ratio = re / im, divisor = im + re * ratio;
         scale[1] = ratio / divisor, scale[2] = -1.0 / divisor;
     }
+}
+
+int hs__repack_strips(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self)
+{
+    (void)memory;
+    return hs__strips_repack(&x->type, &x->panel[k], &from->type, &x->columns[k], self);
 }
 
 void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self)

@@ -72,12 +72,6 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
-static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self)
-{
-    (void)memory;
-    return hs__strips_repack(&x->type, &x->panel[k], &from->type, &x->columns[k], self);
-}
-
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
 {
     hs__lower_update(&x->type, &x->panel[k], &x->columns[block], x->pivots, NULL, work, self);
@@ -107,4 +101,4 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 }
 
 const hs__task_kind hs__lu_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_all,
-                                   .factor = factor, .repack = repack, .update = update, .store = store, .head = head, .prepare = prepare, .rows = rows};
+                                   .factor = factor, .repack = hs__repack_strips, .update = update, .store = store, .head = head, .prepare = prepare, .rows = rows};

@@ -36,7 +36,7 @@ static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {float_
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
 /* A packed panel is minus T in strips, then the inverse of its diagonal, unless that is ones. */
-static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width) { return (hs__strips_bytes(t, rows, width) + 63) / 64 * 64; }
+static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width) { return (size_t)hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64); }
 
 static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width) { return scales_at(t, rows, width) + (size_t)width * sizeof(double[3]); }
 

@@ -34,8 +34,8 @@ static hs_status lay_out(job *j, char *last)
     const int in_place = fits_in_place(j);
     size_t all = 0;
     for (int32_t i = 0; i < b->count; i++) all += block_bytes(j, i);
-    if (!in_place && !(j->slices = hs__run_pages(&j->run, all))) return HS_ERROR_MEMORY;
-    char *copy = j->slices;
+    char *copy = in_place ? NULL : hs__run_pages(&j->run, all);
+    if (!in_place && !copy) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < b->count; i++) {
         const hs__column_type *t = j->x.types[i];
         const int64_t cols = hs__block_width(b, i);
@@ -68,17 +68,10 @@ static size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 /* Columns of the widest panel. */
 static int64_t panel_width(const job *j) { return hs__min(j->steps.block, hs__min(j->steps.m, j->steps.n)); }
 
-/* Memory that its first worker keeps for a side: packed panels, what the one that is being made needs; `more` behind it. */
-static char *open_panels(job *j, hs__task_side *side, int32_t worker, size_t more)
+/* Memory that its first worker keeps for a side: packed panels, `make` for the one that is being made, `more` behind it. */
+static char *open_panels(job *j, hs__task_side *side, int32_t worker, size_t make, size_t more)
 {
-    const hs__column_type *t = &side->x.type;
-    const int64_t width = panel_width(j), m = j->x.blocks.m;
-    const size_t panel = whole_pages(j->kind->panel_bytes(t, m, width));
-    size_t make = 0;
-    for (int32_t s = 0; s < j->sides; s++) { /* panels of other sides are made anew, too */
-        const size_t needs = whole_pages(j->kind->make_bytes(&j->side[s].x.type, m, width));
-        make = needs > make ? needs : make;
-    }
+    const size_t panel = whole_pages(j->kind->panel_bytes(&side->x.type, j->x.blocks.m, panel_width(j)));
     const int32_t buffers = j->run.options.pace ? 0 : j->x.panels < HS__PANEL_BUFFERS ? j->x.panels : HS__PANEL_BUFFERS;
     char *all = hs__pool_scratch(j->run.pool, HS__PANELS, worker, panel * (size_t)buffers + make + more);
     if (!all) return NULL;
@@ -96,15 +89,19 @@ static hs_status open_scratch(job *j)
     const int64_t width = panel_width(j), m = b->m;
     const size_t slice = hs__slice_bytes(j->x.types[b->count - 1], m);
     char *last = NULL;
-    size_t own = 0;
-    for (int32_t s = 0; s < j->sides; s++)
+    size_t own = 0, make = 0;
+    for (int32_t s = 0; s < j->sides; s++) { /* of all: who takes over has tasks and panels of other sides */
+        const hs__column_type *t = &j->side[s].x.type;
+        const size_t panel = whole_pages(j->kind->make_bytes(t, m, width));
+        make = panel > make ? panel : make;
         for (int32_t i = 0; i < b->count; i++) {
-            const size_t needs = j->kind->work_bytes(&j->side[s].x.type, m, width, hs__block_width(b, i));
+            const size_t needs = j->kind->work_bytes(t, m, width, hs__block_width(b, i));
             own = needs > own ? needs : own;
         }
+    }
     for (int32_t w = 0; w < j->workers; w++) {
         if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, own)) return HS_ERROR_MEMORY;
-        if (j->place[w] == 0 && !(last = open_panels(j, &j->side[j->side_of[w]], w, slice))) return HS_ERROR_MEMORY;
+        if (j->place[w] == 0 && !(last = open_panels(j, &j->side[j->side_of[w]], w, make, slice))) return HS_ERROR_MEMORY;
     }
     const hs_status status = hold(j, width);
     return status ? status : lay_out(j, last);
@@ -114,7 +111,7 @@ static hs_status open_scratch(job *j)
 static hs_status open_sides(job *j)
 {
     const hs__domains *domains = hs__pool_domains(j->run.pool);
-    const int several = domains->count > 1, one = several && (j->run.options.pace || j->grid || j->alone);
+    const int one = domains->count > 1 && (j->run.options.pace || j->grid || j->alone);
     j->sides = one ? 1 : domains->count;
     const size_t count = (size_t)j->sides, workers = (size_t)j->workers, panels = (size_t)j->x.panels;
     hs__kernel *kernel = hs__run_zeros(&j->run, count, sizeof *kernel);

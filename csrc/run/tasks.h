@@ -75,7 +75,9 @@ static inline void hs__fail(hs__task_data *x, int64_t column)
 }
 
 /* What kinds share: all rows there and back; a block minus L times its solution X of (diagonal block) X = its own rows of the panel, with
- * the exchanges of rows in front if there are pivots, and divided by the scales (power, re, im) of each row if there are those. */
+ * the exchanges of rows in front if there are pivots, and divided by the scales (power, re, im) of each row if there are those; a panel
+ * in strips packed again. */
+int hs__repack_strips(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory, hs__member *self);
 void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs__member *self);
 void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
 void hs__store_all(const hs__task_data *x, int32_t block, char *work, hs__member *self);
@@ -136,7 +138,6 @@ typedef struct hs__tasks {
     _Atomic int32_t factored;     /* panels made of columns */
     _Atomic int32_t taken;        /* and those that are being made */
     _Atomic int32_t stored;       /* blocks taken to be copied back */
-    char *slices;                 /* of all blocks, or NULL: they are in place */
     char *spare[3];               /* with pace: memory of panels that are needed no more, for others */
     int32_t spares;
     int32_t oldest;               /* with pace: the first panel that may still be needed; of who factors */

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -211,11 +212,8 @@ class _Search:
         shape = self._shape(i, t, (incumbent, challenger), by_cols=name == "cols")
         if shape.flops > _LONGEST * self._rate(i, t, incumbent):
             return incumbent
-        times: list[Callable[[], float]] = [
-            lambda blocks=blocks: self._timer(i, TYPES[t], blocks, shape)  # type: ignore[misc]
-            for blocks in (challenger, incumbent)
-        ]
-        return challenger if self._is_sooner(*times) else incumbent
+        new, old = (partial(self._timer, i, TYPES[t], blocks, shape) for blocks in (challenger, incumbent))
+        return challenger if self._is_sooner(new, old) else incumbent
 
     def _is_sooner(self, challenger: Callable[[], float], incumbent: Callable[[], float]) -> bool:
         if self._is_late():

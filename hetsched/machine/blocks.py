@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._engine import kernels, run
 from .._engine.kernels import Blocking
+from ..plan import plain
 from ..platform import Platform
 from . import domains
 from .block_search import TYPES, Kind, Shape, Timer, search
@@ -49,7 +50,7 @@ class MeasuredBlocks:
 
     def record(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
-        own = [{"domain": i, **{key: _plain(value) for key, value in asdict(x).items()}} for i, x in self.of.items()]
+        own = [{"domain": i, **plain(asdict(x))} for i, x in self.of.items()]
         return {"measured": self.measured, "whole": self.whole, "blocks": own}
 
     @classmethod
@@ -62,10 +63,6 @@ class MeasuredBlocks:
             found[domain] = Blocking(**own)
             kernels.sizes(found[domain].kernel)
         return cls(float(record["measured"]), bool(record["whole"]), found)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def kept(host: Topology) -> MeasuredBlocks | None:

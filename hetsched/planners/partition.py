@@ -252,8 +252,8 @@ def partition(
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
         For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
-        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep. "best" goes on
-        without them.
+        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep, or where some
+        hundred areas have a few values only. "best" goes on without them.
 
     Notes
     -----
