@@ -138,6 +138,7 @@ static hs_status open_sides(job *j)
     for (int32_t i = 0; i < j->x.blocks.count; i++) {
         hs__task_side *side = &j->side[j->block[i].side = j->side_of[j->owner[i]]];
         atomic_store(&side->taken, 0), atomic_store(&side->packed, 0);
+        if (side->needs < j->block[i].end) side->needs = j->block[i].end;
         j->x.types[i] = &side->x.type;
     }
     return HS_OK;

@@ -139,9 +139,8 @@ static int find_strips(job *j, hs__member *self, int32_t k)
 /* The side of a worker: panels that are not made of columns each side makes for itself. */
 static hs__task_side *own_side(const job *j, const hs__member *self) { return &j->side[j->side_of[self->worker]]; }
 
-void hs__task_factor(job *j, hs__member *self, int32_t k)
+static void make_panel(job *j, hs__member *self, hs__task_side *side, int32_t k)
 {
-    hs__task_side *side = j->applies ? own_side(j, self) : &j->side[j->block[k].side];
     if (!find_strips(j, self, k)) return;
     const double start = hs__since_start(&j->run);
     if (j->kind->factor(&side->x, k, side->make, self)) return;
@@ -154,6 +153,11 @@ void hs__task_factor(job *j, hs__member *self, int32_t k)
     atomic_store(&side->taken, k + 1), atomic_store(&side->packed, k + 1); /* its columns have had all panels before: these are packed */
     if (!j->applies) atomic_store(&j->factored, k + 1);
     hs__task_tell(j);
+}
+
+void hs__task_factor(job *j, hs__member *self, int32_t k)
+{
+    make_panel(j, self, j->applies ? own_side(j, self) : &j->side[j->block[k].side], k);
 }
 
 /* Packs panel k for a side where that is the next thing to do and nobody does it. Its buffer is free: the panel that had it has done all
@@ -186,6 +190,20 @@ static int is_ready(const job *j, int32_t panel) { return j->applies || atomic_l
 static _Atomic int32_t *made(const job *j, const hs__member *self) { return j->applies ? &own_side(j, self)->packed : (_Atomic int32_t *)&j->factored; }
 static _Atomic int32_t *begun(job *j, const hs__member *self) { return j->applies ? &own_side(j, self)->taken : &j->taken; }
 
+/* The next panel of another side, if nobody has begun it and there is a buffer: of a side whose workers all come late, or not at all, nobody
+ * else makes any. */
+static int make_for_others(job *j, hs__member *self)
+{
+    for (int32_t s = 0; s < j->sides; s++) {
+        hs__task_side *side = &j->side[s];
+        const int32_t k = atomic_load(&side->packed), before = k - HS__PANEL_BUFFERS;
+        if (s == j->side_of[self->worker] || k >= j->x.panels) continue;
+        if (before >= 0 && atomic_load(&j->finished[before]) < j->updates[before]) continue;
+        if (take(&side->taken, k)) return make_panel(j, self, side, k), 1;
+    }
+    return 0;
+}
+
 /* Takes over a task of another worker: what the next panel needs, else an update from the right, of the own side first. */
 static int help(job *j, hs__member *self, int panels)
 {
@@ -198,7 +216,7 @@ static int help(job *j, hs__member *self, int panels)
     for (int others = 0; others <= (j->sides > 1); others++)
         for (int32_t block = j->x.blocks.count - 1; block >= least; block--)
             if ((j->block[block].side != own) == others && try_update(j, self, block)) return 1;
-    return 0;
+    return j->applies && make_for_others(j, self);
 }
 
 /* Until the worker's side has panel k. */
@@ -207,6 +225,7 @@ static void await_panel(job *j, hs__member *self, int32_t k)
     hs__task_wait(j, self, made(j, self), k + 1, 1);
     if (k < 0 || j->applies || hs__stopped(self)) return;
     hs__task_side *side = own_side(j, self);
+    if (k >= side->needs) return;
     repack(j, self, side, k);
     hs__task_wait(j, self, &side->packed, k + 1, 1);
 }
@@ -250,6 +269,13 @@ static void do_steps(job *j, hs__member *self)
     while (j->dynamic && !hs__stopped(self) && help(j, self, 1)) {}
 }
 
+/* Until nobody reads a block any more: where it lies may be where it is stored. Other sides pack a panel from its columns. */
+static void await_stillness(job *j, hs__member *self, int32_t block)
+{
+    hs__task_wait(j, self, &j->block[block].done, j->block[block].end, 1);
+    if (j->sides > 1 && !j->applies && block < j->x.panels) hs__task_wait(j, self, &j->finished[block], j->updates[block], 1);
+}
+
 static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
@@ -260,7 +286,7 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__member_end(&self);
     hs__task_wait(j, &self, made(j, &self), j->x.panels, 1);
     for (int32_t block; !hs__stopped(&self) && (block = atomic_fetch_add(&j->stored, 1)) < j->x.blocks.count;) {
-        hs__task_wait(j, &self, &j->block[block].done, j->block[block].end, 1);
+        await_stillness(j, &self, block);
         if (!hs__stopped(&self)) j->kind->store(data_of(j, block), block, hs__task_memory(j, &self), &self);
     }
 }

@@ -103,6 +103,7 @@ typedef struct hs__task_side {
     hs__task_data x;
     char *make;
     int32_t members; /* workers */
+    int32_t needs;   /* panels that its blocks are updated by: the first ones */
     _Atomic int32_t packed, taken;
 } hs__task_side;
 

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "domains.h"
 #include "hetsched.h"
+#include "late.h"
 #include "products.h"
 #include "scarce.h"
 
@@ -201,9 +202,9 @@ int main(void)
     for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
         hs_pool *pool = open_domains(WORKERS, of, domain_sets[i]);
         if (!pool) continue;
-        products(pool);
-        boxes(pool);
-        triangles(pool);
+        ALSO_LATE(products(pool));
+        ALSO_LATE(boxes(pool));
+        ALSO_LATE(triangles(pool));
         if (i == 0) cancels(pool);
         hs_pool_destroy(pool);
     }

@@ -9,6 +9,7 @@
 #include "domains.h"
 #include "elements.h"
 #include "hetsched.h"
+#include "late.h"
 #include "runs.h"
 #include "scarce.h"
 
@@ -450,7 +451,7 @@ int main(void)
         if (p == 3) refusals(pool), cancelling(pool);
         hs_pool_destroy(pool);
     }
-    for (int i = 0; i < DOMAIN_SETS && !CHECK_EMULATED; i += CHECK_MANY(1, 2)) domains(domain_sets[i], 12);
+    for (int i = 0; i < DOMAIN_SETS && !CHECK_EMULATED; i += CHECK_MANY(1, 2)) ALSO_LATE(domains(domain_sets[i], 12));
     bits();
     scarce();
     return check_result();

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "late.h"
 #include "matrices.h"
 #include "runs.h"
 #include "scarce.h"
@@ -245,7 +246,7 @@ int main(void)
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) || !CHECK(hs_pool_create(1, NULL, &one) == HS_OK)) return check_result();
     triangles(pool, CHECK_MANY(13, 63));
     triangles(one, CHECK_MANY(27, 64));
-    larger(pool);
+    ALSO_LATE(larger(pool));
     own_boxes(pool);
     shared_boxes(pool);
     layers(pool);

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "domains.h"
 #include "hetsched.h"
+#include "late.h"
 #include "runs.h"
 #include "leaping.h"
 #include "scarce.h"
@@ -650,7 +651,7 @@ int main(void)
     const int32_t of[5] = {1, 0, 2, 1, 2};
     for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
         hs_pool *pool = open_domains(5, of, domain_sets[i]);
-        if (pool) factors(pool, 5, CHECK_MANY(60, 12));
+        if (pool) ALSO_LATE(factors(pool, 5, CHECK_MANY(60, 12)));
         hs_pool_destroy(pool);
     }
     scarce();

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "late.h"
 #include "products.h"
 #include "scarce.h"
 
@@ -429,10 +430,10 @@ int main(void)
     hs_pool *pool = NULL;
     CHECK(hs_kernel_select("no such kernel") == HS_ERROR_UNSUPPORTED);
     CHECK(hs_pool_create(3, NULL, &pool) == HS_OK);
-    products(pool);
+    ALSO_LATE(products(pool));
     unequal_shares(pool);
     own_boxes(pool);
-    shared_boxes(pool);
+    ALSO_LATE(shared_boxes(pool));
     layered_boxes(pool);
     layers_of_the_whole(pool);
     layers_of_one_line(pool);

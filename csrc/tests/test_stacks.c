@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "kernel/kernel.h"
+#include "late.h"
 #include "matrices.h"
 #include "scarce.h"
 
@@ -389,7 +390,7 @@ int main(void)
     }
     sets = 2;
     refused(pool);
-    whoever(pool, alone);
+    ALSO_LATE(whoever(pool, alone));
     for (int dtype = 0; dtype < 4; dtype++) streamed(pool, alone, dtype, dtype % 2);
     cancelling(alone);
     CHECK_SCARCE(scarce_life(2, run_scarce, NULL), 1);

@@ -8,6 +8,7 @@
 #include "run/qr_panel.h"
 #include "check.h"
 #include "elements.h"
+#include "late.h"
 #include "scarce.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -314,7 +315,7 @@ int main(void)
         if (!CHECK(hs_pool_create(p + 1, NULL, &pools[p]) == HS_OK)) return check_result();
     blocks(CHECK_MANY(400, 8));
     not_numbers();
-    talls(pools);
+    ALSO_LATE(talls(pools));
 #ifdef HS_TEST_SCARCE
     for (sets = CHECK_MANY(0, 2); sets < 2; sets++) {
         blocks(120);

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "kernel/kernel.h"
+#include "late.h"
 #include "matrices.h"
 #include "run/thin.h"
 #include "scarce.h"
@@ -120,7 +121,7 @@ int main(void)
     for (sets = CHECK_MANY(0, 2); sets < 3; sets++)
 #endif
         shapes(sets == 2 ? pool : alone, sets == 2 ? CHECK_MANY(1, 3) : 3);
-    whoever(pool, alone, 3000, 1, 400), whoever(pool, alone, 1, 3000, 400), whoever(pool, alone, 2, 3, 20000);
+    ALSO_LATE((whoever(pool, alone, 3000, 1, 400), whoever(pool, alone, 1, 3000, 400), whoever(pool, alone, 2, 3, 20000)));
     cancelling(pool);
     int64_t tall[] = {1000, 1, 3}, deep[] = {1, 1, 4000};
     CHECK_SCARCE(scarce_life(2, run_scarce, tall), 1);
