@@ -111,6 +111,30 @@ class TestSolve:
             assert x is b
             np.testing.assert_allclose(kept @ x, 1)
 
+    @pytest.mark.parametrize("n", [1, 9, 80, 300])
+    @pytest.mark.parametrize("overwrite", [(False, True), (True, False), (True, True)])
+    def test_overwrite_where_both_are_one(self, n, overwrite):
+        """What shares memory with the other argument is not overwritten while that is read (SciPy's results are then wrong)."""
+        memory = regular(n + 1)
+
+        def same(function, of):
+            """The matrix itself, its transpose and a part that overlaps it, as right sides."""
+            whole = np.asfortranarray(of(memory[:n, :n]))
+            for right in (lambda a: a, lambda a: a.T, lambda a: a[:, n // 2], lambda a: a[:, : n // 2 + 1]):
+                a, b = whole.copy("F"), right(whole.copy("F"))
+                expected = function(a, b, False, False)
+                mine = whole.copy("F")
+                np.testing.assert_allclose(function(mine, right(mine), *overwrite), expected, rtol=1e-10, atol=1e-12)
+
+        definite_one = definite(n, np.float64, 0)
+        factors = hs.lu_factor(memory[:n, :n])[1]
+        same(lambda a, b, x, y: hs.solve(a, b, overwrite_a=x, overwrite_b=y), np.copy)
+        same(lambda a, b, x, y: hs.solve(a, b, overwrite_a=x, overwrite_b=y, assume_a="pos"), lambda _: definite_one)
+        same(lambda a, b, _, y: hs.solve_triangular(a, b, lower=True, overwrite_b=y), np.copy)
+        same(lambda a, b, _, y: hs.cho_solve((a, True), b, overwrite_b=y), np.copy)
+        same(lambda a, b, _, y: hs.lu_solve((a, factors), b, overwrite_b=y), np.copy)
+        same(lambda a, b, x, y: hs.lstsq(a, b, overwrite_a=x, overwrite_b=y)[0], np.copy)
+
     def test_singular(self):
         zeros = np.array([[1.0, 2.0], [2.0, 4.0]])
         for kind in ("gen", "sym", "her"):

@@ -5,6 +5,7 @@
 
 #include "core/numbers.h"
 #include "run/triangle.h"
+#include "threads/wait.h"
 
 /* ---- crews ---------------------------------------------------------------------------------------------------- */
 
@@ -310,15 +311,26 @@ static int is_decided(const void *what)
     return atomic_load(x->next) || !atomic_load(&x->bands->left);
 }
 
+/* Non-zero after a cancel. Who has the lock may have lost its core meanwhile. */
+static int is_stopped_before_lock(hs__bands *x, hs__member *self)
+{
+    for (unsigned rounds = 0; pthread_mutex_trylock(&x->lock); hs__relax(&rounds)) {
+        if (rounds % 1024 == 0) hs__help_along(self);
+        if (hs__stopped(self)) return 1;
+    }
+    return 0;
+}
+
 /* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not take one over stays until all are taken:
  * one whose crew does not come after all is not to be left. */
 static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__member *self)
 {
     const turn what = {x, now ? &now->next : &crew->first};
     while (!hs__stopped(self)) {
+        const int32_t left = atomic_load(&x->left); /* before the band, which is stored before it */
         hs__band *next = atomic_load(what.next);
-        if (next || !atomic_load(&x->left)) return next;
-        pthread_mutex_lock(&x->lock);
+        if (next || !left) return next;
+        if (is_stopped_before_lock(x, self)) return NULL;
         if (!(next = atomic_load(what.next)) && (next = choose(x, crew))) {
             take(x, crew, next);
             atomic_store(what.next, next);
@@ -344,5 +356,5 @@ double hs__bands_work(hs__bands *x, int32_t worker, void *block, hs__member *sel
 
 void hs__bands_wait(const hs__bands *x, hs__member *self)
 {
-    for (int32_t i = 0; i < x->count; i++) hs__gang_wait(&x->band[i].gang, self);
+    for (int32_t i = 0; i < x->count && !hs__stopped(self); i++) hs__gang_wait(&x->band[i].gang, self); /* after a cancel some may be half made */
 }

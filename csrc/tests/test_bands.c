@@ -188,6 +188,15 @@ static void cancels(hs_pool *pool)
     for (int i = 0; i < 20 && status == HS_OK; i++) status = hs_gemm(pool, &product, NULL, stop, &calls); /* a fast machine may need some */
     CHECK(status == HS_ERROR_CANCELLED || calls == 0);
     CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
+    /* Between boxes: who has seen the cancel does not wait for bands that others are taking. */
+    const hs_box halves[2] = {{.height = N, .width = N, .length = N / 2}, {.height = N, .width = N, .depth = N / 2, .length = N / 2}};
+    const hs_boxes boxes = {.box = halves, .count = 2, .cooperative = 1};
+    for (int i = 0; i < CHECK_MANY(8, 4); i++) {
+        calls = -i / 2;
+        const hs_options options = {.poll = stop, .poll_context = &calls};
+        status = hs_run_product(pool, &product, &boxes, &options, NULL);
+        CHECK(status == HS_ERROR_CANCELLED || (status == HS_OK && calls <= 0));
+    }
     free(a), free(c);
 }
 

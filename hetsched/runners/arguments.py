@@ -101,14 +101,16 @@ def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False)
     return np.ndarray(shape, dtype, memory, line_start(memory), order="F")
 
 
-def in_place(given: Any, array: Array, overwrite: bool) -> bool:
-    """Whether a result may take the memory of an argument: the caller allows it, it is theirs and not a copy, and dense."""
-    return overwrite and array is given and array.flags.writeable and array.flags.forc
+def in_place(given: Any, array: Array, overwrite: bool, beside: Array | None = None) -> bool:
+    """Whether a result may take the memory of an argument: the caller allows it, it is theirs and not a copy, dense, and shares nothing
+    with the argument that is read besides."""
+    allowed = overwrite and array is given and array.flags.writeable and array.flags.forc
+    return allowed and (beside is None or not np.may_share_memory(array, beside))
 
 
-def solution_memory(b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool) -> Array:
-    """The right sides where the solution is to be: in b itself or in a copy by columns."""
-    return right if right.dtype == dtype and in_place(b, right, overwrite_b) else np.array(right, dtype, order="F")
+def solution_memory(a: Array, b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool) -> Array:
+    """The right sides of a system with the matrix a where the solution is to be: in b itself or in a copy by columns."""
+    return right if right.dtype == dtype and in_place(b, right, overwrite_b, a) else np.array(right, dtype, order="F")
 
 
 def as_columns(b: Array) -> Array:

@@ -81,8 +81,8 @@ def solution(
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
     memory = (
-        not stack and a.dtype == dtype and in_place(given, a, overwrite_a),
-        not stack and right.dtype == dtype and in_place(b, right, overwrite_b),
+        not stack and a.dtype == dtype and in_place(given, a, overwrite_a, right),
+        not stack and right.dtype == dtype and in_place(b, right, overwrite_b, a),
     )
     a = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:])) if stack else a.astype(dtype, copy=False)
     sides = right[:, None] if right.ndim == 1 else right

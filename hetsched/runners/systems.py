@@ -43,7 +43,7 @@ def solution(
         require_finite(a, right)
     dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix of complex sides is factored as such
     fresh, a = a.dtype != dtype, a.astype(dtype, copy=False)
-    mine = fresh or in_place(A, a, overwrite_a)
+    mine = fresh or in_place(A, a, overwrite_a, right)
     if kind in ("upper", "lower"):
         trans, up = int(transposed), kind == "upper"
         return triangular.solution(threads, a, b, trans, not up, False, overwrite_b, False, "A")

@@ -88,7 +88,7 @@ def solved(
         x = np.empty((*stack, *right.shape[-2:]), dtype)
         x[...] = right
     else:
-        x = solution_memory(b, right, dtype, overwrite_b)
+        x = solution_memory(a, b, right, dtype, overwrite_b)
     a = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:]))
     for index in np.ndindex(stack):
         one(a[index], as_columns(x[index]), index)

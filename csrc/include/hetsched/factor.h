@@ -63,7 +63,7 @@ HS_API int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype
 /* ---- systems ----------------------------------------------------------------------------------------------------------- */
 
 /* x <- A^-1 x, or (A^T)^-1 x with transposed == 1, for cols right-hand sides, from what hs_run_factor left in lu->matrix and lu->pivots; lu
- * is not changed and must be square. Division by a zero of U gives infinities and NaN. Otherwise as hs_solve_triangular. */
+ * is not changed, must be square and must not overlap b. Division by a zero of U gives infinities and NaN. Otherwise as hs_solve_triangular. */
 HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                              hs_poll_function poll, void *context);
 
@@ -72,7 +72,7 @@ HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transpo
  *   unit      non-zero: with ones on the diagonal, which is not read
  * T^T is T with its strides exchanged. The right-hand sides are dealt to the workers, who share packed panels of T; few of them are solved
  * by the caller alone. A zero on the diagonal gives infinities and NaN. Extra memory as for hs_run_factor; where there is none it is slower.
- * b is changed only with HS_OK and HS_ERROR_CANCELLED. Complexity: n^2 cols / 2 multiply-adds. */
+ * b, which must not overlap T, is changed only with HS_OK and HS_ERROR_CANCELLED. Complexity: n^2 cols / 2 multiply-adds. */
 typedef struct hs_triangular {
     int32_t dtype;
     int64_t n, cols;
@@ -90,9 +90,9 @@ HS_API hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *system,
 HS_API hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64_t row_stride, int64_t col_stride, hs_poll_function poll,
                                void *context);
 
-/* C <- Q C, or Q^H C with adjoint == 1, for the min(m, n) reflectors that hs_run_factor left in qr->matrix and qr->tau; C is m x cols.
- * identity non-zero: C is not read but taken for the first cols columns of the identity, which makes Q itself from them and needs
- * less work; with adjoint == 0 alone. Memory as for hs_solve_triangular; HS_ERROR_MEMORY leaves C as it was. */
+/* C <- Q C, or Q^H C with adjoint == 1, for the min(m, n) reflectors that hs_run_factor left in qr->matrix and qr->tau; C is m x cols and
+ * must not overlap them. identity non-zero: C is not read but taken for the first cols columns of the identity, which makes Q itself
+ * from them and needs less work; with adjoint == 0 alone. Memory as for hs_solve_triangular; HS_ERROR_MEMORY leaves C as it was. */
 HS_API hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, int32_t identity, int64_t cols, void *c, int64_t c_row_stride,
                                 int64_t c_col_stride, hs_poll_function poll, void *context);
 
