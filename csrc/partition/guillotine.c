@@ -77,6 +77,7 @@ static hs_status fill(subsets *t, bool wheels, const int *cancel)
             status = hs__hulls_cut(&t->hulls, all, lowest | others, all ^ (lowest | others), (uint64_t)(lowest | others) << KINDS);
             if (others == 0) break;
         }
+        if (!status) status = hs__hulls_turn(&t->hulls);
         if (!status && wheels && __builtin_popcount(all) >= 5) status = lower_by_wheels(&t->hulls, all, cancel);
         if (!status) status = hs__hulls_end(&t->hulls, all);
         if (status) return status;

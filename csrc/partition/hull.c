@@ -169,6 +169,9 @@ hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how)
     return status;
 }
 
+/* Then all that fits the boxes does so turned over, and half of the sums are enough. Elsewhere hulls are short on one side only. */
+static bool is_square(const hs__hulls *h) { return h->width == h->height; }
+
 void hs__hulls_begin(hs__hulls *h, int64_t set)
 {
     h->best.count = 0;
@@ -184,9 +187,21 @@ hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second
     hs__point *chain = h->chain.points;
     int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, how, chain);
     const hs_status status = hs__hull_lower(&h->best, &h->spare, chain, count, &h->boxes);
-    if (status) return status;
+    if (status || is_square(h)) return status;
     count = hs__hull_sum(a, a_count, 1.0, share, b, b_count, 1.0, rest, how + 1, chain);
     return hs__hull_lower(&h->best, &h->spare, chain, count, &h->boxes);
+}
+
+hs_status hs__hulls_turn(hs__hulls *h)
+{
+    if (!is_square(h)) return HS_OK;
+    const int32_t count = h->best.count;
+    if (hs__hull_reserve(&h->chain, count)) return HS_ERROR_MEMORY;
+    for (int32_t k = 0; k < count; k++) {
+        const hs__point *q = &h->best.points[count - 1 - k];
+        h->chain.points[k] = (hs__point){q->down, q->across, q->how + 1};
+    }
+    return hs__hull_lower(&h->best, &h->spare, h->chain.points, count, &h->boxes);
 }
 
 hs_status hs__hulls_end(hs__hulls *h, int64_t set)

@@ -72,10 +72,11 @@ double hs__hulls_cost(const hs__hulls *h, int64_t set);
 hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int32_t count, double more);
 hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how);
 
-/* A set, whose area is known, begins; is lowered by cuts into two sets, `how` for one beside the other and how + 1 for one above it; and
- * ends. */
+/* A set, whose area is known, begins; is lowered by cuts into two sets, `how` for one beside the other and how + 1 for one above it,
+ * which in a square wait for hs__hulls_turn: it turns over all that has been cut since the beginning; and ends. */
 void hs__hulls_begin(hs__hulls *h, int64_t set);
 hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second, uint64_t how);
+hs_status hs__hulls_turn(hs__hulls *h);
 hs_status hs__hulls_end(hs__hulls *h, int64_t set);
 
 #endif

@@ -43,7 +43,8 @@ static hs_status fill_run(table *t, hs__run run)
         const hs_status status = hs__hulls_cut(&t->hulls, all, first, second, 2 * (uint64_t)cut);
         if (status) return status;
     }
-    return hs__hulls_end(&t->hulls, all);
+    const hs_status status = hs__hulls_turn(&t->hulls);
+    return status ? status : hs__hulls_end(&t->hulls, all);
 }
 
 /* All intervals of more than one leaf; the leaves' hulls are in. */
