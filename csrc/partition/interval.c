@@ -51,10 +51,10 @@ static hs_status fill_run(table *t, hs__run run)
 static hs_status fill(table *t, const int *cancel)
 {
     for (int32_t level = 0; level < t->runs.levels; level++)
-        for (int32_t j = 1; j <= t->runs.cells[level]; j++)
-            for (int32_t i = j - 1; i >= 0 && j - i <= t->runs.reach; i--) {
+        for (int32_t j = 2; j <= t->runs.cells[level]; j++)
+            for (int32_t i = j - 2; i >= 0 && j - i <= t->runs.reach; i--) {
                 const hs__run run = {level, i, j};
-                if (hs__run_lowest(&t->runs, run).level < level || (level == 0 && j == i + 1)) continue;
+                if (hs__run_lowest(&t->runs, run).level < level) continue;
                 const hs_status status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : fill_run(t, run);
                 if (status) return status;
             }

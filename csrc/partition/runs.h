@@ -1,5 +1,5 @@
 /* Intervals of a list: all, or of a long list so many that their number grows like its length. The list is made coarser level by level.
- * Cells of level 0 are the leaves; each further level has at most half as many cells as the one below, and each of them is a run of
+ * Cells of level 0 are the leaves; each further level has half as many cells as the one below, or `reach`, and each of them is a run of
  * those: at first of leaves that cost little. An interval is kept if it is of at most `reach` cells of some level: a short one between
  * any two leaves, a long one between coarser cells. In a list of at most `reach` leaves that is all. */
 #ifndef HS_PARTITION_RUNS_H
