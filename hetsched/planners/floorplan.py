@@ -259,7 +259,8 @@ def _told_apart(method: str) -> Iterator[None]:
         yield
     except NotImplementedError:
         raise InfeasibleError(
-            f'method "{method}" would not end: link_costs or areas are too far apart for so many workers, use "columns" or "best"'
+            f'method "{method}" would not end: link_costs or areas are too far apart, or of too few values, '
+            'for so many workers, use "columns" or "best"'
         ) from None
 
 
