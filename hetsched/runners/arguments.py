@@ -102,8 +102,8 @@ def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False)
 
 
 def in_place(given: Any, array: Array, overwrite: bool, beside: Array | None = None) -> bool:
-    """Whether a result may take the memory of an argument: the caller allows it, it is theirs and not a copy, dense, and shares nothing
-    with the argument that is read besides."""
+    """Whether a result may take the memory of an argument: the caller allows it, it is theirs and not a copy, dense, and shares
+    nothing with what is read besides."""
     allowed = overwrite and array is given and array.flags.writeable and array.flags.forc
     return allowed and (beside is None or not np.may_share_memory(array, beside))
 
