@@ -311,14 +311,14 @@ static int is_decided(const void *what)
     return atomic_load(x->next) || !atomic_load(&x->bands->left);
 }
 
-/* Non-zero after a cancel. Who has the lock may have lost its core meanwhile. */
-static int is_stopped_before_lock(hs__bands *x, hs__member *self)
+/* 0 after a cancel, without the lock. Who has it may have lost its core. */
+static int lock_bands(hs__bands *x, hs__member *self)
 {
     for (unsigned rounds = 0; pthread_mutex_trylock(&x->lock); hs__relax(&rounds)) {
         if (rounds % 1024 == 0) hs__help_along(self);
-        if (hs__stopped(self)) return 1;
+        if (hs__stopped(self)) return 0;
     }
-    return 0;
+    return 1;
 }
 
 /* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not take one over stays until all are taken:
@@ -330,7 +330,7 @@ static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__memb
         const int32_t left = atomic_load(&x->left); /* before the band, which is stored before it */
         hs__band *next = atomic_load(what.next);
         if (next || !left) return next;
-        if (is_stopped_before_lock(x, self)) return NULL;
+        if (!lock_bands(x, self)) return NULL;
         if (!(next = atomic_load(what.next)) && (next = choose(x, crew))) {
             take(x, crew, next);
             atomic_store(what.next, next);

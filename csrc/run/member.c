@@ -59,21 +59,17 @@ void hs__help_along(void *member)
     if (!hs__attend(self) && self->run->manner == HS__SHARED) hs__pool_rescue(self->run->pool, self->worker);
 }
 
-enum { LOOK = 2 }; /* milliseconds between looks, where workers come to each other's rescue: seldom ones do not see that one has no core */
-static int32_t sleep_of(const hs__run *run)
-{
-    return run->manner == HS__SHARED && hs__pool_spins(run->pool) ? LOOK : HS__SLEEP;
-}
-
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what)
 {
-    const hs__wait wait = {.ready = ready, .what = what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
-                           .spin = hs__pool_spins(self->run->pool) ? spin : 0.0, .sleep = sleep_of(self->run)};
+    const hs__run *run = self->run;
+    const hs__wait wait = {.ready = ready, .what = what, .cancel = &run->cancel, .meanwhile = hs__help_along, .context = self,
+                           .spin = hs__pool_spins(run->pool) ? spin : 0.0, .sleep = hs__pool_look(run->pool, run->manner == HS__SHARED)};
     hs__wait_until(&wait, own);
 }
 
 void hs__await_others(hs__member *self, hs__ready *ready, const void *what)
 {
+    enum { LOOK = 2 };
     hs__signal *signal = self->run->signals;
     const hs__wait wait = {.ready = ready, .what = what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
                            .spin = signal ? 0.0 : INFINITY, .sleep = LOOK};

@@ -153,6 +153,7 @@ void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
 }
 
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
+int32_t hs__pool_look(const hs_pool *pool, int shared) { return shared && pool->spin ? 2 : 20; }
 
 /* An address of its own for every thread. */
 static _Thread_local char this_thread;
@@ -259,7 +260,7 @@ static void while_others_work(void *context)
 static void wait_for_all(others *x)
 {
     const hs__wait all = {.ready = have_ended, .what = x, .meanwhile = while_others_work, .context = x, .spin = spin_time(x->pool),
-                          .sleep = x->shared && x->pool->spin ? 2 : 20};
+                          .sleep = hs__pool_look(x->pool, x->shared)};
     hs__wait_until(&all, &x->pool->done);
 }
 

@@ -19,6 +19,10 @@ int32_t hs__pool_domain(const hs_pool *pool, int32_t worker);
 /* Whether each worker has a core of its own, so that a short busy-waiting takes time from nobody. */
 int hs__pool_spins(const hs_pool *pool);
 
+/* Milliseconds after which who waits in a run of the pool, shared or not, looks again: for a cancel and a poll, and, where workers come to
+ * each other's rescue, often enough to see that one has no core. */
+int32_t hs__pool_look(const hs_pool *pool, int shared);
+
 /* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
  * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the job that runs, HS_ERROR_THREAD in a
  * forked child. */

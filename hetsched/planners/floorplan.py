@@ -315,8 +315,9 @@ def _best(request: Request) -> tuple[str, Floorplan]:
             if size <= most:
                 found.append((name, METHODS[name](request)))
     found += [(name, METHODS[name](request)) for name in ("columns", *engine.RULES)]
-    if size > _INTERVAL and not largest:
-        found += [("interval", laid_out(plan, request)) for plan in _some_intervals(request)]
+    if size > _INTERVAL and (reach := math.isqrt(_CUTS // size)) >= _FEWEST and not largest:
+        with contextlib.suppress(InfeasibleError):
+            found.append(("interval", _some_intervals(request, reach)))
     if largest:
         name, plan = _best(replace(request, objective="sum"))
         found.append((name, laid_out(plan.plan, request)))
@@ -329,12 +330,11 @@ def _best(request: Request) -> tuple[str, Floorplan]:
     return _least(found, request)
 
 
-def _some_intervals(request: Request) -> Iterator[Plan]:
-    """That of a list that is made coarser the longer it is, none of one for which that leaves too little."""
-    reach = math.isqrt(_CUTS // request.size)
-    if reach >= _FEWEST:
-        with contextlib.suppress(NotImplementedError):
-            yield engine.partition_interval(request.areas, request.weights, request.aspect, reach=reach)[0]
+def _some_intervals(request: Request, reach: int) -> Floorplan:
+    """Of a list that is made coarser until `reach` cells are left: nothing is claimed."""
+    with _told_apart("interval"):
+        plan, _ = engine.partition_interval(request.areas, request.weights, request.aspect, reach=reach)
+    return laid_out(plan, request)
 
 
 def _around_the_largest(request: Request) -> Plan:

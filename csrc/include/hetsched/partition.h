@@ -144,7 +144,8 @@ HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const 
  *           for what that loses.
  * At most 1024 positive areas or, of any number, a reach of 1024, else HS_ERROR_UNSUPPORTED; so too if a hull has more than 2^14 points, as
  * with weights that are more than 15 decades apart, or with some hundred areas of a few values (seen: 400 of four). With m the least
- * of p and reach (p, if that is 0) time O(p m^2) hull merges, memory O(p m) hulls of some ten to some hundred points (24 bytes each), the more the longer the list. */
+ * of p and reach (p, if that is 0) time O(p m^2) hull merges, memory O(p m) hulls of some ten to some hundred points (24 bytes each), the
+ * more the longer the list. */
 HS_API hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
                                        const int32_t *groups, double group_weight, int32_t reach, const int *cancel, int32_t *plan,
                                        int32_t *length, double *cost);
