@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.cli import info
+from hetsched.cli import demo, info
 from hetsched.cli import main as cli
 
 measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the function
@@ -240,8 +240,16 @@ def test_usage(arguments, capsys):
     assert "usage: hetsched" in capsys.readouterr().err
 
 
-def test_demo(tmp_path, capsys):
-    """The whole demo, small."""
+def test_demo(tmp_path, capsys, monkeypatch):
+    """The whole demo, small. The runs whose times it divides do the same work, and none beats the bound that it prints."""
+    compare, compared = demo._compare, []
+
+    def kept(report, pool, A, B):
+        found = compare(report, pool, A, B)
+        compared.append((pool, A, B, *found[1:]))
+        return found
+
+    monkeypatch.setattr(demo, "_compare", kept)
     assert cli.main(["demo", "-o", str(tmp_path / "new"), "--size", "400"]) == 0
     out = capsys.readouterr().out
     for word in ("handwritten digits", "predicted", "measured", "Equal split", "numpy.matmul", "GFLOP/s"):
@@ -252,6 +260,13 @@ def test_demo(tmp_path, capsys):
     assert "http" not in html.replace("http://www.w3.org", "").replace("https://matplotlib.org", "").replace(
         "http://purl.org", ""
     ).replace("http://creativecommons.org", "")
+    assert len(compared) == 2
+    for pool, A, B, plan, *runs in compared:
+        work = 2e-9 * A.shape[0] * B.shape[1] * A.shape[1]  # gigaflops
+        assert plan.flops.sum() == pytest.approx(work * 1e9)
+        for run in runs:
+            assert run.ideal == pytest.approx(work / pool.platform.speeds.sum() * pool.time_scale)
+            assert run.makespan > run.ideal
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "sklearn"])
