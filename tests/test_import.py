@@ -5,6 +5,7 @@ import inspect
 import json
 import pickle
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -171,3 +172,19 @@ def test_help():
     assert "matmul(A: " in text
     assert "class Pool" in text
     assert "PACKAGE CONTENTS" in text
+
+
+def test_a_source_tree_without_its_engine_says_so(tmp_path):
+    """As after `pip install .` in a clone: from that folder Python finds the sources, which have no engine."""
+    shutil.copytree(Path(hs.__file__).parent, tmp_path / "hetsched", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    paths = [str(tmp_path), *(path for path in sys.path if "site-packages" in path)]
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {paths}; import hetsched; hetsched.distribute(9, [1.0])"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].startswith("ImportError: hetsched's engine is not built here")
