@@ -61,7 +61,7 @@ def seconds(arguments: list[str], environment: dict[str, str]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", default=[*PYTHON, "octave", "R", "joblib", "fork"])
+    parser.add_argument("programs", nargs="*", default=[*PYTHON, "octave", "R", "joblib", "joblib_multiprocessing", "fork"])
     parser.add_argument("--repeats", type=int, default=5, help="in each process")
     parser.add_argument("--turns", type=int, default=3, help="processes of each")
     parser.add_argument("--busy", action="store_true")

@@ -82,7 +82,14 @@ def task(seed):
 
 
 def joblib():
-    """Two processes, each with products and systems of its own."""
+    """Two processes of joblib's default backend, loky, each with products and systems of its own, and one BLAS thread."""
+    from joblib import Parallel, delayed
+
+    return lambda: Parallel(n_jobs=2)(delayed(task)(i) for i in range(8))
+
+
+def joblib_multiprocessing():
+    """The same by joblib's backend "multiprocessing", whose processes keep all BLAS threads."""
     from joblib import Parallel, delayed
 
     return lambda: Parallel(n_jobs=2, backend="multiprocessing")(delayed(task)(i) for i in range(8))
@@ -97,7 +104,8 @@ def fork():
 
 
 PROGRAMS = {
-    program.__name__: program for program in (kernel_ridge, ridge, pca, gaussian_process, ols, als, solve, matmul, joblib, fork)
+    program.__name__: program
+    for program in (kernel_ridge, ridge, pca, gaussian_process, ols, als, solve, matmul, joblib, joblib_multiprocessing, fork)
 }
 
 if __name__ == "__main__":
