@@ -1,30 +1,125 @@
-"""Calls of the engine beside the main thread: Ctrl-C ends them at once, whenever it comes."""
+"""Waits of the main thread for calls of the engine, other threads and processes: Ctrl-C ends them at once, whenever it comes."""
 
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
+import hetsched as hs
 from hetsched._engine import ffi
+from hetsched._engine.rows import over_rows
+from hetsched.files.matrices import Raw
+
+LIMIT = 20.0  # seconds after which what is not interrupted ends by itself, and the test fails
 
 
-def test_cancelled():
+def interrupt(send, told):
+    """Interrupt the main thread and wait until told to end; whether that came."""
+    time.sleep(0.2)  # the main thread is asleep
+    send()
+    end = time.monotonic() + LIMIT
+    while not told() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(told())
+
+
+def to_the_main_thread():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+def to_this_thread():
+    """Such a signal wakes the main thread as little as one that comes in the moment before it sleeps."""
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("send", [to_the_main_thread, to_this_thread])
+def test_cancelled(send):
     """What interrupts the wait for a long computation ends it, and passes on when it has ended."""
-    ended = []
+    told = []
 
     def work(cancel):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        while not cancel[0]:
-            time.sleep(0.01)
-        ended.append(True)
+        told.append(interrupt(send, lambda: cancel[0]))
         return 0
 
     with pytest.raises(KeyboardInterrupt):
         ffi.cancellable(work, True)
-    assert ended == [True]
+    assert told == [True]
+
+
+def test_cancelled_rows():
+    told = queue.SimpleQueue()
+
+    def work(_first, _last, cancel):
+        told.put(interrupt(to_this_thread, lambda: cancel[0]))
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        over_rows(work, 1, False)
+    assert told.get()
+
+
+def test_cancelled_shares():
+    """The master waits for a worker's function."""
+    over, ended = threading.Event(), threading.Event()
+
+    def work(_item):
+        interrupt(to_this_thread, over.is_set)
+        ended.set()
+
+    with hs.Pool(1) as pool, pytest.raises(KeyboardInterrupt):
+        pool.run(hs.min_time(1, [1.0]), work, [0])
+    assert not ended.is_set()
+    over.set()
+    ended.wait()
+
+
+def test_cancelled_processes():
+    """The master waits for a worker's process."""
+    program = """if True:
+        import os, signal, threading, time
+        import hetsched as hs
+
+        begun, begin = os.pipe()
+
+        def nap(_item):
+            os.write(begin, b"1")
+            time.sleep(20.0)
+            print("ended", flush=True)
+
+        def interrupt():
+            os.read(begun, 1)
+            time.sleep(0.2)
+            signal.raise_signal(signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        try:
+            hs.map_tasks(nap, [0, 1], 2, start_method="fork")
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "interrupted\n"
+
+
+@pytest.mark.parametrize("work", ["read", "write"])
+def test_cancelled_files(tmp_path, monkeypatch, work):
+    """The multiplication waits for the reader, or its end for the writer."""
+    told = []
+
+    def last(*given):
+        told.append(interrupt(to_this_thread, given[-1]))
+        raise OSError("after it was told to end, or by itself")
+
+    monkeypatch.setattr(Raw, work, last)
+    np.save(tmp_path / "A.npy", np.ones((9, 9)))
+    with pytest.raises(KeyboardInterrupt):
+        hs.matmul_files(tmp_path / "A.npy", tmp_path / "A.npy", tmp_path / "C.npy", memory="8M")
+    assert told == [True]
 
 
 @pytest.mark.parametrize("error", [OverflowError("as it is"), SystemExit(3)])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.waits import PIECE
 from ..errors import InfeasibleError
 from ._hetsched import ffi as ffi
 from ._hetsched import lib as lib
@@ -72,7 +73,8 @@ def cancellable(call: Callable[[Any], int], long: bool) -> None:
     # An interrupt can come between any two steps: turn says that the call has begun or never will, outcome that it has ended.
     try:
         _thread.start_new_thread(run, ())
-        ended.acquire()
+        while not ended.acquire(timeout=PIECE):
+            pass
     except BaseException:
         cancel[0] = 1
         if not turn.acquire(blocking=False):

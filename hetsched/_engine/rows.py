@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .._base.waits import take
 from .ffi import check_status, ffi
 
 #: A call for rows first .. last - 1, which a flag cancels; a status, or what it raises.
@@ -45,7 +46,7 @@ def over_rows(call: Rows, rows: int, brief: bool, progress: Callable[[float], ob
         for _ in range(min(cores, -(-rows // step))):
             threading.Thread(target=work, daemon=True).start()
         while done < rows:
-            found = ended.get()
+            found = take(ended)
             if isinstance(found, BaseException):
                 raise found
             done += found

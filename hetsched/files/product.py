@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike
 
 from .._base import check
 from .._base.progress import Progress, reporting, share_of
+from .._base.waits import PIECE, take
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.linux import memory_room
@@ -398,20 +399,19 @@ class _Run:
         # What the system cannot keep until it is read again need not push out other files.
         job.a.drop_behind = job.b.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
         self._threads = [
-            threading.Thread(target=self._guarded, args=(work,), name=f"hetsched {name}", daemon=True)
-            for work, name in ((self._read, "reader"), (self._write, "writer"))
+            (threading.Thread(target=self._guarded, args=(work, ended), name=f"hetsched {name}", daemon=True), ended)
+            for work, name, ended in ((self._read, "reader", threading.Event()), (self._write, "writer", threading.Event()))
         ]
 
     def __enter__(self) -> None:
-        started = []
+        started = 0
         try:
-            for thread in self._threads:
+            for thread, _ in self._threads:
                 thread.start()
-                started.append(thread)
+                started += 1
         except BaseException:  # no memory for its stack
             self._stop()
-            for thread in started:
-                thread.join()
+            self._join(started)
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -420,12 +420,10 @@ class _Run:
             self._stop()
         self._full.put(None)
         try:
-            for thread in self._threads:
-                thread.join()
+            self._join()
         except BaseException:  # Ctrl-C while the last tiles are written
             self._stop()
-            for thread in self._threads:
-                thread.join()
+            self._join()
             raise
         if kind is None and self._error is not None:
             raise self._error
@@ -436,7 +434,14 @@ class _Run:
             queue.put(None)
         self._full.put(None)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def _join(self, count: int | None = None) -> None:
+        """Wait for the first threads. Thread.join alone is wrong after Ctrl-C up to Python 3.12: it takes it for ended."""
+        for thread, ended in self._threads[:count]:
+            while not ended.wait(PIECE):
+                pass
+            thread.join()
+
+    def _guarded(self, work: Callable[[], None], ended: threading.Event) -> None:
         try:
             work()
         except InterruptedError:
@@ -445,6 +450,8 @@ class _Run:
             self._error = self._error or error
             self._ready.put(error)
             self._free[2].put(None)
+        finally:
+            ended.set()
 
     def _take(self, which: int) -> Array:
         buffer = self._free[which].get()
@@ -456,12 +463,12 @@ class _Run:
         """The updates in turn, each with its tile of C."""
         chunks = self._job.plan.grid[2]
         for tile in self._order:
-            flat = self._free[2].get()
+            flat = take(self._free[2])
             if flat is None:
                 raise self._error or InterruptedError
             c = self._shaped(tile, flat)
             for _ in range(chunks):
-                update = self._ready.get()
+                update = take(self._ready)
                 if isinstance(update, BaseException):
                     raise update
                 yield update, c

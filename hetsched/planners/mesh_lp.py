@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.need import need
+from .._base.waits import PIECE
 from ..errors import InfeasibleError
 
-_WAIT = 0.05  # seconds between looks for Ctrl-C
 TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
 
 
@@ -418,7 +418,7 @@ class Program:
         entered, done = threading.Event(), threading.Event()  # Thread.join is wrong after Ctrl-C up to Python 3.12
         try:
             threading.Thread(target=_solve, args=(self._solver, self._stopped, entered, done)).start()
-            while not done.wait(_WAIT):
+            while not done.wait(PIECE):
                 pass
         except BaseException:
             self._stopped.set()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._base.waits import PIECE
 from ..errors import TaskError
 from ..planners.divisible import DivisibleLoad
 from ..planners.tasks import MaxTasks, MinTime
@@ -100,7 +101,8 @@ class _Run:
                 bus = slave.due = self._message(i, "out", bus, shares[i].send)
                 slave.start()
             for n, i in enumerate([*back, *silent]):
-                slaves[i].done.wait()
+                while not slaves[i].done.wait(PIECE):
+                    pass
                 self._require_done(slaves[i])
                 if n < len(back):
                     bus = self._message(i, "back", max(bus, slaves[i].due), shares[i].receive)

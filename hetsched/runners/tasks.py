@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._base.progress import Progress, reporting
+from .._base.waits import PIECE
 from ..errors import TaskError
 from ..machine.topology import topology
 from ..planners.distribute import distribute
@@ -101,6 +102,8 @@ class _Farm:
     def start(self) -> None:
         ready = [executor.submit(os.getpid) for executor in self._executors]
         try:
+            while wait(ready, PIECE).not_done:
+                pass
             self._pids = [future.result() for future in ready]
         except BrokenProcessPool as error:
             raise RuntimeError(
@@ -114,7 +117,7 @@ class _Farm:
     def done(self) -> Iterator[tuple[int, Piece]]:
         """Pieces as they end, with their workers, until there are no more."""
         while self._owner:
-            for future in wait(self._owner, return_when=FIRST_COMPLETED).done:
+            for future in wait(self._owner, PIECE, FIRST_COMPLETED).done:
                 worker = self._owner.pop(future)
                 try:
                     yield worker, future.result()
