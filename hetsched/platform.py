@@ -687,17 +687,34 @@ def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
     return speeds
 
 
-#: What dots in TOML do not count in: strings (in a file that is cut short also without their end) and comments.
-_TOML_TEXT = re.compile(
-    r'''"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)|'{3}(?:[^']|'(?!''))*+(?:'{3}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+''',
-    re.S,
-)
 _MOST_PARTS = 16
+#: How strings and comments of TOML begin, and how each of them ends; escapes in strings of double quotes are no end.
+#: A single expression would need possessive quantifiers, which Python matches wrongly before 3.11.5.
+_BEGIN = re.compile(r"""\"{3}|'{3}|["'#]""")
+_END = {
+    '"""': re.compile(r'\\.|"{3,5}', re.S),
+    "'''": re.compile("'{3,5}"),
+    '"': re.compile(r'\\.|"|$', re.S | re.M),
+    "'": re.compile("'|$", re.M),
+    "#": re.compile("$", re.M),
+}
+
+
+def _without_strings(text: str) -> str:
+    """TOML with an s for each string and comment; in a file that is cut short the last may have no end."""
+    parts, done = [], 0
+    while begin := _BEGIN.search(text, done):
+        parts.append(text[done : begin.start()])
+        done = begin.end()
+        while (end := _END[begin[0]].search(text, done)) and end[0].startswith("\\"):
+            done = end.end()
+        done = end.end() if end else len(text)
+    return "s".join([*parts, text[done:]])
 
 
 def _no_long_keys(text: str) -> None:
     """Keys of a platform have one part; to read one of n parts takes tomllib n^2 steps."""
-    for run in re.split(r"[^\w\t .-]", _TOML_TEXT.sub("s", text)):
+    for run in re.split(r"[^\w\t .-]", _without_strings(text)):
         if run.count(".") > _MOST_PARTS:
             raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
 

@@ -569,6 +569,7 @@ WORKER = "[[worker]]\ncycle_time = 1.0\n"
         f"{DOTS} = 1\n{WORKER}", f"{WORKER}{DOTS} = 1\n", f"[{DOTS}]\n", f"[[ {DOTS} ]]\n", f"x = {{{DOTS} = 1}}\n",
         DOTS.replace(".", " . ") + " = 1", DOTS.replace("a", '"#"') + " = 1", DOTS.replace("a", "'a'") + "= 1",
         'name = """ " \\""" x"""\n' + f"{DOTS} = 1\n", f"name = ''' ' '''\n{DOTS} = 1\n",
+        f"x = {{b = '''c'''', {DOTS} = 1}}\n", f'x = {{b = """\\""""", {DOTS} = 1}}\n',
     ],
 )  # fmt: skip
 def test_keys_of_many_parts(tmp_path, text):
