@@ -26,13 +26,17 @@ test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
 	@$(MAKE) --no-print-directory ctest pytest pytest-address
 
+# Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
+LIMIT ?= 2h
+LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --foreground --signal=INT --kill-after=60 $(LIMIT))
+
 # Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
-	@for dir in $^; do $(BIN)/ctest --test-dir $$dir -j2 --output-on-failure || exit 1; done
+	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j2 --output-on-failure || exit 1; done
 
 build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
@@ -55,7 +59,7 @@ pytest-address: $(VENV)/installed-test build/ctest-address
 	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
-	$(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile -k "not ($(UNSANITIZED))" $(SANITIZED)
+	$(LIMITED) $(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile -k "not ($(UNSANITIZED))" $(SANITIZED)
 
 # Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
 coverage: $(VENV)/installed-test

@@ -32,6 +32,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's backgro
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config):
+    """A process that dies ends the run with an error. With `--dist loadfile` the others may wait for ever for its successor."""
+    config.option.maxworkerrestart = "0"
+
+
 def pytest_collection(session):
     """Thousands of tests and what they import stay until the end: no collection of garbage goes through them, now or later."""
     gc.disable()
