@@ -1,5 +1,6 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
+# make test-python PYTHON=/usr/bin/python3  runs the tests in Python with another Python, in an environment of its own
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
 # make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
@@ -17,7 +18,7 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
+.PHONY: demo test test-python ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -33,6 +34,10 @@ LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --for
 # Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
 	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+
+# The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
+test-python:
+	@$(MAKE) --no-print-directory pytest VENV=.venv-$$($(PYTHON) -c 'import platform; print(platform.python_version())')
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
@@ -135,7 +140,7 @@ test-wheel:
 	@tools/test-wheel.sh "$$(ls -t dist/*.whl | head -n 1)" $(PYTHON)
 
 clean:
-	rm -rf build dist demo $(VENV)
+	rm -rf build dist demo $(VENV) .venv-*
 
 # An editable install: Python changes need nothing, C changes a new make.
 $(VENV)/installed-%: pyproject.toml CMakeLists.txt $(SOURCES) $(MODULES) | $(BIN)/python
