@@ -132,7 +132,7 @@ class Wire:
         self.hub.reported |= new
         return [(rank, f"rank {rank} has closed its connection") for rank in sorted(new)]
 
-    def moved(self):
+    def moved(self, patience):
         return []
 
     def give_up(self, rank):

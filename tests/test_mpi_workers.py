@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -19,8 +22,9 @@ from hypothesis import strategies as st
 from interrupted import interrupted
 
 import hetsched as hs
-from hetsched.mpi import LostRank, Workers, sockets
-from hetsched.mpi.workers import welcomed
+from hetsched.mpi import LostRank, Workers, handshake, sockets
+from hetsched.mpi import workers as starting
+from hetsched.mpi.ranks import THIS
 
 PLATFORM = hs.Platform.star([2, 3, 4], link_costs=[1, 2, 1], memory=[12, 21, 30])
 
@@ -99,7 +103,7 @@ class TestProducts:
         assert sorted(seen.read_text().split()) == ["a", "a", "b", "b"]
 
     def test_an_agent_that_fails(self):
-        with pytest.raises(OSError, match=r"worker 1 ended with status 3 before it connected: no such host"):
+        with pytest.raises(OSError, match=r"worker a ended with status 3 before it connected: no such host"):
             Workers(["a"], "sh -c 'echo no such host; exit 3'", address="127.0.0.1")
         with pytest.raises(FileNotFoundError):
             Workers(["a"], "/no/such/agent", address="127.0.0.1")
@@ -251,53 +255,6 @@ def pair():
 
 
 class TestSockets:
-    @pytest.mark.parametrize(("mine", "yours"), [(b"one", b"one"), (b"one", b"two"), (b"", b"x")])
-    def test_secret(self, mine, yours):
-        master, worker = pair()
-        errors = []
-
-        def serve():
-            try:
-                sockets.exchange(master, mine, True)
-            except ConnectionError as error:
-                errors.append(error)
-            finally:
-                master.close()
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            sockets.exchange(worker, yours, False)
-        except ConnectionError as error:
-            errors.append(error)
-        thread.join()
-        worker.close()
-        assert len(errors) == (0 if mine == yours else 2)
-
-    @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(200)])
-    def test_strangers(self, said):
-        master, other = pair()
-        other.sendall(said)
-        other.shutdown(socket.SHUT_WR)
-        assert welcomed(master, b"secret") is None
-        master.close()
-        other.close()
-
-    def test_another_version(self):
-        master, other = pair()
-
-        def connect():
-            sockets.exchange(other, b"secret", False)
-            sockets.write_line(other, '[3, ["0.0", 8, "little"]]')
-
-        thread = threading.Thread(target=connect)
-        thread.start()
-        with pytest.raises(OSError, match=r"worker 3 runs hetsched \['0.0', 8, 'little'\], .*: they must be the same"):
-            welcomed(master, b"secret")
-        thread.join()
-        master.close()
-        other.close()
-
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()), max_size=12))
     def test_messages(self, messages):
@@ -341,7 +298,8 @@ class TestSockets:
         for _ in range(100):
             assert star.heard() == []
             star.rest(0.01)
-        assert star.moved() == star.moved() == [1]
+        assert star.moved(60.0) == star.moved(60.0) == [1]
+        assert star.moved(0.0) == []  # but not for ever
         post = star.receive(np.ones_like(data), 1, 5)
         heard = []
         while not heard:
@@ -349,8 +307,8 @@ class TestSockets:
             other.completed([])
             heard = star.heard()
         assert (heard, post.done) == ([(1, "I am there")], True)
-        assert star.moved() == [1]
-        assert star.moved() == []
+        assert star.moved(60.0) == [1]
+        assert star.moved(60.0) == []
         star.close()
         other.close()
 
@@ -376,3 +334,463 @@ class TestSockets:
         assert gone == [(1, "rank 1: a message of 4 bytes, not of 3")]
         star.close()
         liar.close()
+
+    @pytest.mark.parametrize(
+        ("sent", "why"),
+        [
+            (struct.pack("<iq", -1, -1), "a message of -1 bytes with tag -1"),
+            (struct.pack("<iq", -1, 2**62), f"a message of {2**62} bytes with tag -1"),
+            (struct.pack("<iq", 5, -(2**63)), f"a message of {-(2**63)} bytes with tag 5"),
+            (struct.pack("<iq", 5, 2**40), f"a message of {2**40} bytes with tag 5"),
+            (struct.pack("<iq", -2, 1), "a message of 1 bytes with tag -2"),
+            (struct.pack("<iq", -3, 0), "a message of 0 bytes with tag -3"),
+            (struct.pack("<iq", -2, 0), "it has received what was not sent"),
+            (struct.pack("<iq", -1, 0), "Ran out of input"),
+            (struct.pack("<iq", -1, 4) + b"what", "invalid load key, 'w'."),
+            (b"\xff" * 100, "a message of -1 bytes with tag -1"),
+        ],
+    )
+    def test_garbage(self, sent, why):
+        one, other = pair()
+        star = sockets.Star(0, 2, {1: one})
+        other.sendall(sent)
+        while not (gone := star.gone()):
+            star.rest(0.1)
+        assert gone == [(1, f"rank 1: {why}")]
+        star.close()
+        other.close()
+
+    def test_half_a_message(self):
+        """What is told takes memory as it comes, whatever its head says; and silence is no sign of life."""
+        one, other = pair()
+        star = sockets.Star(0, 2, {1: one})
+        other.sendall(struct.pack("<iq", -1, 2**30) + bytes(1000))
+        while not star.moved(60.0):
+            star.rest(0.1)
+        (line,) = star._lines.values()
+        assert len(line._told) <= 2**20
+        while star.moved(60.0):
+            star.rest(0.01)
+        assert star.heard() == star.gone() == []
+        star.close()
+        other.close()
+
+    def test_long_words(self):
+        ends = [sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair())]
+        said = bytes(range(256)) * 40_000
+        ends[0].tell(said, 1)
+        heard = []
+        while not heard:
+            ends[0].completed([])
+            heard = ends[1].heard()
+        assert heard == [(0, said)]
+        for star in ends:
+            star.close()
+
+
+# ---- who is who ----
+
+
+class Bomb:
+    """Who unpickles it is found out."""
+
+    def __reduce__(self):
+        return explode, ()
+
+
+def explode():
+    EXPLODED.append(True)
+
+
+EXPLODED: list[bool] = []
+BOMB = pickle.dumps(Bomb())
+#: Told to one that believes already.
+TOLD = struct.pack("<iq", -1, len(BOMB)) + BOMB
+
+
+@contextmanager
+def opened(expected=1):
+    """A door, and a function that connects to it."""
+    connected = []
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=200) as listener,
+        closing(handshake.Door(listener, b"secret", expected)) as door,
+    ):
+
+        def connect():
+            connected.append(socket.create_connection(listener.getsockname()))
+            connected[-1].settimeout(60)
+            return connected[-1]
+
+        try:
+            yield door, connect
+        finally:
+            for connection in connected:
+                connection.close()
+
+
+def look(door, until):
+    """Who becomes known before that is so."""
+    known = []
+    while not until():
+        known += door.look(0.05)
+    return known
+
+
+def sent_away(door, connection):
+    """Look until it is, and say what it has heard before."""
+    connection.settimeout(0.01)
+    heard = b""
+    with suppress(ConnectionError):
+        while True:
+            assert door.look(0.01) == []
+            with suppress(TimeoutError):
+                more = connection.recv(4096)
+                if not more:
+                    break
+                heard += more
+    return heard
+
+
+def comes_in(door, connection):
+    """A worker that knows the secret, and what the door says of it."""
+    thread = threading.Thread(target=lambda: handshake.shake(connection, handshake.introduce(b"secret", 1, "me"), 60))
+    thread.start()
+    known = []
+    while not known:
+        known = door.look(0.05)
+    thread.join()
+    ((own, who),) = known
+    own.close()
+    return who
+
+
+class TestHandshake:
+    @pytest.mark.parametrize(("mine", "yours"), [(b"one", b"one"), (b"one", b"two"), (b"", b"x")])
+    def test_secret(self, mine, yours):
+        master, worker = pair()
+        errors = []
+
+        def serve():
+            try:
+                handshake.shake(master, handshake.proof(mine, True), 60)
+            except ConnectionError as error:
+                errors.append(error)
+            finally:
+                master.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            handshake.shake(worker, handshake.proof(yours, False), 60)
+        except ConnectionError as error:
+            errors.append(error)
+        thread.join()
+        worker.close()
+        assert len(errors) == (0 if mine == yours else 2)
+
+    def test_who_does_not_answer(self):
+        for dribbles in (False, True):
+            one, other = pair()
+            ended = threading.Event()
+
+            def dribble(other=other, ended=ended):
+                while not ended.wait(0.01):
+                    other.sendall(b"x")
+
+            thread = threading.Thread(target=dribble)
+            if dribbles:
+                thread.start()
+            with pytest.raises(TimeoutError, match="the other side"):
+                handshake.shake(one, iter_of(10**6), 0.1)
+            ended.set()
+            if dribbles:
+                thread.join()
+            one.close()
+            other.close()
+
+    @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(64), bytes(200), bytes(10**5)])
+    def test_strangers(self, said):
+        """They learn the random bytes of the master, and nothing else."""
+        with opened() as (door, connect):
+            stranger = connect()
+            with suppress(OSError):
+                stranger.sendall(said)
+                stranger.shutdown(socket.SHUT_WR)
+            assert len(sent_away(door, stranger)) <= 32
+
+    def test_what_a_stranger_can_make_the_master_take(self):
+        """No byte beyond the 64 that a proof has."""
+        asked = []
+
+        class Connection:
+            def setblocking(self, _):
+                pass
+
+            def send(self, data):
+                return len(data)
+
+            def recv(self, most):
+                asked.append(most)
+                return b"x" * min(most, 7)
+
+        strange = handshake.Handshake(Connection(), handshake.welcome(b"secret"), 60)
+        with pytest.raises(ConnectionError, match="does not know the secret"):
+            strange.go_on()
+        assert max(asked) == 32
+        assert sum(min(most, 7) for most in asked) == 64
+
+    @pytest.mark.parametrize("line", [b"[" * 5000, b"x" * 5000, b"[" * 4000 + b"\n", b"{\n", b"\xff\n", b"\n"])
+    def test_strange_introductions(self, line):
+        def steps():
+            yield from handshake.proof(b"secret", False)
+            yield line, 0
+
+        with opened() as (door, connect):
+            worker = connect()
+            thread = threading.Thread(target=lambda: handshake.shake(worker, steps(), 60))
+            thread.start()
+            while thread.is_alive():
+                assert door.look(0.01) == []
+            sent_away(door, worker)
+
+    def test_silent_strangers_delay_nobody(self):
+        with opened() as (door, connect):
+            for _ in range(3):
+                connect()
+            look(door, lambda: len(door) == 3)
+            assert comes_in(door, connect()) == [1, "me"]
+            assert len(door) == 3
+
+    def test_a_slow_stranger_has_one_deadline(self, monkeypatch):
+        """Not one for each byte."""
+        monkeypatch.setattr(handshake, "SHAKE", 0.1)
+        with opened() as (door, connect):
+            stranger = connect()
+            for _ in range(50):
+                with suppress(ConnectionError):
+                    stranger.sendall(b"x")
+                door.look(0.01)
+            sent_away(door, stranger)
+
+    def test_many_strangers(self, monkeypatch):
+        """The oldest make room, for a worker too."""
+        monkeypatch.setattr(handshake, "_STRANGERS", 4)
+        with opened() as (door, connect):
+            strangers = [connect() for _ in range(30)]
+            for stranger in strangers[:25]:
+                sent_away(door, stranger)
+                assert len(door) <= 5
+            assert comes_in(door, connect()) == [1, "me"]
+
+    def test_no_file_left(self):
+        """The oldest stranger makes room; without one it is an error."""
+
+        class Full:
+            def setblocking(self, _):
+                pass
+
+            def accept(self):
+                raise OSError(24, "Too many open files")
+
+            def fileno(self):
+                return ready.fileno()
+
+        ready, other = pair()
+        other.sendall(b"x")
+        with opened() as (door, connect):
+            connect()
+            look(door, lambda: len(door))
+            door._listener = Full()
+            door._selector.register(door._listener, 1)
+            look(door, lambda: not len(door))
+            with pytest.raises(OSError, match="Too many open files"):
+                door.look(0.05)
+        ready.close()
+        other.close()
+
+    def test_replay(self):
+        """What a worker has said to prove itself is of no use on another connection."""
+        said = []
+
+        class Recorded:
+            def __init__(self, connection):
+                self.connection = connection
+
+            def send(self, data):
+                said.append(data)
+                return self.connection.send(data)
+
+            def __getattr__(self, name):
+                return getattr(self.connection, name)
+
+        with opened() as (door, connect):
+            assert comes_in(door, Recorded(connect())) == [1, "me"]
+            stranger = connect()
+            stranger.sendall(b"".join(said))
+            assert len(sent_away(door, stranger)) <= 32
+
+    def test_reflection(self):
+        """Nor is what the master has said, on this connection or another."""
+        with opened() as (door, connect):
+            one, two = connect(), connect()
+            look(door, lambda: len(door) == 2)
+            first, second = one.recv(32), two.recv(32)
+            assert len(first) == len(second) == 32
+            assert first != second
+            one.sendall(first + first)
+            two.sendall(first + second)
+            assert sent_away(door, one) == sent_away(door, two) == b""
+
+    @pytest.mark.parametrize("before", [0, 1, 32, 33, 64, 96])
+    def test_nothing_is_unpickled_before_the_proof(self, before):
+        EXPLODED.clear()
+        for said in (BOMB, TOLD):
+            with opened() as (door, connect):
+                stranger = connect()
+                with suppress(OSError):
+                    stranger.sendall(bytes(before) + said)
+                    stranger.sendall(said)
+                    stranger.shutdown(socket.SHUT_WR)
+                sent_away(door, stranger)
+        assert EXPLODED == []
+
+    def test_what_is_told_after_it_is(self):
+        """So that the test above would notice."""
+        EXPLODED.clear()
+        one, other = pair()
+        star = sockets.Star(0, 2, {1: one})
+        other.sendall(TOLD)
+        while not star.heard():
+            star.rest(0.1)
+        assert EXPLODED == [True]
+        star.close()
+        other.close()
+
+
+def iter_of(count):
+    """A step that asks for so many bytes."""
+    yield b"", count
+
+
+#: An agent that says where its worker is to connect, and starts it when it may.
+AGENT = """#!/bin/sh
+echo "$@" > {where}.part
+mv {where}.part {where}
+while [ ! -e {go} ]; do sleep 0.02; done
+shift
+exec "$@"
+"""
+
+
+@contextmanager
+def held_back(tmp_path):
+    """An agent, a function that connects to where its worker would, and the file at which it starts."""
+    agent, where, go = tmp_path / "agent", tmp_path / "where", tmp_path / "go"
+    agent.write_text(AGENT.format(where=where, go=go))
+    agent.chmod(0o755)
+    connected = []
+
+    def connect():
+        while not where.exists():
+            time.sleep(0.01)
+        host, port = where.read_text().split("--connect ")[1].split()[0].split(":")
+        connected.append(socket.create_connection((host, int(port))))
+        connected[-1].settimeout(60)
+        return connected[-1]
+
+    try:
+        yield str(agent), connect, go
+    finally:
+        go.touch()
+        for connection in connected:
+            connection.close()
+
+
+class TestStart:
+    def test_among_strangers(self, tmp_path):
+        """They do not delay it, however many are silent; and when it is done nothing listens."""
+        EXPLODED.clear()
+        with held_back(tmp_path) as (agent, connect, go):
+
+            def strangers():
+                for said in (b"", b"x", b"GET / HTTP/1.0\r\n\r\n", BOMB, bytes(32) + TOLD, bytes(64) + TOLD):
+                    connect().sendall(said)
+                go.touch()
+
+            thread = threading.Thread(target=strangers)
+            thread.start()
+            with Workers(["a"], agent, address="127.0.0.1", threads=1) as workers:
+                thread.join()
+                with pytest.raises(ConnectionRefusedError):
+                    connect()
+                plan = hs.plan_product(2, 2, 2, hs.Platform.star([1], memory=[12]))
+                assert (workers.matmul(np.ones((4, 4)), np.ones((4, 4)), plan) == 4).all()
+        assert EXPLODED == []
+
+    def test_ends_by_its_own_limit(self, tmp_path, monkeypatch):
+        """Whatever strangers do; and names who did not come."""
+        monkeypatch.setattr(starting, "_START", 0.5)
+        ended = threading.Event()
+        with held_back(tmp_path) as (agent, connect, _):
+
+            def dribble():
+                with suppress(OSError):
+                    while not ended.wait(0.01):
+                        connect().sendall(b"x")
+
+            thread = threading.Thread(target=dribble)
+            thread.start()
+            try:
+                with pytest.raises(OSError, match=r"^workers a, b have not connected within 0.5 s$"):
+                    Workers(["a", "b"], agent, address="127.0.0.1", threads=1)
+            finally:
+                ended.set()
+                thread.join()
+
+    def test_interrupt(self):
+        program = """
+            import time
+            from hetsched.mpi import Workers
+            print("ready", flush=True)
+            try:
+                Workers(["a", "b"], "sh -c 'sleep 60'", address="127.0.0.1", threads=1)
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic(), flush=True)
+            """
+        assert interrupted(program, after=1.0) == []
+
+    def test_another_version(self, monkeypatch):
+        monkeypatch.setattr(starting, "THIS", ("0.0", *THIS[1:]))
+        with pytest.raises(OSError, match=r"worker P0 runs hetsched \[.*\], this process \['0.0', .*\]: they must be the same"):
+            Workers(1, threads=1)
+
+    @pytest.mark.parametrize(
+        "who", [3, None, [], [1], ["1", list(THIS)], [1, list(THIS), 2], {"a": 1}, [0, ["0.0"]], [9, ["0.0"]]]
+    )
+    def test_a_strange_introduction_is_no_worker(self, who):
+        crew = starting._Crew.__new__(starting._Crew)
+        crew._names = ("a", "b")
+        assert crew._rank(who) is None
+
+    @pytest.mark.parametrize(
+        ("address", "here", "host"),
+        [
+            ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+            ("localhost", "127.0.0.1", "127.0.0.1"),
+            (socket.gethostname(), "127.0.1.1", "0.0.0.0"),
+            ("this.example.org", "127.0.1.1", "0.0.0.0"),
+            ("203.0.113.7", "203.0.113.7", "0.0.0.0"),  # of no computer
+            ("no.example.org", None, "0.0.0.0"),
+        ],
+    )
+    def test_who_listens(self, monkeypatch, address, here, host):
+        def known(name):
+            assert name == address
+            if here is None:
+                raise socket.gaierror(-2, "Name or service not known")
+            return here
+
+        monkeypatch.setattr(socket, "gethostbyname", known)
+        with starting._listener(address, 1) as listener:
+            assert listener.getsockname()[0] == host

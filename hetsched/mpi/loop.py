@@ -63,8 +63,9 @@ class Surviving(Transport, Protocol):
     def gone(self) -> list[tuple[int, str]]:
         """(rank, sentence) of those whose connection has ended since the last call."""
 
-    def moved(self) -> list[int]:
-        """Ranks that have sent or taken a part of something since the last call: who is busy with that lives."""
+    def moved(self, patience: float) -> list[int]:
+        """Ranks that have sent or taken a part of something since the last call: who is busy with that lives. So does one whose
+        message nobody here has waited for yet, for so many seconds."""
 
     def give_up(self, rank: int) -> None:
         """Nothing is sent to it any more, and nothing comes from it."""
@@ -302,7 +303,7 @@ class Loop:
             news = True
             self._hear(source, message)
         if self._surviving is not None:
-            for rank in self._surviving.moved():
+            for rank in self._surviving.moved(self.size * self.timeout):  # while each of the others is waited for
                 self._asked[rank] = None
             for rank, why in self._surviving.gone():
                 news = True

@@ -1,15 +1,14 @@
 """Messages over TCP between a master, rank 0, and its workers, who go on when one of them is lost.
 
 A frame is a tag and a size, 4 and 8 bytes, then so many bytes. What has been received is acknowledged, so that what has been sent
-is there. The data are not encrypted; who connects must prove that he knows the secret, and so must the master.
+is there. The data are not encrypted, and what is told is pickled: only connections whose `handshake` is complete come here.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
+import math
 import pickle
-import secrets
 import selectors
 import socket
 import struct
@@ -21,8 +20,7 @@ from .loop import Bytes, LostRank
 
 _HEAD = struct.Struct("<iq")
 _TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
-_MOST_TOLD = 1 << 30
-_NONCE = 32
+_MOST = 1 << 30  # bytes of a frame
 _BELL = -1  # beside ranks
 _AT_ONCE = 1 << 20  # bytes read or written at a time
 _LAST = 1.0  # seconds in which a worker still says what is wrong
@@ -60,11 +58,17 @@ class Line:
         self._post: Post | None = None  # that is being received
         self._reads_head = True
         self._told = bytearray()
+        self._since = 0.0  # when the last head came
 
     @property
     def held_up(self) -> bool:
         """Whether there is a message for which nobody waits yet."""
         return self._into is None
+
+    @property
+    def held_for(self) -> float:
+        """For how many seconds that has been so."""
+        return time.monotonic() - self._since if self.held_up else math.inf
 
     def put(self, tag: int, data: bytes | memoryview = b"") -> None:
         """A frame, to be written when there is room."""
@@ -110,24 +114,32 @@ class Line:
 
     def _complete(self, found: list[Any]) -> None:
         if self._reads_head:
-            self._reads_head = False
+            self._reads_head, self._since = False, time.monotonic()
             self._tag, self._size = _HEAD.unpack(self._head)
-            if self._tag == _TOLD:
-                if not 0 <= self._size <= _MOST_TOLD:
-                    raise ConnectionError(f"a message of {self._size} bytes")
-                self._told = bytearray(self._size)
-                self._into = memoryview(self._told)
-            else:
-                self._into = memoryview(b"") if self._tag == _RECEIVED else None
+            if self._tag < _RECEIVED or not 0 <= self._size <= (0 if self._tag == _RECEIVED else _MOST):
+                raise ConnectionError(f"a message of {self._size} bytes with tag {self._tag}")
+            self._told = bytearray()
+            self._into = None if self._tag >= 0 else self._room()
             return
         if self._tag == _TOLD:
+            if len(self._told) < self._size:
+                self._into = self._room()
+                return
             found.append(pickle.loads(self._told))
         elif self._tag == _RECEIVED:
+            if not self.unacknowledged:
+                raise ConnectionError("it has received what was not sent")
             self.unacknowledged.popleft().done = True
         elif self._post is not None:
             self._post.done, self._post = True, None
             self.put(_RECEIVED)
         self._reads_head, self._into = True, memoryview(self._head)
+
+    def _room(self) -> memoryview:
+        """For the next bytes of what is told: as many as have come, whatever the head says."""
+        have = len(self._told)
+        self._told = self._told + bytearray(min(max(_AT_ONCE, have), self._size - have))
+        return memoryview(self._told)[have:]
 
 
 class Star:
@@ -203,9 +215,9 @@ class Star:
         lost, self._lost = self._lost, []
         return lost
 
-    def moved(self) -> list[int]:
+    def moved(self, patience: float) -> list[int]:
         """Also those who have sent what nobody here waits for yet: their answers are behind it."""
-        found = [rank for rank, line in self._lines.items() if line.moved or line.held_up]
+        found = [rank for rank, line in self._lines.items() if line.moved or line.held_for < patience]
         for rank in found:
             self._lines[rank].moved = False
         return found
@@ -278,50 +290,3 @@ class Star:
         if self.rank != 0:
             raise LostRank(rank, why)
         self._lost.append((rank, why))
-
-
-# ---- before that: who is who ----
-
-
-def exchange(connection: socket.socket, secret: bytes, serves: bool) -> None:
-    """Prove to each other that both know the secret, which is not sent: by HMAC-SHA256 of the other's random bytes.
-
-    Raises
-    ------
-    ConnectionError
-        If the other does not know it.
-    """
-    own = secrets.token_bytes(_NONCE)
-    connection.sendall(own)
-    other = _exactly(connection, _NONCE)
-    me, you = (b"master", b"worker") if serves else (b"worker", b"master")
-    proof = hmac.digest(secret, me + other + own, "sha256")
-    if not serves:  # who connects says it first: a stranger learns nothing of the secret
-        connection.sendall(proof)
-    if not hmac.compare_digest(_exactly(connection, _NONCE), hmac.digest(secret, you + own + other, "sha256")):
-        raise ConnectionError("the other side does not know the secret")
-    if serves:
-        connection.sendall(proof)
-
-
-def write_line(connection: socket.socket, text: str) -> None:
-    """A line of text, before there are frames."""
-    connection.sendall(text.encode() + b"\n")
-
-
-def read_line(connection: socket.socket, most: int = 4096) -> str:
-    """The other's line."""
-    found = bytearray()
-    while not found.endswith(b"\n") and len(found) < most:
-        found += _exactly(connection, 1)
-    return found[:-1].decode()
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    found = b""
-    while len(found) < count:
-        more = connection.recv(count - len(found))
-        if not more:
-            raise ConnectionError("the connection has ended")
-        found += more
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import ipaddress
 import math
 import secrets
 import shlex
@@ -26,7 +26,7 @@ from ..machine.topology import topology
 from ..planners.star import StarPlan
 from ..runners.pool import Pool
 from ..runners.shared import shared_pool, unpinned_pool
-from . import sockets
+from . import handshake, sockets
 from .chunks import Product
 from .loop import Condition, Loop, LostRank, knows
 from .ranks import THIS, TIMEOUT
@@ -34,8 +34,10 @@ from .star import master_of, operands_of, product_of, trace_of
 from .worker import Worker
 
 _START = 60.0  # seconds that workers have to connect
-_SHAKE = 10.0  # seconds to prove who one is
+_LOOK = 0.05  # seconds between looks at processes that have not connected
 _END = 1.0  # seconds that agents have to end when the connections of their workers have ended
+_BREAK = 0.1  # the same where the start has failed or is interrupted
+_BACKLOG = 128  # connections that wait to be accepted, beside those of workers
 _TAIL = 500  # characters of what a worker has said that an error repeats
 
 
@@ -54,7 +56,8 @@ class Workers:
     python : str, optional
         Of the workers; default: this process's.
     address : str, optional
-        By which the hosts reach this computer; default: its name.
+        By which the hosts reach this computer; default: its name. Given an address that this computer has, only that interface
+        listens for them, else all do.
     threads : int, optional
         Of each worker; default: all cores that are worth it, on this computer shared by the workers.
 
@@ -67,12 +70,14 @@ class Workers:
     Raises
     ------
     OSError
-        If a worker does not start; the message repeats what it said.
+        If a worker does not start, or has not connected after a minute; the message has its name, and what it said.
 
     Notes
     -----
     The workers connect to this process by TCP and get a secret by their standard input, by which both sides prove who they are
-    (HMAC-SHA256); what is sent then is not encrypted. They end when this process ends or closes.
+    (HMAC-SHA256); what is sent then is not encrypted. Workers of this computer connect to 127.0.0.1. Whoever else connects while
+    they start is sent away, delays nobody, and nothing that it sends is believed; when they have started nothing listens any
+    more. They end when this process ends or closes.
 
     Examples
     --------
@@ -192,7 +197,7 @@ class Workers:
         return f"<Workers: {', '.join(self.names)}{state}>"
 
     def _start(self) -> _Crew:
-        self._crew = _Crew(self._prefixes, self._command, self._address, self._local)
+        self._crew = _Crew(self.names, self._prefixes, self._command, self._address, self._local)
         self._finalizer = weakref.finalize(self, self._crew.end)
         self.lost = {}
         return self._crew
@@ -219,22 +224,27 @@ class _Crew:
         Ranks that are given up, and why.
     """
 
-    def __init__(self, prefixes: list[list[str]], command: list[str], address: str, local: bool) -> None:
+    def __init__(
+        self, names: tuple[str, ...], prefixes: list[list[str]], command: list[str], address: str, local: bool
+    ) -> None:  # fmt: skip
+        self._names = names
+        self._patience = 0.0 if local else _BREAK
         self._processes: list[subprocess.Popen[bytes]] = []
         self._said: list[IO[bytes]] = []
         self.lost: dict[int, str] = {}
-        self._local = local
         self.star = sockets.Star(0, 1 + len(prefixes))
         secret = secrets.token_hex(32)
         try:
-            with socket.create_server((address if local else "", 0), backlog=len(prefixes)) as listener:
+            with _listener(address, len(prefixes)) as listener:
                 at = f"{address}:{listener.getsockname()[1]}"
                 for rank, prefix in enumerate(prefixes, 1):
                     self._launch([*prefix, *command, "--connect", at, "--rank", str(rank)], secret)
-                self._accept(listener, secret.encode())
+                with contextlib.closing(handshake.Door(listener, secret.encode(), len(prefixes))) as door:
+                    self._accept(door)
         except BaseException:
             self.end()
             raise
+        self._patience = 0.0 if local else _END
 
     def _launch(self, command: list[str], secret: str) -> None:
         self._said.append(tempfile.TemporaryFile())  # noqa: SIM115
@@ -246,20 +256,19 @@ class _Crew:
         with contextlib.suppress(BrokenPipeError), process.stdin as way:  # what went wrong, it says itself
             way.write(f"{secret}\n".encode())
 
-    def _accept(self, listener: socket.socket, secret: bytes) -> None:
-        """The connections of all workers; whoever does not know the secret is sent away."""
+    def _accept(self, door: handshake.Door) -> None:
+        """The connections of all workers."""
         missing = set(range(1, 1 + len(self._processes)))
-        listener.settimeout(0.05)
         end = time.monotonic() + _START
         while missing:
             self._require_running(missing)
             if time.monotonic() > end:
-                raise OSError(f"workers {', '.join(map(str, sorted(missing)))} have not connected within {_START:g} s")
-            with contextlib.suppress(TimeoutError):
-                connection, _ = listener.accept()
+                names = ", ".join(self._names[rank - 1] for rank in sorted(missing))
+                raise OSError(f"workers {names} have not connected within {_START:g} s")
+            for connection, who in door.look(_LOOK):
                 try:
-                    rank = welcomed(connection, secret)
-                except BaseException:
+                    rank = self._rank(who)
+                except OSError:
                     connection.close()
                     raise
                 if rank in missing:
@@ -268,15 +277,24 @@ class _Crew:
                 else:
                     connection.close()
 
+    def _rank(self, who: Any) -> int | None:
+        """Of one that knows the secret."""
+        match who:
+            case [int(rank), theirs] if theirs == list(THIS):
+                return rank
+            case [int(rank), theirs] if 1 <= rank <= len(self._names):
+                name = self._names[rank - 1]
+                raise OSError(f"worker {name} runs hetsched {theirs}, this process {list(THIS)}: they must be the same")
+        return None
+
     def _require_running(self, missing: set[int]) -> None:
         for rank, process in enumerate(self._processes, 1):
             if rank in missing and process.poll() is not None:
                 said = self._said[rank - 1]
                 said.seek(0)
                 text = said.read().decode(errors="replace")[-_TAIL:].strip()
-                raise OSError(
-                    f"worker {rank} ended with status {process.returncode} before it connected: {text or 'it said nothing'}"
-                )
+                name, status = self._names[rank - 1], process.returncode
+                raise OSError(f"worker {name} ended with status {status} before it connected: {text or 'it said nothing'}")
 
     def kill(self, rank: int) -> None:
         """The process of a worker that is given up."""
@@ -286,7 +304,7 @@ class _Crew:
     def end(self) -> None:
         """All connections, and then all processes."""
         self.star.close()
-        end = time.monotonic() + (0.0 if self._local else _END)
+        end = time.monotonic() + self._patience
         for process in self._processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, end - time.monotonic()))
@@ -296,23 +314,18 @@ class _Crew:
             said.close()
 
 
-def welcomed(connection: socket.socket, secret: bytes) -> int | None:
-    """The rank of who has connected; None of a stranger.
+def _listener(address: str, workers: int) -> socket.socket:
+    """At a free port of the interface with that address.
 
-    Raises
-    ------
-    OSError
-        Of a worker with another version.
+    The name of this computer may mean another address here than to the workers, often one of the loopback, and an address that is
+    translated on its way means nothing here: then all interfaces listen.
     """
-    try:
-        connection.settimeout(_SHAKE)
-        sockets.exchange(connection, secret, True)
-        rank, theirs = json.loads(sockets.read_line(connection))
-    except (OSError, ValueError):
-        return None
-    if theirs != list(THIS):
-        raise OSError(f"worker {rank} runs hetsched {theirs}, this process {list(THIS)}: they must be the same")
-    return int(rank)
+    if address != socket.gethostname():
+        with contextlib.suppress(OSError):
+            host = socket.gethostbyname(address)
+            if address in (host, "localhost") or not ipaddress.ip_address(host).is_loopback:
+                return socket.create_server((host, 0), backlog=_BACKLOG + workers)
+    return socket.create_server(("", 0), backlog=_BACKLOG + workers)
 
 
 # ---- the other side ----
@@ -351,9 +364,8 @@ def work(host: str, port: int, rank: int, secret: str, threads: int | None) -> N
     OSError
         If there is no such master.
     """
-    connection = socket.create_connection((host, port), _SHAKE)
-    sockets.exchange(connection, secret.encode(), False)
-    sockets.write_line(connection, json.dumps([rank, THIS]))
+    connection = socket.create_connection((host, port), _START)
+    handshake.shake(connection, handshake.introduce(secret.encode(), rank, THIS), _START)
     star = sockets.Star(rank, 1 + rank, {0: connection})
     server = _Server(shared_pool() if threads is None else unpinned_pool(threads))
     loop = Loop(star, math.inf, server.heard, lambda *_: None)
