@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
+from hetsched._base.lines import content_of, line_of
 from hetsched.cli import main as cli
 from hetsched.studies import ready
 
@@ -338,6 +339,147 @@ def test_a_torn_first_line(tmp_path, length):
     assert len(hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)) == 4
 
 
+def said(line):
+    """What a line of a journal says."""
+    return json.loads(content_of(line))
+
+
+def goes_on(path):
+    """The study of `half_done`, with its calls."""
+    function = Counted()
+    frame = hs.study(function, {"x": [1, 2, 3, 4]}, path=path)
+    assert frame["square"].tolist() == [1, 4, 9, 16]
+    return function.calls
+
+
+def test_a_journal_cut_anywhere_is_gone_on_with(tmp_path):
+    path = tmp_path / "t.csv"
+    whole = half_done(path).read_bytes()
+    ends = [i for i, byte in enumerate(whole, 1) if byte == ord("\n")]
+    for length in range(0, len(whole), 7):
+        Path(f"{path}.journal").write_bytes(whole[:length])
+        done = max(sum(end <= length for end in ends) - 1, 0)
+        assert goes_on(path) == [1, 2, 3, 4][done:]
+        path.unlink()
+
+
+def test_a_flipped_bit_is_found(tmp_path):
+    """Anywhere: never another result."""
+    path = tmp_path / "t.csv"
+    journal = half_done(path)
+    whole = journal.read_bytes()
+    for place in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        if place // 8 == len(whole) - 1 or place % 5:  # without its end, the last line was cut short
+            continue
+        journal.write_bytes(damaged)
+        with pytest.raises((ValueError, FileExistsError), match=r"t\.csv\.journal") as caught:
+            hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
+        assert "remove" in str(caught.value)
+        assert journal.read_bytes() == bytes(damaged)
+    journal.write_bytes(whole[:-1] + b"\x0b")
+    assert goes_on(path) == [2, 3, 4]
+
+
+def changed(**entries):
+    """Of the second line, with its own checksum."""
+    return lambda lines: [lines[0], line_of(json.dumps({**said(lines[1][:-1]), **entries}).encode()), *lines[2:]]
+
+
+def without(name):
+    def change(lines):
+        content = said(lines[1][:-1])
+        del content[name]
+        return [lines[0], line_of(json.dumps(content).encode()), *lines[2:]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        *((without(name), 2) for name in ("run", "rows", "seconds", "error")),
+        (changed(run=4), 2), (changed(run=-1), 2), (changed(run="1"), 2), (changed(rows=[]), 2), (changed(rows=[3]), 2),
+        (changed(rows={}), 2), (changed(seconds="1"), 2), (changed(error=3), 2),
+        (lambda lines: [*lines, lines[1]], 4), (lambda lines: lines * 2, 4), (lambda lines: [lines[0], lines[0]], 2),
+        (lambda lines: [lines[0], b"\n", *lines[1:]], 2), (lambda lines: [lines[0], bytes(99), b"\n", *lines[1:]], 2),
+        (lambda lines: [lines[0], lines[1][:-1], lines[2]], 2), (lambda lines: [lines[0], b"[" * 9999 + b"\n"], 2),
+        (lambda lines: [lines[0], line_of(b"[" * 9999)], 2), (lambda lines: [lines[0], line_of(b"[1]")], 2),
+    ],
+)  # fmt: skip
+def test_damaged_lines_are_named(tmp_path, change, line):
+    path = tmp_path / "t.csv"
+    journal = half_done(path)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(change(lines)))
+    words = rf"path: .*t\.csv\.journal is damaged: line {line} is not what was written; remove that line to do its call again, or"
+    with pytest.raises(ValueError, match=words):
+        hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
+    journal.write_bytes(b"".join(lines))
+    assert goes_on(path) == [3, 4]
+
+
+def test_the_journal_of_another_version_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    journal = half_done(path)
+    header = said(journal.read_bytes().splitlines()[0])
+    for first in (json.dumps({**header, "version": 1}).encode() + b"\n", line_of(json.dumps({**header, "version": 3}).encode())):
+        journal.write_bytes(first + b'{"run": 0, "rows": [{"square": 6.0}], "seconds": 0.1, "error": null}\n')
+        with pytest.raises(
+            ValueError, match=r"t\.csv\.journal is the journal of another version of hetsched; remove it to begin"
+        ):
+            hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.journal", pytest.param("t.parquet", marks=needs_arrow)])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_something_else_in_the_place_of_a_file(tmp_path, name, make):
+    make(tmp_path / name)
+    with pytest.raises(OSError, match=name.replace(".", r"\.")):
+        hs.study(Counted(), {"x": [1]}, path=tmp_path / name.removesuffix(".journal"))
+
+
+@needs_arrow
+def test_a_damaged_table_is_found(tmp_path):
+    """A flipped bit changes nothing that is read, or is an error; so is a table that is cut short."""
+    path, function = tmp_path / "t.parquet", Counted()
+    hs.study(function, {"x": [1, 2, 3, 4]}, path=path)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for place in [*rng.integers(0, 8 * len(whole), 150), *range(0, 8 * 600, 31)]:
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << int(place % 8)
+        path.write_bytes(damaged)
+        error = None
+        try:
+            assert goes_on(path) == []
+        except ValueError as caught:
+            error = str(caught)
+        assert error is None or error.startswith(f"path: {path} is ")
+    for length in [0, 3, 4, 8, *rng.integers(0, len(whole), 20)]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(
+            ValueError, match=r"path: .*t\.parquet is no Parquet file that can be read: .*; remove it to begin anew"
+        ):
+            goes_on(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2], lambda text: text.replace(b"16", b"1\x006"), lambda text: text + b"\x00",
+        lambda text: text + b"\xff", lambda text: text.decode().encode("utf-16"), lambda text: text + text,
+        lambda text: text.replace(b"seconds", b"secunds"), lambda text: text + b"x" * 200_000, lambda text: text + b"1" * 5000,
+    ],
+)  # fmt: skip
+def test_a_damaged_csv_file(tmp_path, change):
+    path = tmp_path / "t.csv"
+    hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"path: .*t\.csv is (damaged|of another study)"):
+        hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
+
+
 OTHERS = {
     "function": (seeded, {"x": [1, 2, 3, 4]}, {}),
     "grid": (Counted(), {"x": [1, 2, 3, 5]}, {}),
@@ -454,7 +596,7 @@ def test_a_stopped_program_goes_on(tmp_path, jobs, sent):
     assert program.wait(timeout=60) == -sent
     while running(program.pid):
         time.sleep(0.02)
-    kept = [json.loads(line)["run"] for line in journal.read_text().splitlines()[1:]]
+    kept = [said(line)["run"] for line in journal.read_bytes().splitlines()[1:]]
     assert kept == [0, 2][:jobs]
     done = subprocess.run([sys.executable, "slow.py", "1", "0"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "[1, 1, 2, 2, 3, 3]\n"

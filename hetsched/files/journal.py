@@ -7,8 +7,9 @@ import fcntl
 import json
 import os
 import threading
-import zlib
 from typing import Any
+
+from .._base.lines import content_of, line_of
 
 #: Checksums of blocks by matrix and number.
 Blocks = dict[tuple[str, int], int]
@@ -66,7 +67,7 @@ class Journal:
             content = file.read()
         if len(content) > len(_FIRST) and not content.endswith(b"\n"):
             os.write(self._file, b"\n")  # ends a line that was cut short
-        lines = [line for raw in content.split(b"\n")[:-1] if (line := _checked(raw)) is not None]
+        lines = [line for raw in content.split(b"\n")[:-1] if (line := content_of(raw)) is not None]
         headers = [line for line in lines if line.startswith(b"{")]
         if not headers:
             return None, {}
@@ -89,7 +90,7 @@ class Journal:
         self._append(f"{matrix} {number} {checksum}".encode())
 
     def _append(self, line: bytes) -> None:
-        whole = _line(line)
+        whole = line_of(line)
         with self._adding:
             written = os.write(self._file, whole)
             if written < len(whole):  # a full disk; the rest would say so
@@ -104,13 +105,4 @@ class Journal:
         os.close(self._file)
 
 
-def _line(content: bytes) -> bytes:
-    return b"%s %08x\n" % (content, zlib.crc32(content))
-
-
-_FIRST = _line(b"{}")
-
-
-def _checked(raw: bytes) -> bytes | None:
-    line, _, checksum = raw.rpartition(b" ")
-    return line if checksum == b"%08x" % zlib.crc32(line) else None
+_FIRST = line_of(b"{}")

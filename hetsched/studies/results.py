@@ -6,14 +6,19 @@ import csv
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
+import sys
+import zlib
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._base.lines import content_of, line_of
 from .._base.need import need
+from .._base.regular import open_regular, read_regular, require_regular
 from .._base.replace import replace_file
 from .cells import RESERVED, Cell, Scalar
 
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SUFFIXES = (".parquet", ".csv")
-_METADATA = b"hetsched-study"
+_FORMAT, _VERSION = "hetsched-study", 2
+_METADATA, _CHECKSUM = _FORMAT.encode(), "checksum"
+_ANEW = "remove it to begin anew"
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(\d+\.?\d*(e[-+]?\d+)?|inf|nan)")
 
@@ -99,6 +106,8 @@ def require_output(path: str | os.PathLike[str]) -> Path:
         need("pyarrow.parquet", "a path that ends in .parquet")
     if not found.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+    if found.exists():
+        require_regular(found, path)
     return found
 
 
@@ -112,23 +121,26 @@ def write(path: Path, table: DataFrame, design: Design) -> None:
             file.write(text.encode())
             return
         content = need("pyarrow", "path").Table.from_pandas(table, preserve_index=False)
-        own = {**content.schema.metadata, _METADATA: json.dumps(design.fingerprint()).encode()}
+        about = {**design.fingerprint(), _CHECKSUM: _checksum(content.to_pylist())}
+        own = {**content.schema.metadata, _METADATA: json.dumps(about).encode()}
         need("pyarrow.parquet", "path").write_table(content.replace_schema_metadata(own), file)
 
 
 def read(path: Path, design: Design) -> dict[int, Run]:
-    """The runs in a file that `write` has written; ValueError if they are not those of this study."""
+    """The runs in a file that `write` has written; ValueError if they are not those of this study, or damaged."""
     rows = _csv_rows(path) if path.suffix == ".csv" else _parquet_rows(path, design)
     others = {*design.parameters(), *RESERVED}
     runs: dict[int, Run] = {}
     number = -1
-    for row in rows:
+    for i, row in enumerate(rows):
         if number < 0 or (row.get("repeat"), row.get("seed")) != design.place(number)[1:]:
             number += 1
             if number == len(design.seeds) or (row.get("repeat"), row.get("seed")) != design.place(number)[1:]:
                 raise _other(path, "other rows")
-            error = row.get("error")
-            runs[number] = Run([], float(row.get("seconds") or 0.0), None if error is None else str(error))
+            seconds, error = row.get("seconds"), row.get("error")
+            if not isinstance(seconds, int | float):
+                raise _damaged(path, f"row {i + 1} has {seconds!r} seconds")
+            runs[number] = Run([], float(seconds), None if error is None else str(error))
         runs[number].rows.append({name: value for name, value in row.items() if name not in others})
     if number + 1 != len(design.seeds):
         raise _other(path, "other rows")
@@ -139,27 +151,47 @@ def _other(path: Path, what: str) -> ValueError:
     return ValueError(f"path: {path} is of another study, with {what}; remove it or give another path")
 
 
+def _damaged(path: Path, what: str, do: str = _ANEW) -> ValueError:
+    return ValueError(f"path: {path} is damaged: {what}; {do}")
+
+
+def _checksum(rows: list[dict[str, Scalar]]) -> int:
+    """zlib.crc32 of all that the table says."""
+    result = 0
+    for row in rows:
+        result = zlib.crc32(json.dumps(row).encode(), result)
+    return result
+
+
 def _parquet_rows(path: Path, design: Design) -> list[dict[str, Scalar]]:
     try:
-        table = need("pyarrow.parquet", "path").read_table(path)
-    except ValueError as error:  # pyarrow's own is one
-        raise ValueError(f"path: {path} is no Parquet file: {error}") from None
-    found = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+        with open_regular(path) as file:
+            table = need("pyarrow.parquet", "path").read_table(file)
+            about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+            rows: list[dict[str, Scalar]] = table.to_pylist()
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever Arrow meets in a broken one
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"path: {path} is no Parquet file that can be read: {error}; {_ANEW}") from None
     for name, value in design.fingerprint().items():
-        if found.get(name) != value:
+        if not isinstance(about, dict) or about.get(name) != value:
             raise _other(path, f"another {name}")
-    rows: list[dict[str, Scalar]] = table.to_pylist()
+    if about.get(_CHECKSUM) != _checksum(rows):
+        raise _damaged(path, "its rows do not have the checksum that they were written with")
     return rows
 
 
 def _csv_rows(path: Path) -> list[dict[str, Scalar]]:
-    import csv
-
-    with open(path, newline="", encoding="utf-8") as file:
-        lines = list(csv.reader(file))
-    if not lines:
-        return []
-    return [dict(zip(lines[0], map(_parsed, line), strict=False)) for line in lines[1:]]
+    try:
+        names, *rows = list(csv.reader(io.StringIO(read_regular(path, sys.maxsize).decode(), newline=""))) or [[]]
+        for i, row in enumerate(rows):
+            if len(row) != len(names):
+                raise ValueError(f"row {i + 1} has {len(row)} entries, not {len(names)}")
+        return [dict(zip(names, map(_parsed, row), strict=True)) for row in rows]
+    except (ValueError, csv.Error) as error:
+        raise _damaged(path, str(error)) from None
 
 
 def _parsed(entry: str) -> Scalar:
@@ -174,7 +206,7 @@ def _parsed(entry: str) -> Scalar:
 class Journal:
     """The runs that are done, a line of JSON for each, beside the file that they will be in; the first line says of which study.
 
-    It is locked against other processes. A line that was cut short does not count.
+    It is locked against other processes. Each line has a checksum. A last line without an end was cut short, and does not count.
 
     Raises
     ------
@@ -183,15 +215,14 @@ class Journal:
     FileExistsError
         If a file of that name is not a journal.
     ValueError
-        If it is of another study.
+        If it is of another study, of another version, or damaged.
     """
 
     def __init__(self, path: Path, design: Design) -> None:
         self.path = Path(f"{path}.journal")
-        header = {"format": "hetsched-study", "version": 1, **design.fingerprint()}
         self._open()
         try:
-            self.runs = self._read(header)
+            self.runs = self._read(design)
         except BaseException:
             self.close()
             raise
@@ -200,6 +231,7 @@ class Journal:
         while True:
             self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115
             try:
+                require_regular(self._file.fileno(), self.path)
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path)):
                     return
@@ -208,34 +240,54 @@ class Journal:
                 raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing it", str(self.path)) from None
             except FileNotFoundError:
                 pass
+            except OSError:
+                self._file.close()
+                raise
             self._file.close()  # the process that had it has just removed it
 
-    def _read(self, header: dict[str, Any]) -> dict[int, Run]:
+    def _read(self, design: Design) -> dict[int, Run]:
+        header = {"format": _FORMAT, "version": _VERSION, **design.fingerprint()}
         self._file.seek(0)
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
-        start = json.dumps(header).encode()
+        start = line_of(json.dumps(header).encode())
         if not whole and start.startswith(content):  # killed in the first line
             self._file.truncate(0)
             self._add(header)
             return {}
-        lines = content[:whole].splitlines()
-        found = _decoded(lines[0]) if lines else {}
-        if any(found.get(name) != header[name] for name in ("format", "version")):
+        first, *lines = content[:whole].split(b"\n")[:-1] if whole else [content]
+        self._require_header(first, header)
+        runs: dict[int, Run] = {}
+        for i, line in enumerate(lines, 2):
+            number, run = _run_of(content_of(line))
+            if run is None or number in runs or not 0 <= number < len(design.seeds):
+                raise _damaged(
+                    self.path, f"line {i} is not what was written", f"remove that line to do its call again, or {_ANEW}"
+                )
+            runs[number] = run
+        self._file.truncate(whole)
+        return runs
+
+    def _require_header(self, line: bytes, header: dict[str, Any]) -> None:
+        """Raise unless the first line says that."""
+        if not line.startswith(_START):
             raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", str(self.path))
+        content = content_of(line)
+        found = _decoded(line if content is None else content)
+        if found is not None and found.get("version") != _VERSION:
+            raise ValueError(f"path: {self.path} is the journal of another version of hetsched; {_ANEW}")
+        if content is None or found is None:
+            raise _damaged(self.path, "line 1 is not what was written")
         for name, value in header.items():
             if found.get(name) != value:
                 raise _other(self.path, f"another {name}")
-        self._file.truncate(whole)
-        done = [line for line in map(_decoded, lines[1:]) if line]
-        return {line["run"]: Run(line["rows"], line["seconds"], line["error"]) for line in done}
 
     def add(self, number: int, run: Run) -> None:
         """A run is done; it is in the file when this returns."""
         self._add({"run": number, **run._asdict()})
 
     def _add(self, content: dict[str, Any]) -> None:
-        line = json.dumps(content).encode() + b"\n"
+        line = line_of(json.dumps(content).encode())
         if self._file.write(line) != len(line):  # a full disk; the rest would say so
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
@@ -247,10 +299,23 @@ class Journal:
         self._file.close()
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
-    """Of a line; empty where it is no object in JSON."""
+#: What the first line of every version begins with.
+_START = json.dumps({"format": _FORMAT})[:-1].encode()
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    """Of a line; None where it is no object in JSON."""
     try:
         content = json.loads(line)
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _run_of(line: bytes | None) -> tuple[int, Run | None]:
+    """The number of a run and what became of it, of the content of a line; None where it says no such thing."""
+    match None if line is None else _decoded(line):
+        case {"run": int(number), "rows": [*rows], "seconds": float(seconds), "error": str() | None as error}:
+            if rows and all(isinstance(row, dict) for row in rows):
+                return number, Run(rows, seconds, error)
+    return -1, None

@@ -66,7 +66,8 @@ def study(
         A .parquet or .csv file for the table. Until it is complete, each call that has ended is in `path`.journal, and the same
         call of `study` goes on where an earlier one was interrupted or killed. Where the file is complete nothing is called: it
         is read. Neither is taken from a study with another function name (which a .csv file does not have), grid, repeats or
-        seed. Calls that failed are not tried again: remove the file for that.
+        seed. Damage is an error, found by checksums of the journal's lines and of a .parquet file; a .csv file has none. Calls
+        that failed are not tried again: remove the file for that.
     progress : bool or callable, optional
         True for a bar on standard error, or a function that is called with the fraction done.
 
@@ -79,7 +80,7 @@ def study(
     Raises
     ------
     ValueError
-        For names, values and sizes that cannot be, and where `path` is of another study.
+        For names, values and sizes that cannot be, and where `path` is of another study, or damaged.
     TypeError
         If the function does not take the names of the grid.
     OSError

@@ -1,0 +1,41 @@
+"""Files that are read: regular ones only, which cannot keep a reader waiting and have an end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import BinaryIO
+
+#: Most bytes of a file of text: a platform, a plan, a description of a machine.
+MOST = 2**30
+
+
+def require_regular(where: int | str | os.PathLike[str], name: str | os.PathLike[str]) -> None:
+    """OSError with that name unless the path, or the open file, is a regular file: to read a pipe may wait for ever, a device may
+    have no end."""
+    mode = os.stat(where).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(name))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "is a pipe, a socket or a device, not a file", os.fspath(name))
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file, to be read; OSError for anything else."""
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # else opening a pipe may wait
+    descriptor = os.open(path, flags)
+    try:
+        require_regular(descriptor, path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MOST) -> bytes:
+    """All that is in a regular file; OSError for anything else, and for one with more bytes."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, f"has more than {most} bytes", os.fspath(path))
+        return file.read()
