@@ -411,7 +411,7 @@ def case_files(comm):
     def again(x="A.npy", y="B.npy", out="C.npy"):
         return lambda: hs.mpi.matmul_files(comm, folder / x, folder / y, folder / out)
 
-    _same_error(comm, ValueError, "is not a complete .npy file", again("cut.npy"))
+    _same_error(comm, ValueError, "is cut short", again("cut.npy"))
     _same_error(comm, OSError, "No such file", again("none.npy"))
     _same_error(comm, ValueError, "no folder", again(out="none/C.npy"))
     _same_error(comm, ValueError, "must end in .npy", again(out="C.mat"))

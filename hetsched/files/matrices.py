@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.need import need
+from .._base.regular import open_regular
 from ..runners.operands import as_array
 
 Array = NDArray[Any]
@@ -28,6 +29,8 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 #: Bytes through which elements of another type are converted, and most bytes read between two looks at `stop`.
 STAGE = 2**18
 _STRETCH = 2**22
+#: Bytes of elements that a dataset may leave out, where all of it is to be in memory.
+_MADE_UP = 2**26
 #: Pieces of lines of which the system is told before they are read.
 _AHEAD = 64
 
@@ -121,6 +124,12 @@ def checksum(data: Array, stop: Callable[[], bool]) -> int:
     return result
 
 
+def require_bytes(name: str, needed: int, have: int) -> None:
+    """ValueError for a file that has fewer bytes than its header says, before memory is taken for them."""
+    if have < needed:
+        raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {have}")
+
+
 class Raw(Matrix):
     """Elements that lie in a file line after line."""
 
@@ -136,9 +145,7 @@ class Raw(Matrix):
     ) -> None:
         super().__init__(name, stored, dtype, transposed, path)
         self.offset = offset
-        needed = offset + math.prod(stored) * dtype.itemsize
-        if self._opened[0] < needed:
-            raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {self._opened[0]}")
+        require_bytes(name, offset + self.nbytes, self._opened[0])
         self.identity |= {"offset": offset, "transposed": transposed}
         self.file = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0))
 
@@ -228,6 +235,13 @@ class Chunked(Matrix):
         cache = dataset.id.get_access_plist().get_chunk_cache()[1]
         self.extra = 2**20 + cache + 2 * math.prod(dataset.chunks or (0,)) * dtype.itemsize  # what HDF5 keeps, and filters
 
+    def require_stored(self) -> None:
+        """ValueError where the shape promises much more than there is in the file, for which HDF5 would make up zeros."""
+        if self._dataset.chunks:
+            there = self._dataset.id.get_num_chunks() * math.prod(self._dataset.chunks) * self.dtype.itemsize
+            if self.nbytes - there > _MADE_UP:
+                raise ValueError(f"{self.name} says that it has {self.nbytes} bytes, but its chunks have {there}")
+
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         if not block.size:
             return
@@ -273,6 +287,8 @@ def read_whole(argument: str, path: str) -> Array:
     """The matrix in a file, of any kind that products of files read, in memory."""
     with ExitStack() as opened:
         matrix = open_matrix(argument, path, sys.maxsize, opened)
+        if isinstance(matrix, Chunked):
+            matrix.require_stored()
         rows, cols = matrix.shape
         flat = np.empty(rows * cols, matrix.meant.newbyteorder("="))
         return matrix.read((0, rows), (0, cols), flat, np.empty(STAGE, np.uint8), lambda: False)
@@ -291,19 +307,26 @@ def read_matrix(argument: str, path: str) -> Array:
     ValueError
         If it holds no such thing, or was cut short.
     """
-    with open(split_name(path)[0], "rb") as file:
+    where = split_name(path)[0]
+    with open_regular(where) as file:
         head = file.read(6)
-        if os.fsdecode(file.name) != path or head != _NPY and not head.startswith(b"PK"):
+        if where != path or head != _NPY and not head.startswith(b"PK"):
             return read_whole(argument, path)
-        try:
+        name = f"{argument} ({path})"
+        file.seek(0)
+        if head == _NPY:
+            shape, _, dtype = npy_header(name, file)
+            if not dtype.hasobject:
+                require_bytes(name, file.tell() + math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size)
             file.seek(0)
-            if head == _NPY:
-                npy_header(f"{argument} ({path})", file)
-            array = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{argument} ({path}) is not a complete .npy file: {error}") from error
+        try:
+            array = np.load(file, allow_pickle=False)
+        except OSError:
+            raise
+        except Exception as error:  # whatever NumPy meets in a broken one
+            raise ValueError(f"{name} is not a complete .npy file: {error}") from error
     if not isinstance(array, np.ndarray):
-        raise ValueError(f"{argument} ({path}) is an archive of arrays, not a .npy file")
+        raise ValueError(f"{name} is an archive of arrays, not a .npy file")
     return array
 
 
@@ -336,7 +359,7 @@ def _raw(
 def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int, opened: ExitStack) -> Matrix:
     path, inner = split_name(given)
     name = f"{argument} ({os.fsdecode(given)})"
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         head = file.read(1024)
         if head.startswith(b"\x93NUMPY"):
             if inner is not None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._base.need import need
+from .._base.regular import require_regular
 from ..runners.operands import require_unmasked
 from .matrices import Array, Matrix, Range, Raw, split_name
 
@@ -45,9 +46,10 @@ class OutputFile:
         self.path = os.path.realpath(path)
         if not os.path.isdir(os.path.dirname(self.path)):
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
-        if os.path.isdir(self.path):
-            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
         self.partial, self.journal = f"{self.path}.partial", f"{self.path}.journal"
+        for there in (self.path, self.partial, self.journal):
+            if os.path.exists(there):
+                require_regular(there, there)
         self.shape, self.dtype, self._kind = shape, dtype, kind
         self.transposed = kind == "mat"
         self._inner = (inner or "C").strip("/")

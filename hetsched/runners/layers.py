@@ -16,6 +16,7 @@ import numpy as np
 
 from .._base import check
 from .._base.frozen import Frozen
+from .._base.regular import require_regular
 from .._base.replace import replace_file
 from ..planners.product import COMMUNICATION, ProductPlan, without_sum
 from . import product
@@ -121,6 +122,7 @@ class LayerFiles(Frozen):
 
 
 def _opened(name: str, path: Path) -> Array:
+    require_regular(path, path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
     except OSError:
