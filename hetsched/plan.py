@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ._base import check
 from ._base.drawn import Drawn
 from ._base.frozen import Frozen
+from ._base.regular import read_regular
 from ._base.replace import replace_file
 from ._base.table import Table
 from .platform import Platform, Unit, relative_speeds
@@ -127,7 +128,7 @@ class _Load:
             If it is not such a plan; the message names the file and the key.
         """
         try:
-            content = json.loads(Path(path).read_bytes())
+            content = json.loads(read_regular(path))
             if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
                 raise ValueError("this is no file of a plan, or of a later version")
             return kind.from_dict(content)

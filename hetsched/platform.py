@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +16,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ._base import check
 from ._base.frozen import Frozen
 from ._base.later import later
+from ._base.regular import read_regular
 from ._base.replace import replace_file
+from ._base.toml import read_toml
 from ._engine.dtypes import DTYPES, flops_per_update
 from ._engine.kernels import Blocking
 
@@ -597,15 +598,9 @@ class Platform(Frozen):
         ValueError
             If it is not a platform; the message names the file and the entry.
         """
-        import tomllib
-
-        path, kind = Path(path), file_kind(path)
+        kind = file_kind(path)
         try:
-            text = path.read_text(encoding="utf-8")
-            if kind == ".json":
-                return cls.from_dict(json.loads(text))
-            _no_long_keys(text)
-            return cls.from_dict(tomllib.loads(text))
+            return cls.from_dict(json.loads(read_regular(path).decode()) if kind == ".json" else read_toml(path))
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -685,38 +680,6 @@ def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
     """Speeds, that of the fastest worker as 1; 0 for an infinite cycle-time. Never overflows."""
     speeds: NDArray[np.float64] = cycle_times.min() / cycle_times
     return speeds
-
-
-_MOST_PARTS = 16
-#: How strings and comments of TOML begin, and how each of them ends; escapes in strings of double quotes are no end.
-#: A single expression would need possessive quantifiers, which Python matches wrongly before 3.11.5.
-_BEGIN = re.compile(r"""\"{3}|'{3}|["'#]""")
-_END = {
-    '"""': re.compile(r'\\.|"{3,5}', re.S),
-    "'''": re.compile("'{3,5}"),
-    '"': re.compile(r'\\.|"|$', re.S | re.M),
-    "'": re.compile("'|$", re.M),
-    "#": re.compile("$", re.M),
-}
-
-
-def _without_strings(text: str) -> str:
-    """TOML with an s for each string and comment; in a file that is cut short the last may have no end."""
-    parts, done = [], 0
-    while begin := _BEGIN.search(text, done):
-        parts.append(text[done : begin.start()])
-        done = begin.end()
-        while (end := _END[begin[0]].search(text, done)) and end[0].startswith("\\"):
-            done = end.end()
-        done = end.end() if end else len(text)
-    return "s".join([*parts, text[done:]])
-
-
-def _no_long_keys(text: str) -> None:
-    """Keys of a platform have one part; to read one of n parts takes tomllib n^2 steps."""
-    for run in re.split(r"[^\w\t .-]", _without_strings(text)):
-        if run.count(".") > _MOST_PARTS:
-            raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
 
 
 def link_matrix(links: ArrayLike, p: int, name: str = "links") -> NDArray[np.float64]:

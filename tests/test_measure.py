@@ -451,6 +451,41 @@ class TestCache:
         hs.measure()
         assert [path.name[:8] for path in (tmp_path / place).iterdir()] == ["measure-"]
 
+    @pytest.mark.parametrize("whose", ["of everybody", "of a group", "of another user", "a link"])
+    def test_folder_of_others(self, machine, cache, monkeypatch, whose):
+        """What they could have written is not believed, and nothing is written there."""
+        hs.measure()
+        (path,) = cache.iterdir()
+        assert cache.stat().st_mode & 0o777 == 0o700
+        if whose == "a link":
+            cache.rename(cache.with_name("elsewhere"))
+            cache.symlink_to("elsewhere")
+        elif whose == "of another user":
+            other = os.geteuid() + 1
+            monkeypatch.setattr(os, "geteuid", lambda: other)
+        else:
+            cache.chmod(0o777 if whose == "of everybody" else 0o770)
+        assert recent(topology()) is None
+        path.unlink()
+        assert len(hs.measure()) == 3
+        assert list(cache.iterdir()) == []
+
+    @pytest.mark.parametrize("what", ["a pipe", "a folder", "a large file"])
+    def test_something_else_in_its_place(self, machine, cache, what):
+        """It neither keeps anybody waiting nor takes memory."""
+        hs.measure()
+        (path,) = cache.iterdir()
+        path.unlink()
+        if what == "a pipe":
+            os.mkfifo(path)
+        elif what == "a folder":
+            path.mkdir()
+        else:
+            with open(path, "wb") as file:
+                file.truncate(2**36)
+        assert recent(topology()) is None
+        assert len(hs.measure()) == 3
+
     def test_no_home(self, machine, monkeypatch):
         monkeypatch.delenv("XDG_CACHE_HOME")
 

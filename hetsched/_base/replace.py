@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from .regular import require_regular
+
 #: Errors of a disk, in which the system does not say which file it was.
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -17,11 +19,14 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file written beside `path` and renamed to it when the block ends; removed when the block fails.
 
-    Where path is a symbolic link, the file that it points to is replaced. The permissions are those of the file that is
-    replaced; of a new file what the umask leaves.
+    Where path is a symbolic link, the file that it points to is replaced; OSError where it is something else, such as a device.
+    The permissions are those of the file that is replaced; of a new file what the umask leaves.
     """
     target = Path(os.path.realpath(path))
-    mode = target.stat().st_mode & 0o7777 if target.exists() else None
+    mode = None
+    if target.exists():
+        require_regular(target, path)
+        mode = target.stat().st_mode & 0o7777
     name = target.parent / f".{os.urandom(16).hex()}.part"  # nobody else has that name
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     try:

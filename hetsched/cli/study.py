@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from .._base import check
 from .._base.need import need
 from .._base.table import Table, table
+from .._base.toml import read_toml
 from ..studies.ready import READY
 from ..studies.results import SUFFIXES
 from ..studies.study import study
@@ -89,11 +89,10 @@ def _study(given: argparse.Namespace) -> None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    with open(path, "rb") as file:
-        try:
-            content = tomllib.load(file)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+    try:
+        content = read_toml(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     check.keys(content, _KEYS, f" in {path}")
     if ("study" in content) == ("function" in content):
         raise ValueError(f"{path}: give either study, a name, or function, as 'package.module:function'")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 from .._base import check
+from .._base.toml import read_toml
 from .._engine.kernels import SETS
 from . import domains
 from .cpus import Cache, Cpu
@@ -21,10 +20,9 @@ _MOST_CPUS, _MOST_WORKERS = 65536, 4096  # numbers that the engine can pin to, a
 
 def read(path: str) -> dict[str, Any]:
     """The fields of a Topology, of a file."""
-    data = Path(path).read_bytes()
     try:
-        return facts(tomllib.loads(data.decode()))
-    except (ValueError, TypeError, RecursionError) as error:
+        return facts(read_toml(path))
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 

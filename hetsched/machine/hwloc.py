@@ -7,10 +7,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
+from .._base.regular import read_regular
 from .cpus import Cache, Cpu
 from .linux import MOST_CPUS, natural, split_types
 
@@ -32,7 +32,7 @@ _Found = list[tuple[_Element, tuple[int, ...]]]
 
 def read(path: str) -> dict[str, Any]:
     """The fields of a Topology, of a file."""
-    data = Path(path).read_bytes()
+    data = read_regular(path)
     try:
         return facts(data)
     except ValueError as error:

@@ -6,15 +6,19 @@ import contextlib
 import json
 import os
 import platform as system
+import stat
 import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from .._base.regular import read_regular
 from .._base.replace import replace_file
 from .._base.version import __version__
 from .._engine import kernels
 from .topology import Topology
+
+_MOST = 2**24  # bytes of a record, many times what any machine needs
 
 
 def fingerprint(host: Topology) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def kept_record(host: Topology, kind: str) -> dict[str, Any] | None:
     wanted = header(host, kind)
     try:
         path = _path(wanted)
-        found = None if path is None else json.loads(path.read_bytes())
+        found = None if path is None or not _is_ours(path.parent) else json.loads(read_regular(path, _MOST))
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and all(found.get(key) == value for key, value in wanted.items()) else None
@@ -59,9 +63,18 @@ def keep(record: dict[str, Any]) -> None:
 
 def _write(path: Path, record: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(path) as file:
-            file.write(json.dumps(record).encode())
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if _is_ours(path.parent):
+            with replace_file(path) as file:
+                file.write(json.dumps(record).encode())
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether only this user can have put anything into the folder: what others could write is not believed, and no link of
+    theirs is followed."""
+    status = os.lstat(folder)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _path(record: dict[str, Any]) -> Path | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from .._base.regular import read_regular
 from .cpus import Cache, Cpu
 
 _CPUS = "sys/devices/system/cpu"
@@ -298,8 +299,7 @@ def _unescape(field: str) -> str:
 def read(root: str, path: str) -> str:
     """A file's text; "" if it cannot be read."""
     try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+        return read_regular(os.path.join(root, path.lstrip("/"))).decode(errors="surrogateescape")
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return ""
 
