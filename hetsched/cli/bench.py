@@ -98,7 +98,7 @@ def _read(path: str) -> dict[str, dict[str, float]]:
         if content["format"] != _FORMAT:
             raise KeyError("format")
         return {name: {who: float(t) for who, t in own.items()} for name, own in content["seconds"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"--compare: {path} is no file of hetsched bench -o ({type(error).__name__}: {error})") from None
 
 

@@ -237,10 +237,12 @@ class Chunked(Matrix):
 
     def require_stored(self) -> None:
         """ValueError where the shape promises much more than there is in the file, for which HDF5 would make up zeros."""
-        if self._dataset.chunks:
-            there = self._dataset.id.get_num_chunks() * math.prod(self._dataset.chunks) * self.dtype.itemsize
-            if self.nbytes - there > _MADE_UP:
-                raise ValueError(f"{self.name} says that it has {self.nbytes} bytes, but its chunks have {there}")
+        own = self._dataset
+        if own.is_virtual or own.external:  # it is in other files
+            return
+        there = own.id.get_num_chunks() * math.prod(own.chunks) * self.dtype.itemsize if own.chunks else own.id.get_storage_size()
+        if self.nbytes - there > _MADE_UP:
+            raise ValueError(f"{self.name} is cut short: {self.nbytes} bytes were expected, it has {there}")
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         if not block.size:
@@ -253,7 +255,10 @@ class Chunked(Matrix):
             if stop():
                 raise InterruptedError
             end = min(line + len(block), (place // step + 1) * step)  # whole chunks
-            self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
+            try:
+                self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
+            except (OSError, RuntimeError) as error:  # a chunk that is damaged
+                raise ValueError(f"{self.name} is not HDF5 that can be read: {error}") from error
             place = end
 
 
@@ -289,9 +294,17 @@ def read_whole(argument: str, path: str) -> Array:
         matrix = open_matrix(argument, path, sys.maxsize, opened)
         if isinstance(matrix, Chunked):
             matrix.require_stored()
+        _require_memory(matrix.name, matrix.nbytes)
         rows, cols = matrix.shape
         flat = np.empty(rows * cols, matrix.meant.newbyteorder("="))
         return matrix.read((0, rows), (0, cols), flat, np.empty(STAGE, np.uint8), lambda: False)
+
+
+def _require_memory(name: str, size: int) -> None:
+    """ValueError for what no memory of this computer has room for: also what takes no room in a file, such as its holes."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if size > there:
+        raise ValueError(f"{name} has {size} bytes and this computer {there}; hs.matmul_files reads matrices in parts")
 
 
 _NPY = b"\x93NUMPY"
@@ -317,7 +330,9 @@ def read_matrix(argument: str, path: str) -> Array:
         if head == _NPY:
             shape, _, dtype = npy_header(name, file)
             if not dtype.hasobject:
-                require_bytes(name, file.tell() + math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size)
+                size = math.prod(shape) * dtype.itemsize
+                require_bytes(name, file.tell() + size, os.fstat(file.fileno()).st_size)
+                _require_memory(name, size)
             file.seek(0)
         try:
             array = np.load(file, allow_pickle=False)

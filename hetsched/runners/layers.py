@@ -82,6 +82,8 @@ class LayerFiles(Frozen):
         first = None
         for i, path in enumerate(paths):
             layer = _opened(f"files[{i}]", path)
+            if layer.dtype.kind not in "biufc":
+                raise ValueError(f"files[{i}] ({path}) must be a matrix of numbers, it has dtype {layer.dtype}")
             first = layer if first is None else first
             if layer.ndim != 2 or (layer.shape, layer.dtype) != (first.shape, first.dtype):
                 raise ValueError(
