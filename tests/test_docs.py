@@ -1,5 +1,6 @@
 """What the documentation shows is what happens: examples, printed results, command lines."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
@@ -64,3 +65,18 @@ def test_docstrings(name, tmp_path, monkeypatch):
 def test_there_are_docstring_examples():
     finder = doctest.DocTestFinder()
     assert sum(len(test.examples) for name in modules() for test in finder.find(importlib.import_module(name))) >= 10
+
+
+def test_security_names_tests_that_exist():
+    """Each promise has one, and so has each file that it names."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:tests|csrc)/[\w./]+)((?:::\w+)*)`", text)
+    assert len(named) > 30
+    for file, within in named:
+        assert (ROOT / file).exists(), file
+        names = within.split("::")[1:]
+        body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body if names else []
+        for name in names:
+            found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name]
+            assert found, f"{file} has no {'::'.join(names)}"
+            body = found[0].body

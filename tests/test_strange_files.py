@@ -178,6 +178,15 @@ def test_something_else(tmp_path, monkeypatch, name, other):
         assert refused(KINDS[name][1], path)
 
 
+@pytest.mark.parametrize("name", ["platform.toml", "machine.toml", "study.toml"])
+def test_long_keys(tmp_path, name):
+    """Read as it is, such a key takes tomllib a minute."""
+    path = tmp_path / name
+    path.write_text(".".join("a" * 50_000) + " = 1\n")
+    with pytest.raises(ValueError, match=f"{name}: a key has 50000 parts"):
+        KINDS[name][1](path)
+
+
 def test_a_tree_with_pipes(tmp_path):
     """The files of a machine that was recorded, each of them replaced."""
     tree = Tree(tmp_path).cpus("0-3", "0-3").each("cpufreq/cpuinfo_max_freq", c0_3=2000000).node("0-3")
