@@ -176,7 +176,7 @@ __attribute__((constructor)) static void read_all(void)
     const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT");
     double numbers[HS__MOST_WORKERS];
     const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
-    for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = (int32_t)numbers[i];
+    for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = numbers[i] < 1 << 20 ? (int32_t)numbers[i] : 1 << 20;
     hs__set.workers = cores;
     if (!cores) find_cores();
     hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds, HS__MOST_WORKERS) >= hs__set.workers;
