@@ -14,6 +14,12 @@ static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
 static inline int64_t hs__ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t hs__round_up(int64_t a, int64_t b) { return hs__ceil_div(a, b) * b; }
 
+/* Whether from .. from + size - 1 lies in 0 .. limit - 1, for limit >= 0 and any numbers else. */
+static inline bool hs__is_within(int64_t from, int64_t size, int64_t limit)
+{
+    return from >= 0 && size >= 0 && from <= limit && size <= limit - from;
+}
+
 /* The bits of a double >= 0 rise with it. */
 static inline uint64_t hs__bits_of(double x)
 {
