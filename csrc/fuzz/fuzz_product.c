@@ -322,7 +322,7 @@ static void star(bytes *in)
     const hs_status model = hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &messages, &makespan);
     HOLDS(model == HS_OK || model == HS_ERROR_VALUE);
     if (!model) {
-        how.messages = room(in, (size_t)messages * sizeof *how.messages);
+        how.messages = room(in, (size_t)messages * sizeof *how.messages), how.message_capacity = messages;
         HOLDS(hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, how.messages, &messages, &makespan) == HS_OK);
         int32_t *served = room(in, (size_t)messages * sizeof *served);
         for (int64_t e = 0; e < messages; e++) served[e] = how.messages[e].worker;

@@ -118,8 +118,6 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 
-static int valid_extent(int64_t from, int64_t size, int64_t limit) { return from >= 0 && size >= 0 && from <= limit && size <= limit - from; }
-
 static int valid_speeds(const double *speeds, int32_t workers)
 {
     double total = 0.0;
@@ -153,15 +151,18 @@ static hs_status check(const void *context)
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
-        if (!valid_extent(b->row, b->height, p->m) || !valid_extent(b->col, b->width, p->n) || !valid_extent(b->depth, b->length, p->k))
-            return HS_ERROR_VALUE;
+        const int in_c = hs__is_within(b->row, b->height, p->m) && hs__is_within(b->col, b->width, p->n);
+        if (!in_c || !hs__is_within(b->depth, b->length, p->k)) return HS_ERROR_VALUE;
         if (boxes->layers && b->height && b->width && !boxes->layers[b->worker]) return HS_ERROR_VALUE;
     }
     if (boxes->layered && !hs__layered_valid(p, boxes, workers)) return HS_ERROR_VALUE;
-    return hs__valid_transfers(boxes->receive, boxes->count) && valid_speeds(boxes->speeds, workers) ? HS_OK : HS_ERROR_VALUE;
+    if (!hs__valid_transfers(boxes->receive, boxes->count) || !valid_speeds(boxes->speeds, workers)) return HS_ERROR_VALUE;
+    const int apart = boxes->layered || boxes->layers != NULL; /* without an inner dimension there are no layers */
+    if (j->chosen || (apart && p->k == 0)) return HS_OK;
+    return hs_boxes_cover(p->m, p->n, p->k, p->triangle, !apart && !boxes->cooperative, boxes->count, boxes->box, NULL);
 }
 
-/* C <- beta C for a box without depth. */
+/* C <- beta C for a box at depth 0 in which there is nothing to multiply. */
 static void scale_box(const hs_product *p, const hs_box *box)
 {
     hs__matrix a, b, c;
@@ -310,8 +311,9 @@ static hs_status open(void *context)
     const hs_status status = open_all(j);
     for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) { /* nothing can fail any more */
         hs_box box = boxes->box[i];
+        if (has_work(j, i) || (p->k && !box.length)) continue; /* an empty box is beside one that is not */
         const hs_product own = product_of(j, &box);
-        if (!has_work(j, i)) scale_box(&own, &box);
+        scale_box(&own, &box);
     }
     const int64_t parts = boxes->layered ? boxes->count : j->run.total;
     if (parts >= HS__DRIFT_PARTS * (int64_t)j->run.workers) j->run.work_of = j->done;
@@ -331,7 +333,7 @@ static int is_thin(const job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const hs_product *p = j->product;
-    if (check(j) || !boxes->cooperative || boxes->layered || boxes->count != 1) return 0;
+    if (!boxes->cooperative || boxes->layered || boxes->count != 1 || check(j)) return 0;
     const hs_box *box = boxes->box;
     return box->height == p->m && box->width == p->n && box->length == p->k && !hs__no_product(p) && hs__is_thin(p);
 }

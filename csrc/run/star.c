@@ -383,12 +383,28 @@ static int64_t waits_of(job *j, int64_t at, int64_t last[2])
     return waits;
 }
 
+/* HS_ERROR_VALUE unless the chunks tile C. */
+static hs_status cover(job *j)
+{
+    const hs_star_product *x = j->x;
+    if (x->chunk_count > INT32_MAX) return HS_ERROR_VALUE;
+    hs_box *boxes = hs__run_zeros(&j->run, (size_t)x->chunk_count, sizeof *boxes);
+    if (!boxes) return HS_ERROR_MEMORY;
+    for (int64_t k = 0; k < x->chunk_count; k++) {
+        const hs_star_chunk *chunk = &x->chunks[k];
+        boxes[k] = (hs_box){.row = chunk->row, .col = chunk->col, .height = chunk->height, .width = chunk->width, .length = 1};
+    }
+    return hs_boxes_cover(x->star->r, x->star->s, 1, HS_TRIANGLE_NONE, 0, (int32_t)x->chunk_count, boxes, NULL);
+}
+
 /* The messages, and what each one waits for. */
 static hs_status list_messages(job *j)
 {
     const hs_star_product *x = j->x;
     double makespan;
     hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, NULL, &j->count, &makespan);
+    if (!status && x->messages && x->message_capacity < j->count) status = HS_ERROR_VALUE;
+    if (!status) status = cover(j);
     if (!status) status = place_chunks(j);
     if (status) return status;
     const size_t count = (size_t)j->count;

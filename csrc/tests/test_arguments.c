@@ -314,6 +314,12 @@ static hs_status certificate_of(void) { return hs_certificate_of(AT(0, "cost"), 
 static hs_status boxes_of_counts(void) { return hs_boxes_of_counts(0, 5, 5, 5, P, AT(0, counts), AT(1, boxes), AT(2, &one_int)); }
 static hs_status boxes_of_zones(void) { return hs_boxes_of_zones(5, P, AT(0, order3), AT(1, rects3), AT(2, boxes)); }
 static hs_status boxes_of_cuboids(void) { return hs_boxes_of_cuboids(P, AT(0, cuboids3), AT(1, boxes), AT(2, &one_int)); }
+static hs_status boxes_cover(void)
+{
+    static const hs_box whole = {.height = 4, .width = 4, .length = 4};
+    hs_cover cover;
+    return hs_boxes_cover(4, 4, 4, HS_TRIANGLE_NONE, 1, 1, AT(0, &whole), AT(1, &cover));
+}
 static hs_status kernel_describe(void)
 {
     hs_kernel_info info;
@@ -373,7 +379,7 @@ static hs_status run_star(void)
     const hs_star star = {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = AT(8, times), .link_costs = AT(9, few), .memory = AT(10, memory)};
     const hs_product x = PRODUCT;
     hs_star_product what = {.star = AT(6, &star), .chunk_count = 1, .chunks = AT(7, &chunk), .order = HS_STAR_DEMAND, .block = 1, .messages = AT(14, messages),
-                            .peak = AT(15, longs)};
+                            .message_capacity = 6, .peak = AT(15, longs)};
     const hs_options options = {0};
     const hs_times ends = {.finish = AT(13, others)};
     return hs_run_star(AT(0, pool), AT(1, &x), AT(5, &what), AT(11, &options), AT(12, &ends));
@@ -539,6 +545,7 @@ static const struct {
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},
     {"hs_boxes_of_cuboids", boxes_of_cuboids, 3, 0, 0},
+    {"hs_boxes_cover", boxes_cover, 1, 1, 0},
     {"hs_kernel_describe", kernel_describe, 1, 0, 0},
     {"hs_kernel_select", kernel_select, 1, 0, 0},
     {"hs_kernel_sizes", kernel_sizes, 2, 1, 0},

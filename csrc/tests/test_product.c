@@ -191,6 +191,11 @@ static void refused_layers(hs_pool *pool)
     boxes[1].worker = 1, boxes[1].col = 4, run.boxes.cooperative = 1;
     CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole */
     boxes[1].col = 0, boxes[1].width = 8, run.boxes.cooperative = 0;
+    boxes[1].length = 3; /* the last layer is missing, or the one before twice there */
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    boxes[1].depth = 3, boxes[1].length = 5;
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
+    boxes[1].depth = 4, boxes[1].length = 4;
     const int64_t backwards[] = {0, 9, 8, 8}, early[] = {1, 2, 3, 8}, short_of[] = {0, 2, 3, 7}, *rows[] = {backwards, early, short_of};
     for (int i = 0; i < 3; i++) {
         run.boxes.sum_rows = rows[i];
@@ -364,6 +369,46 @@ static void errors(hs_pool *pool)
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 
+/* Boxes that do not tile are refused before anything is changed; those without an extent may be anywhere, and change nothing. */
+static void boxes_tile(hs_pool *pool)
+{
+    enum { N = 12 };
+    double x[N * N], c[N * N];
+    for (int i = 0; i < N * N; i++) x[i] = i % 5 - 2;
+    const hs_box good[] = {{.worker = 0, .height = 7, .width = N, .length = N}, {.worker = 1, .row = 7, .height = 5, .width = 5, .length = N},
+                           {.worker = 2, .row = 7, .col = 5, .height = 5, .width = 7, .length = 4},
+                           {.worker = 2, .row = 7, .col = 5, .depth = 4, .height = 5, .width = 7, .length = 8}};
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, N, N, N, x, x, c);
+    for (int cooperative = 0; cooperative < 2; cooperative++)
+        for (int change = 0; change < 8; change++) {
+            hs_box *boxes = malloc(5 * sizeof *boxes);
+            if (!CHECK(boxes != NULL)) return;
+            memcpy(boxes, good, sizeof good), boxes[4] = boxes[3];
+            test_run run = {.boxes.box = boxes, .boxes.count = 4, .boxes.cooperative = cooperative};
+            switch (change) {
+            case 1: run.boxes.count = 3; break;
+            case 2: run.boxes.count = 5; break;
+            case 3: boxes[1].row--; break;
+            case 4: boxes[0].height++; break;
+            case 5: boxes[2].length--; break;
+            case 6: boxes[3].worker = 1; break; /* two workers would add to the same elements, unless all do each box together */
+            case 7: run.boxes.count = 0; break;
+            }
+            for (int i = 0; i < N * N; i++) c[i] = -7;
+            const int fine = change == 0 || (change == 6 && cooperative);
+            CHECK(run_product(pool, &product, &run) == (fine ? HS_OK : HS_ERROR_VALUE));
+            for (int i = 0; i < N * N && !fine; i++) CHECK(c[i] == -7);
+            free(boxes);
+        }
+    const hs_box with_empty[] = {{.worker = 1, .height = N, .width = N}, {.worker = 0, .height = N, .width = N, .length = N}, {.worker = 2, .row = N, .width = N, .length = N}};
+    for (int scaled = 0; scaled < 2; scaled++) one_case(pool, HS_FLOAT64, N, N, N, 0, scaled ? 0 : 1, 3, &(test_run){.boxes.box = with_empty, .boxes.count = 3});
+    const hs_box twice[] = {{.height = N, .width = N}, {.worker = 1, .height = N, .width = N}}; /* C is multiplied by beta twice */
+    hs_product_default(&product, HS_FLOAT64, N, N, 0, x, x, c);
+    CHECK(run_product(pool, &product, &(test_run){.boxes.box = twice, .boxes.count = 2}) == HS_ERROR_VALUE);
+    CHECK(run_product(pool, &product, &(test_run){.boxes.box = twice, .boxes.count = 1}) == HS_OK);
+}
+
 /* More panels than there are slots for queues. */
 static void shared_by_many_panels(hs_pool *pool)
 {
@@ -374,9 +419,9 @@ static void shared_by_many_panels(hs_pool *pool)
 
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
 
-/* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. empty: rows at the end that its boxes give no depth. */
+/* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. */
 typedef struct {
-    int64_t m, n, k, empty;
+    int64_t m, n, k;
     test_run run;
     double *a, *b, *c;
 } scanty;
@@ -391,7 +436,7 @@ static hs_status run_scanty(hs_pool *pool, void *context)
     const hs_status status = run.boxes.count ? run_product(pool, &product, &run) : hs_gemm(pool, &product, NULL, NULL, NULL);
     int64_t wrong = 0;
     for (int64_t i = 0; i < x->m * x->n; i++) {
-        const double depth = i < (x->m - x->empty) * x->n ? (double)x->k : 0.0, done = 2 * depth + 3 * (double)i;
+        const double done = 2 * (double)x->k + 3 * (double)i;
         wrong += x->c[i] != (status ? (double)i : done);
     }
     CHECK(wrong == 0);
@@ -405,21 +450,20 @@ static void scarce(void)
     for (int i = 0; a && i < M * K; i++) a[i] = 1;
     for (int i = 0; b && i < K * N; i++) b[i] = 1;
     const hs_box whole = {.height = M, .width = N, .length = 100};
-    /* Rows that are only multiplied by beta come first: nothing may be done before there is memory for all. */
-    const hs_box apart[] = {{.worker = 0, .row = 60, .height = 30, .width = N}, {.worker = 1, .height = 30, .width = N, .length = 100},
+    const hs_box apart[] = {{.worker = 0, .row = 60, .height = 30, .width = N, .length = 100}, {.worker = 1, .height = 30, .width = N, .length = 100},
                             {.worker = 2, .row = 30, .height = 30, .width = N, .length = 100}};
     const hs_box layers[] = {{.worker = 0, .height = 9, .width = 14, .length = 1000}, {.worker = 2, .depth = 1000, .height = 9, .width = 14, .length = 2000}};
     const int64_t rows[] = {0, 3, 3, 9};
     const double pace[] = {1e-9, 1e-9, 1e-9};
     scanty cases[] = {
-        {M, N, 100, 0, {.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1}, a, b, c},
-        {M, N, 100, 30, {.boxes.box = apart, .boxes.count = 3}, a, b, c},
-        {M, N, 100, 30, {.boxes.box = apart, .boxes.count = 3, .options.pace = pace}, a, b, c},
-        {9, 14, K, 0, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.sum_rows = rows}, a, b, c},
-        {9, 14, K, 0, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.cooperative = 1}, a, b, c},
-        {9, 14, K, 0, {.boxes.count = 0}, a, b, c},  /* hs_gemm in layers */
-        {M, N, 100, 0, {.boxes.count = 0}, a, b, c}, /* by all */
-        {5, 6, 7, 0, {.boxes.count = 0}, a, b, c},   /* and alone */
+        {M, N, 100, {.boxes.box = &whole, .boxes.count = 1, .boxes.cooperative = 1}, a, b, c},
+        {M, N, 100, {.boxes.box = apart, .boxes.count = 3}, a, b, c},
+        {M, N, 100, {.boxes.box = apart, .boxes.count = 3, .options.pace = pace}, a, b, c},
+        {9, 14, K, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.sum_rows = rows}, a, b, c},
+        {9, 14, K, {.boxes.box = layers, .boxes.count = 2, .boxes.layered = 1, .boxes.cooperative = 1}, a, b, c},
+        {9, 14, K, {.boxes.count = 0}, a, b, c},  /* hs_gemm in layers */
+        {M, N, 100, {.boxes.count = 0}, a, b, c}, /* by all */
+        {5, 6, 7, {.boxes.count = 0}, a, b, c},   /* and alone */
     };
     for (size_t i = 0; a && b && c && i < sizeof cases / sizeof *cases; i++) CHECK_SCARCE(scarce_life(3, run_scanty, &cases[i]), 1);
     free(a), free(b), free(c);
@@ -440,6 +484,7 @@ int main(void)
     layers_are_taken_over(pool);
     layered_times(pool);
     refused_layers(pool);
+    boxes_tile(pool);
     shared_by_many_panels(pool);
     calling_from_the_poll_function(pool);
     empty(pool);

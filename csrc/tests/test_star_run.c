@@ -148,7 +148,7 @@ static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype,
     CHECK(hs_star_simulate(&x->star, x->chunk_count, x->chunks, order, 0, NULL, 0, NULL, model, &length, &makespan) == HS_OK);
     for (int64_t at = 0; at < length; at++) served[at] = model[at].worker;
     hs_star_product star = {.star = &x->star, .chunk_count = x->chunk_count, .chunks = x->chunks, .order = demand ? HS_STAR_DEMAND : HS_STAR_LISTED,
-                            .length = length, .served = served, .block = block, .messages = log, .peak = peak};
+                            .length = length, .served = served, .block = block, .messages = log, .message_capacity = length, .peak = peak};
     test_run run = {.options.pace = paced ? x->times : NULL, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
     CHECK(run_star(pool, &product, &star, &run) == HS_OK);
     int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
@@ -191,7 +191,7 @@ static void pacing(void)
     hs_star_message log[4];
     int64_t peak[1];
     hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 1,
-                            .messages = log, .peak = peak};
+                            .messages = log, .message_capacity = 4, .peak = peak};
     test_run run = {.options.pace = times};
     CHECK(run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 4 && peak[0] == 8);
     CHECK(z[0] == 7 + 5 * 1 + 6 * 3 && z[1] == 8 + 5 * 2 + 6 * 4);
@@ -219,7 +219,8 @@ static void ahead(void)
                                     .b_col_stride = 1, .c = c, .c_row_stride = 2, .c_col_stride = 1, .alpha = {2}, .beta = {3}};
         hs_star_message log[10];
         int64_t peak[1];
-        hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .peak = peak};
+        hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .message_capacity = 10,
+                                .peak = peak};
         test_run run = {.options.pace = paced ? times : NULL};
         CHECK(run_star(pool, &product, &task, &run) == HS_OK && task.message_count == 10 && peak[0] <= 6);
         CHECK(c[0] == 30 + 2 * (4 + 12 + 24) && c[1] == 60 + 2 * (5 + 14 + 27));
@@ -249,7 +250,7 @@ static void cancelling(hs_pool *pool)
                                     .b_col_stride = 1, .c = &c, .c_row_stride = 1, .c_col_stride = 1, .alpha = {1}};
         hs_star_message log[3];
         hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = kind == 2 ? HS_STAR_DEMAND : HS_STAR_LISTED, .length = 3,
-                                .served = served, .block = 1, .messages = log};
+                                .served = served, .block = 1, .messages = log, .message_capacity = 3};
         int calls = 0;
         test_run run = {.options.pace = times, .options.poll = stop_after, .options.poll_context = &calls};
         CHECK(run_star(pool, &product, &task, &run) == HS_ERROR_CANCELLED && calls == 2);
@@ -286,7 +287,7 @@ static void results_in_time(hs_pool *pool)
     fill(&y, 1, 2, 1);
     hs_star_message log[5];
     int calls = 0;
-    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .message_capacity = 5};
     test_run run = {.options.pace = times, .options.poll = stop_at_half, .options.poll_context = &calls};
     const hs_status status = run_star(pool, &y.product, &task, &run);
     CHECK(status == HS_OK || (status == HS_ERROR_CANCELLED && task.message_count == 4 && log[3].kind == HS_STAR_RESULT && y.c[0] == 2));
@@ -305,7 +306,7 @@ static void demand(hs_pool *pool)
     hs_star_message log[18];
     int calls = 0;
     for (int paced = 0; paced < 2; paced++) {
-        hs_star_product task = {.star = &star, .chunk_count = 3, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+        hs_star_product task = {.star = &star, .chunk_count = 3, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .message_capacity = 18};
         test_run run = {.options.pace = paced ? costs : NULL};
         CHECK(run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
         /* all ask for a load at once, then for two panels each since that has come */
@@ -313,7 +314,7 @@ static void demand(hs_pool *pool)
     }
     /* who computes forever does not hold up the others */
     fill(&y, 1, 2, 1);
-    hs_star_product task = {.star = &two, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log};
+    hs_star_product task = {.star = &two, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 1, .messages = log, .message_capacity = 18};
     test_run run = {.options.pace = never, .options.poll = stop_at_half, .options.poll_context = &calls};
     CHECK(run_star(pool, &y.product, &task, &run) == HS_ERROR_CANCELLED && task.message_count == 5);
     CHECK(log[4].kind == HS_STAR_RESULT && log[4].worker == 1 && y.c[0] == 1 && y.c[1] == 2);
@@ -355,7 +356,8 @@ static void cancelling_at_any_time(hs_pool *pool)
     patience kept = {.last = 0};
     for (int last = 1; last <= 8; last++) { /* the copies of the messages, four of them, are among the first looks */
         hs_star_message log[3];
-        hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
+        hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log,
+                            .message_capacity = 3};
         patience lost = {.last = last};
         test_run run = {.options.poll = lose_patience, .options.poll_context = &lost};
         memset(c, 0, sizeof c);
@@ -366,7 +368,8 @@ static void cancelling_at_any_time(hs_pool *pool)
         CHECK(task.message_count < 3 || all_are_side(c));
     }
     hs_star_message log[3];
-    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log};
+    hs_star_product task = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = SIDE, .messages = log,
+                            .message_capacity = 3};
     test_run run = {.options.poll = lose_patience, .options.poll_context = &kept};
     memset(c, 0, sizeof c);
     __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
@@ -403,7 +406,7 @@ static hs_status run_scanty(hs_pool *pool, void *context)
     const hs_product product = {.dtype = HS_FLOAT64, .m = 3, .n = 6, .k = 5, .a = &x, .b = &x, .c = c, .c_row_stride = 6, .c_col_stride = 1, .alpha = {1}, .beta = {2}};
     hs_star_message messages[MESSAGES];
     int64_t peak[] = {-7, -7, -7};
-    hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 3, .messages = messages, .message_count = -7,
+    hs_star_product task = {.star = &star, .chunk_count = 2, .chunks = chunks, .order = HS_STAR_DEMAND, .block = 3, .messages = messages, .message_capacity = MESSAGES, .message_count = -7,
                             .peak = peak, .late = -7};
     test_run run = {.options.pace = context};
     const hs_status status = run_star(pool, &product, &task, &run);
@@ -418,8 +421,10 @@ static void refusals(hs_pool *pool)
     const int64_t memory[] = {8, 8, 8}, little[] = {3, 8, 8};
     const hs_star star = {1, 2, 2, 3, one, one, memory}, tight = {1, 2, 2, 3, one, one, little}, two = {1, 2, 2, 2, one, one, memory};
     const hs_star_chunk chunk = {.buffers = 2, .height = 1, .width = 2, .depth = 1}, outside = {.buffers = 2, .height = 1, .width = 3, .depth = 1};
+    const hs_star_chunk half = {.buffers = 2, .height = 1, .width = 1, .depth = 1}, overlapping[] = {half, chunk};
     const int32_t served[] = {0, 0, 0, 0};
     double x[16] = {0}, c[18] = {0};
+    hs_star_message *log = malloc(4 * sizeof *log); /* so that nothing can be written behind it */
     const hs_product good = {.dtype = HS_FLOAT64, .m = 3, .n = 6, .k = 5, .a = x, .a_row_stride = 0, .a_col_stride = 1, .b = x, .b_row_stride = 0,
                              .b_col_stride = 1, .c = c, .c_row_stride = 6, .c_col_stride = 1, .alpha = {1}};
     const hs_star_product fine = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_LISTED, .length = 4, .served = served, .block = 3};
@@ -447,6 +452,12 @@ static void refusals(hs_pool *pool)
     REFUSED(task.star = &two);
     REFUSED(task.chunks = &outside);
     REFUSED(task.chunk_count = -1);
+    REFUSED((task.chunk_count = 0, task.length = 0));
+    REFUSED(task.chunks = &half);
+    REFUSED((task.chunk_count = 2, task.chunks = overlapping, task.order = HS_STAR_DEMAND));
+    REFUSED((task.messages = log, task.message_capacity = 3));
+    REFUSED((task.messages = log, task.message_capacity = 3, task.order = HS_STAR_DEMAND));
+    REFUSED((task.messages = log, task.message_capacity = INT64_MIN));
     REFUSED(task.block = 0);
     REFUSED(task.block = 2);
     REFUSED(task.block = INT64_MAX);
@@ -455,14 +466,17 @@ static void refusals(hs_pool *pool)
     REFUSED(task.length = 3);
     REFUSED(run.options.pace = nan);
 #undef REFUSED
+    for (int e = 0; e < 18; e++) CHECK(c[e] == 0.0);
+    task = fine, run = plain, task.messages = log, task.message_capacity = 4;
+    CHECK(log && run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 4);
+    free(log);
+    task = fine;
     CHECK(run_star(NULL, &good, &task, &run) == HS_ERROR_VALUE);
     CHECK(run_star(pool, NULL, &task, &run) == HS_ERROR_VALUE);
     CHECK(run_star(pool, &good, NULL, &run) == HS_ERROR_VALUE);
     CHECK(hs_run_star(pool, &good, &task, NULL, NULL) == HS_OK);
     task = fine, run = plain;
     CHECK(run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 4);
-    task.chunk_count = 0, task.length = 0;
-    CHECK(run_star(pool, &good, &task, &run) == HS_OK && task.message_count == 0);
     task = fine;
     double pace[] = {0, 0, 0};
     CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);

@@ -17,7 +17,7 @@ from .star import STAR_MESSAGE, Star
 if TYPE_CHECKING:
     from .._base.progress import Progress
 
-Box = tuple[int, int, int, int, int, int, int]
+_BOX = np.dtype([("worker", "i4"), *((x, "i8") for x in ("row", "col", "depth", "height", "width", "length"))], align=True)
 
 
 class Poll:
@@ -183,6 +183,42 @@ def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.flo
     return [(box.worker, box.depth, box.length) for box in boxes]
 
 
+def _boxes(rows: NDArray[np.int64]) -> Any:
+    """The same as an array of hs_box."""
+    boxes = np.zeros(len(rows), _BOX)
+    for name, column in zip(_BOX.names or (), rows.T, strict=True):
+        boxes[name] = column
+    return ffi.from_buffer("hs_box[]", boxes)
+
+
+OUTSIDE, UNCOVERED, OVERLAP = lib.HS_OUTSIDE, lib.HS_UNCOVERED, lib.HS_OVERLAP
+
+
+class Fault(NamedTuple):
+    """An hs_cover: OUTSIDE, UNCOVERED, OVERLAP or, else, HS_TWO_WORKERS; the element; and the indices of two boxes, or -1."""
+
+    kind: int
+    row: int
+    col: int
+    depth: int
+    boxes: tuple[int, int]
+
+
+def fault_of_boxes(
+    rows: NDArray[np.int64], shape: tuple[int, int, int], *, triangle: bool = False, one_worker: bool = False
+) -> Fault | None:
+    """hs_boxes_cover: why (b, 7) boxes (worker, row, col, depth, height, width, length) do not tile a product of m x n x k, or
+    its lower triangle; None where they do."""
+    cover = ffi.new("hs_cover *")
+    which = lib.HS_TRIANGLE_LOWER if triangle else lib.HS_TRIANGLE_NONE
+    status = lib.hs_boxes_cover(*shape, which, one_worker, len(rows), _boxes(rows), cover)
+    if status == lib.HS_OK:
+        return None
+    if status != lib.HS_ERROR_VALUE:
+        check_status(status)
+    return Fault(cover.fault, cover.row, cover.col, cover.depth, (cover.first, cover.second))
+
+
 def run_product(
     threads: Threads,
     a: NDArray[Any],
@@ -192,7 +228,7 @@ def run_product(
     beta: complex,
     *,
     workers: int,
-    boxes: Sequence[Box],
+    boxes: NDArray[np.int64],
     cooperative: bool,
     speeds: NDArray[np.float64] | None,
     pace: NDArray[np.float64] | None,
@@ -206,15 +242,15 @@ def run_product(
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_product with everything recorded; halves: only of the lower triangle, which is mirrored; layers: where those of each
-    worker go that are kept, with rows side by side."""
+    """hs_run_product with everything recorded. boxes: as of `fault_of_boxes`; halves: of a triangle and its mirror image;
+    layers: where those of each worker go that are kept, with rows side by side."""
     product, alive = _product(a, b, c, alpha, beta, halves)
-    box_array = ffi.new("hs_box[]", [tuple(int(x) for x in box) for box in boxes])
     rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
     transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
     kept = ffi.NULL
     if layers is not None:
         kept = ffi.new("void *[]", [ffi.NULL if x is None else ffi.cast("void *", x.ctypes.data) for x in layers])
+    box_array = _boxes(boxes)
     fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], kept, overlap)
     recorder = Recorder(workers, pace, poll, event_capacity)
     status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
@@ -255,7 +291,9 @@ def run_star(
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
     views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), int64s(peak)
     order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), int32s(served))
-    task = ffi.new("hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], 0, views[2], 0.0))
+    task = ffi.new(
+        "hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], message_count, 0, views[2], 0.0)
+    )
     times = ffi.addressof(recorder.trace, "times")
     result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.options, times))
     del alive

@@ -14,6 +14,7 @@ from .._engine import run as engine
 from .._engine import stack
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
+from ..planners.cover import require_boxes
 from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
@@ -232,6 +233,7 @@ def checked(
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
     require_own_transpose(plan, x)
     workers.require_as_many(plan.names)
+    require_boxes(plan)
     return plan
 
 
@@ -276,14 +278,14 @@ def run(
     tiles = plan.shared and layers is None
     a, b, c, alpha, beta = product
     if (
-        layers is None and kept is None and _begins_inside(plan)
+        layers is None and kept is None and not in_depth_order(plan, 0)
     ):  # the engine multiplies C by beta with the first part of the inner dimension
         with np.errstate(all="ignore"):
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
         beta = 1.0
     result = engine.run_product(
         threads, a, b, c, alpha, beta,
-        workers=len(workers), boxes=[(0, 0, 0, 0, m, n, k)] if tiles else boxes.tolist(),
+        workers=len(workers), boxes=np.array([(0, 0, 0, 0, m, n, k)]) if tiles else boxes,
         cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
         layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
         layers=None if kept is None else kept.layers, halves=plan.triangle,
@@ -299,6 +301,9 @@ def run(
     )  # fmt: skip
 
 
-def _begins_inside(plan: ProductPlan) -> bool:
-    """Whether a worker's first box is not at the begin of the inner dimension."""
-    return bool(plan.boxes[np.unique(plan.boxes[:, 0], return_index=True)[1], 3].any())
+def in_depth_order(plan: ProductPlan, first: int | None = None) -> bool:
+    """Whether each worker does its boxes from the begin of the inner dimension to its end; first: where all begin."""
+    own = plan.boxes[np.argsort(plan.boxes[:, 0], kind="stable")]
+    same, depth = np.diff(own[:, 0]) == 0, own[:, 3]
+    begin = depth[np.concatenate(([True], ~same))] if len(own) else depth
+    return not ((np.diff(depth) < 0) & same).any() and (first is None or bool((begin == first).all()))

@@ -14,6 +14,7 @@ from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
 from .._engine.star import Star
+from ..planners.cover import require_chunks
 from ..planners.star import STREAM_A, STREAM_B, StarPlan, forms, require_room
 from ..platform import UNIT, Unit
 from ..trace import Trace
@@ -75,7 +76,7 @@ class StarRun:
         served = np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
         return engine.run_star(
             threads, x.a, x.b, x.c, x.alpha, x.beta, star=self.star, chunks=self.plan.chunks, served=served, block=self.block,
-            pace=self.times, message_count=len(self.plan.messages), poll=engine.Poll(progress),
+            pace=self.times, message_count=len(self.simulated), poll=engine.Poll(progress),
         )  # fmt: skip
 
     def trace(self, result: engine.StarRunResult, kind: str) -> Trace:
@@ -129,6 +130,7 @@ def checked(
 ) -> StarRun:
     """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
     check.choice("order", order, ORDERS)
+    require_chunks(plan)
     limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
     require_room(plan, limits)
     for what, own in (("cycle-time", times), ("link cost", costs)):
@@ -140,7 +142,15 @@ def checked(
     model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
     star = Star(plan.shape, *model, limits)
     served = np.ascontiguousarray(plan.messages["worker"])
-    _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
+    try:
+        _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
+    except ValueError:
+        what = (
+            "plan.messages must serve each worker's chunks"
+            if order == "plan"
+            else "plan.chunks must be such as a worker can hold"
+        )
+        raise ValueError(f"{what}, as those of plan_product do") from None
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
 
 

@@ -43,23 +43,25 @@ typedef struct hs_product {
 HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
 
 /* What is run of a product, and how the workers share it.
- *   box         [count] tile C; each worker does its own in the order given. A box with depth > 0 adds to what the
- *               boxes before it left, the first one of a C region has depth 0. Layered: they tile the iteration space in any order,
- *               all of one worker with the same rows and columns of C
+ *   box         [count] tile the iterations of the product, hs_boxes_cover: all of C, each element once; for a part of C give that part
+ *               as the product's. Each worker does its own in the order given. An element of C has one worker, but for cooperative and
+ *               layered runs. A box with depth > 0 adds to what the boxes before it left, the first one of a C region has depth 0.
+ *               Layered: in any order, all of one worker with the same rows and columns of C
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Excludes pace and
  *               receive. Zero: each worker does its own boxes, alone
  *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
  *               Then cooperative asks for boxes of the whole of C, each of which has a layer, early workers take boxes over, and the
  *               two below are NULL
- *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1; NULL: as they are free
+ *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1, from 0 on to m; NULL: as they
+ *               are free
  *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
  *               the last box; or NULL
  *   speeds      [p] cooperative: relative speeds, >= 0 with a positive finite sum; NULL for equal ones
  *   receive     [2 count] start and end of the emulated transfer that each box waits for (seconds; the same: none), or NULL
  *   layers      [p] a matrix of each worker in the place of C, where its boxes go: m rows of n elements without gaps, in memory that
- *               may be that of a file; NULL for one without boxes. C is not touched, beta counts for each of them, and nobody adds them up. The
- *               boxes of all tile the iteration space; those of a worker with the least of its depths come first. Neither cooperative
- *               nor layered. NULL: all go to C
+ *               may be that of a file; NULL for one without boxes. C is not touched, beta counts for each of them where it has boxes, and
+ *               no worker adds them up. The boxes of a worker with the least of its depths come first. Neither cooperative nor
+ *               layered. NULL: all go to C
  *   overlap     non-zero: work on a box, or a sum, starts with its transfer, and does not end before it. Needs receive or
  *               sum_receive
  * What is of no use in the way that is asked for must be zero. */
@@ -75,8 +77,8 @@ typedef struct hs_boxes {
     int32_t overlap;
 } hs_boxes;
 
-/* Runs the product; of a triangle the part that is in the boxes, and its mirror image. Paced by seconds per flop; the box of an event is its index, `count`
- * for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
+/* Runs the product. HS_ERROR_VALUE, with nothing changed, for boxes that do not tile it. Paced by seconds per flop; the box of an
+ * event is its index, `count` for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
  * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
  * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
  * layered an addition per element of a layer more; of a triangle half of all that. */
@@ -101,11 +103,12 @@ HS_API double hs_flops_per_update(int32_t dtype);
  * has come, in their arenas.
  *   star      of the pool's workers; r, s and t are the blocks of m, n and k, the last ones maybe smaller. With pace a
  *             message takes link_costs, in seconds per block; cycle_times only matter to hs_star_simulate
- *   chunks    [chunk_count] blocks of C in none of them stay as they are; in two of them they are undefined
+ *   chunks    [chunk_count] tile the blocks of C: each is in one of them
  *   order     HS_STAR_LISTED, or HS_STAR_DEMAND: the request pending longest, decided at run time
  *   served    [length] for HS_STAR_LISTED
  *   block     side of a block in elements, at most 2^31 - 1
- *   messages  out: the port's log, as long as that of hs_star_simulate, with the seconds from the start that were measured; or NULL
+ *   messages  [message_capacity] out: the port's log, with the seconds from the start that were measured; or NULL
+ *   message_capacity  at least the messages of the chunks, which hs_star_simulate tells: as many in any order
  *   message_count  out: also after HS_ERROR_CANCELLED, then of those that had ended
  *   peak      [p] out: most blocks that a worker held at a time, never above its memory; or NULL
  *   late      out: by how much the port missed its last deadline, seconds */
@@ -118,12 +121,14 @@ typedef struct hs_star_product {
     const int32_t *served;
     int64_t block;
     hs_star_message *messages;
+    int64_t message_capacity;
     int64_t message_count;
     int64_t *peak;
     double late;
 } hs_star_product;
 
-/* Runs the product. Paced by seconds per block update, else at real speed on both the links and the workers. Messages and updates start,
+/* Runs the product. HS_ERROR_VALUE, with nothing changed, also for chunks that do not tile C and a log that is too short. Paced by seconds per
+ * block update, else at real speed on both the links and the workers. Messages and updates start,
  * on the clock of the emulated platform, when the model lets them; a block at the edge costs as much as a full one. C is multiplied by
  * beta when it is loaded; with beta == 0 zeros are. Extra memory: for each worker with chunks an arena of as many blocks as these take,
  * at most its memory[i]; 100 bytes per message and chunk; and the kernel's packed panels, kept by the pool as for hs_run_product. */

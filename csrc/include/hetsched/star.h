@@ -77,8 +77,8 @@ typedef enum hs_star_order { HS_STAR_ROUND_ROBIN = 0, HS_STAR_DEMAND = 1, HS_STA
  *   chunks    [count] what is held and the panels fit in the worker's memory, and what is ahead with what it is ahead of, else
  *             HS_ERROR_VALUE
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if something is left or a worker has no message
- *   messages  out: the port's log, [sum over the chunks of 2 + panels, or 1 + 2 panels where those have results]; or NULL.
- *             Undefined on failure
+ *   messages  [*message_count] out: the port's log; or NULL, to learn its length: the sum over the chunks of 2 + panels, or
+ *             1 + 2 panels where those have results, in any order. Undefined on failure
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory O(p + count). */
 HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
                                   int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan);
