@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.progress import share_of
+from ..planners.cover import require_panels
 from ..planners.star_lu import LuStep, StarLuPlan
 from ..trace import Trace
 from . import star
@@ -32,6 +33,7 @@ def perform(
     pivots, lu = x.pivots, x.x
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
+    require_panels(plan)
     q = _block(plan, lu.shape)
     if x.a is not None:
         lu[...] = x.a
