@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import mpi_run
@@ -314,6 +315,39 @@ def case_errors(comm):
     _same_error(comm, TypeError, "zone must be a Zone", lambda: hs.mpi.gather(comm, None if me == 1 else zone))
     _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
     checked(comm, a, a, plan)
+
+
+def case_cover(comm):
+    """Plans and zones that do not give each element to one rank."""
+    p = comm.size
+    a = matrix(12, 12)
+    for method in ("columns", "rows", "layers"):
+        plan = hs.plan_matmul(12, 12, 12, platform(p), method=method)
+        longer = plan.boxes.copy()
+        longer[0, 4:] += 1
+        for boxes in (plan.boxes[1:], np.concatenate((plan.boxes, plan.boxes[:1])), longer):
+            wrong = replace(plan, boxes=boxes)
+            _same_error(
+                comm, ValueError, "plan ", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong))
+            )
+    partition = hs.partition(np.ones(p), shape=(12, 12))
+    for pieces in (partition.pieces[1:], np.concatenate((partition.pieces, partition.pieces[:1]))):
+        wrong = replace(partition, pieces=pieces)
+        _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong)))
+        _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.scatter(comm, at(comm, a), at(comm, wrong)))
+    boxes = np.array([(0, 0, 0, 0, 12, 12, 5), (0, 0, 0, 5, 5, 12, 7), (0, 5, 0, 5, 7, 12, 7)])
+    across = replace(
+        hs.plan_matmul(12, 12, 12, platform(p), method="columns"), boxes=boxes, sent=np.zeros(3), receive=np.zeros((3, 2))
+    )
+    _same_error(
+        comm, ValueError, "both rectangles 0 and 1", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, across))
+    )
+    owners = replace(hs.lu_pattern(6, np.ones(p)), owner=np.array([0, 0, 0, 0, 0, p], np.int32))
+    _same_error(comm, ValueError, "plan.owner[5]", lambda: hs.mpi.lu_factor(comm, at(comm, a), at(comm, owners)))
+    _same_error(comm, ValueError, "plan.owner[5]", lambda: hs.mpi.scatter(comm, at(comm, a), at(comm, owners)))
+    zone = hs.mpi.scatter(comm, at(comm, a), partition)
+    _same_error(comm, ValueError, "boxes does not cover the matrix", lambda: replace(zone, boxes=zone.boxes[:-1]))
+    checked(comm, a, a, partition)
 
 
 def case_versions(comm):

@@ -10,6 +10,7 @@ from .._base import check
 from .._base.progress import Progress
 from .._engine.dtypes import flops_per_update
 from ..plan import Plan
+from ..planners.cover import require_boxes, require_zones
 from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.matmul import plan_matmul
@@ -198,6 +199,9 @@ def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], s
         plan = plan_of_partition(plan, *rest) if isinstance(plan, Partition) else plan_of_boxes(plan, *rest)
     if plan.shape != sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {sizes}")
+    require_boxes(plan)
+    if plan.layers is None:  # a rank keeps each of its rectangles apart
+        require_zones("plan", product.result_boxes(plan), plan.shape[:2], ("C", "element", "rectangle", "rectangles"))
     if plan.shared or plan.triangle:
         raise ValueError(f"plan is for one machine: its boxes {'are shared' if plan.shared else 'are half a product'}")
     return plan

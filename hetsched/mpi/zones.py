@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import check
 from ..plan import Plan
+from ..planners.cover import require_owners, require_zones
 from ..planners.distribute import Distribution
 from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
@@ -49,6 +50,7 @@ class Zone:
     dtype: np.dtype[Any]
 
     def __post_init__(self) -> None:
+        require_zones("boxes", self.boxes, self.shape)
         own = self.own
         if len(own) != len(self.parts):
             raise ValueError(f"parts must be the {len(own)} rectangles of rank {self.rank}, got {len(self.parts)}")
@@ -119,6 +121,8 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
         raise TypeError(f"plan must say who holds which rectangles, got {type(plan).__name__}")
     require_ranks(plan, size)
+    if isinstance(plan, LuPattern | LuGrid):
+        require_owners("plan.owner", plan.owner, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
         cuts = blocks("plan", len(plan.owner), cols)
