@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .cuboids import Cuboids
     from .divisible import DivisibleLoad
+    from .layers import LayersPlan
+    from .partition import Partition
     from .product import ProductPlan
     from .star import StarPlan
     from .star_lu import StarLuPlan
@@ -37,6 +40,41 @@ def require_boxes(plan: ProductPlan) -> None:
         rows, m = plan.layers.rows, plan.shape[0]
         if len(rows) != len(plan.names) + 1 or rows[0] != 0 or rows[-1] != m or (np.diff(rows) < 0).any():
             raise ValueError(f"plan.layers.rows must rise from 0 to m = {m}, one more than workers, got {rows.tolist()}")
+
+
+def require_pieces(plan: Partition) -> None:
+    """Every cell of the matrix is in one piece; for a plan with a shape."""
+    assert plan.shape is not None
+    require_owners("plan.pieces[:, 0]", plan.pieces[:, 0], len(plan.areas))
+    require_zones("plan", plan.pieces.astype(np.int64), plan.shape, ("C", "cell", "piece", "pieces"))
+
+
+def require_cuboids(plan: Cuboids) -> None:
+    """Every iteration is in one box; for a plan with a shape."""
+    assert plan.shape is not None
+    boxes = np.insert(plan.boxes.astype(np.int64), 0, 0, axis=1)
+    if (fault := fault_of_boxes(boxes, plan.shape)) is not None:
+        raise ValueError(_words("plan", fault, plan.boxes, plan.shape, ("the iterations", "cell", "box", "boxes")))
+
+
+def require_layers(plan: LayersPlan) -> None:
+    """Every layer has one worker, which gets a message."""
+    require_owners("plan.order", plan.order, len(plan.names))
+    counts, displs, order = plan.counts, plan.displs, plan.order
+    boxes = np.zeros((len(order), 7), np.int64)
+    boxes[:, 3], boxes[:, 4:6], boxes[:, 6] = displs[order], 1, counts[order]
+    if int(np.abs(counts).sum()) != plan.n or (plan.n and fault_of_boxes(boxes, (1, 1, plan.n)) is not None):
+        raise ValueError(
+            f"plan.counts and plan.displs must divide {plan.n} layers over the workers of plan.order, {order.tolist()}, got "
+            f"{counts.tolist()} and {displs.tolist()}"
+        )
+
+
+def require_nodes(counts: NDArray[Any], n: int) -> None:
+    """The layers of a network's nodes add up, up to rounding where they are no integers."""
+    lost = 1e-9 * n if counts.dtype.kind == "f" else 0
+    if not (counts >= -lost).all() or abs(counts.sum() - n) > lost:
+        raise ValueError(f"plan gives its nodes {counts.sum():g} layers, n is {n}; none may have less than 0")
 
 
 def require_chunks(plan: StarPlan) -> None:
@@ -65,7 +103,7 @@ def require_zones(
         raise ValueError(_words(name, fault, zones, shape, nouns))
 
 
-def _words(name: str, fault: Fault, boxes: NDArray[np.int64], shape: Sequence[int], nouns: Nouns) -> str:
+def _words(name: str, fault: Fault, boxes: NDArray[Any], shape: Sequence[int], nouns: Nouns) -> str:
     (first, second), (whole, element, one, several) = fault.boxes, nouns
     where = f"{element} ({fault.row}, {fault.col})"
     if fault.depth:

@@ -13,6 +13,7 @@ from .._base import check
 from .._engine.layers import Layers
 from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
+from .cover import require_cuboids, require_layers, require_nodes, require_pieces
 from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
@@ -167,6 +168,7 @@ def plan_of_partition(
     if len(given.areas) != len(platform):
         raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
     check.choice("communication", communication, COMMUNICATION)
+    require_pieces(given)
     rows, cols = given.shape
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
@@ -198,6 +200,7 @@ def plan_of_boxes(
     if p != len(platform):
         raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
     if isinstance(given, LayersPlan):
+        require_layers(given)
         block = max(1, -(-k // max(given.n, 1)))
         if -(-k // block) != given.n:
             raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
@@ -208,6 +211,7 @@ def plan_of_boxes(
     elif given.shape is None:
         raise ValueError("plan has boxes of the unit cube: give cuboids() a shape")
     else:
+        require_cuboids(given)
         block = max(1, -(-m // given.shape[0]))
         if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
             raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
@@ -230,6 +234,7 @@ def plan_of_mesh(
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
     rounds = given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
     counts, block = rounds.ravel(), max(1, -(-k // given.n))  # worker by worker, of each its installments
+    require_nodes(counts, given.n)
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
     elif -(-k // block) != given.n:
