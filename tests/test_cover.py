@@ -254,6 +254,10 @@ def test_panels(pool):
         refused(lambda k=k: pool.lu_factor(a, owner=replace(plan, panels=(*panels[:k], *panels[k + 1 :]))))
     refused(lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[:-1])))
     refused(lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[::-1])))
+    last = replace(plan.products[-1], chunks=plan.products[-1].chunks[1:])
+    columns = np.asfortranarray(a)
+    refused(lambda: pool.lu_factor(columns, owner=replace(plan, products=(*plan.products[:-1], last)), overwrite_a=True))
+    assert (columns == a).all()
 
 
 @pytest.mark.parametrize("run", ["lu_factor", "cholesky", "qr"])

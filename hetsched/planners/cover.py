@@ -170,7 +170,7 @@ def _require_orders(plan: MaxTasks | MinTime | DivisibleLoad) -> None:
 
 
 def require_panels(plan: StarLuPlan) -> None:
-    """The panels follow each other up to the last block, and each but the last one has the product of what is left."""
+    """The panels follow each other up to the last block, and each but the last one has the whole product of what is left."""
     first = 0
     if len(plan.products) != len(plan.panels) - 1:
         raise ValueError(
@@ -187,5 +187,7 @@ def require_panels(plan: StarLuPlan) -> None:
             raise ValueError(
                 f"plan.products[{k}] has shape {plan.products[k].shape}, panel {k} needs {(left, left, panel.width)}"
             )
+        if k < len(plan.products):
+            require_chunks(plan.products[k])
     if first != plan.blocks:
         raise ValueError(f"plan.panels end with block {first - 1} of {plan.blocks}")
