@@ -1,5 +1,7 @@
 """Tiles and their owners, by readers of their text form and element by element."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 
 SPEEDS = np.array([1.0, 2.0, 4.0])
+SPLIT = hs.partition(SPEEDS, shape=(4, 6))
 
 
 def holders(plan, shape):
@@ -88,6 +91,7 @@ def test_map_of_heat():
         ((hs.distribute(4, [1.0]), (4,)), ValueError, "shape"),
         ((hs.distribute(4, [1.0]), (4, -1)), ValueError, r"shape\[1\]"),
         ((hs.lu_pattern(5, [1.0]), (4, 4)), ValueError, "no size of blocks"),
+        ((replace(SPLIT, pieces=SPLIT.pieces[1:]), (4, 6)), ValueError, "does not cover the matrix"),
     ],
 )
 def test_errors(arguments, kind, text):

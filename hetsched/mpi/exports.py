@@ -13,6 +13,7 @@ from .._base import check
 from .._base.frozen import Frozen
 from .._base.replace import replace_file
 from ..plan import Plan
+from ..planners.cover import require_zones
 from .zones import boxes_of
 
 
@@ -96,7 +97,7 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     Raises
     ------
     TypeError, ValueError
-        For another kind of plan, or blocks that the shape does not have.
+        For another kind of plan, zones that do not tile, or blocks that the shape does not have.
 
     Examples
     --------
@@ -111,6 +112,7 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
     boxes = boxes_of(plan, (rows, cols), len(plan.names))
+    require_zones("plan", boxes, (rows, cols))
     down, along = (_cuts(boxes[:, [1 + axis, 3 + axis]], side) for axis, side in enumerate((rows, cols)))
     owner = np.zeros((len(down) - 1, len(along) - 1), np.int32)
     for rank, row, col, height, width in boxes.tolist():

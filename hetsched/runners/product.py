@@ -278,7 +278,7 @@ def run(
     tiles = plan.shared and layers is None
     a, b, c, alpha, beta = product
     if (
-        layers is None and kept is None and not in_depth_order(plan, 0)
+        layers is None and kept is None and not _in_depth_order(plan)
     ):  # the engine multiplies C by beta with the first part of the inner dimension
         with np.errstate(all="ignore"):
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
@@ -301,9 +301,8 @@ def run(
     )  # fmt: skip
 
 
-def in_depth_order(plan: ProductPlan, first: int | None = None) -> bool:
-    """Whether each worker does its boxes from the begin of the inner dimension to its end; first: where all begin."""
+def _in_depth_order(plan: ProductPlan) -> bool:
+    """Whether each worker does its boxes from the begin of the inner dimension to its end."""
     own = plan.boxes[np.argsort(plan.boxes[:, 0], kind="stable")]
-    same, depth = np.diff(own[:, 0]) == 0, own[:, 3]
-    begin = depth[np.concatenate(([True], ~same))] if len(own) else depth
-    return not ((np.diff(depth) < 0) & same).any() and (first is None or bool((begin == first).all()))
+    first, depth = np.diff(own[:, 0], prepend=-1) > 0, own[:, 3]
+    return not (depth[first].any() or (np.diff(depth, prepend=0)[~first] < 0).any())
