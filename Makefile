@@ -28,7 +28,7 @@ test:
 	@$(MAKE) --no-print-directory ctest pytest pytest-address
 
 # Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
-LIMIT ?= 2h
+LIMIT ?= 1h
 LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --foreground --signal=INT --kill-after=60 $(LIMIT))
 
 # Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
