@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import resource
 import socket
+import struct
+import zlib
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -59,8 +61,8 @@ def save_hdf5(path, **options):
         file.create_dataset("a", data=a_matrix(), **options)
 
 
-def save_old_mat(path):
-    pytest.importorskip("scipy.io").savemat(path, {"a": a_matrix()})
+def save_old_mat(path, compressed=False):
+    pytest.importorskip("scipy.io").savemat(path, {"a": a_matrix() + 0.5j}, do_compression=compressed)
 
 
 def save_text(text):
@@ -84,7 +86,8 @@ KINDS = {
     "layer.npy": (save_npy, lambda path: hs.LayerFiles([path]).sum(), True),
     "a.h5": (save_hdf5, read_a, False),
     "chunked.h5": (partial(save_hdf5, chunks=(5, 4), compression="gzip"), read_a, False),
-    "a.mat": (save_old_mat, read_a, False),
+    "a.mat": (save_old_mat, read_a, True),
+    "compressed.mat": (partial(save_old_mat, compressed=True), read_a, True),
     "study.toml": (save_text(STUDY), study._read, True),
     "bench.json": (save_text(BENCH), bench._read, True),
 }
@@ -207,6 +210,24 @@ def test_a_tree_with_pipes(tmp_path):
 
 
 # ---- what a matrix says that it has ----
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_old_mat_files_of_other_elements(tmp_path, compressed):
+    """Types that are none crash SciPy: where the real parts and the imaginary ones say theirs."""
+    path, plain = tmp_path / "a.mat", tmp_path / "plain.mat"
+    save_old_mat(plain)
+    whole = plain.read_bytes()
+    for place in (176, 176 + 8 + 12 * 7 * 8):  # 12 x 7 doubles lie between them
+        for kind in (0, 8, 14, 15, 18, 19, 255, 65535):
+            damaged = bytearray(whole)
+            damaged[place : place + 2] = kind.to_bytes(2, "little")
+            if compressed:
+                packed = zlib.compress(damaged[128:])
+                damaged[128:] = struct.pack("<II", 15, len(packed)) + packed
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=rf"A \(.*a.mat\) is not a .mat file .* its elements are of type {kind}"):
+                read_a(path)
 
 
 def npy(path, shape, dtype, content=b""):

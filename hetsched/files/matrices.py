@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._base.need import need
 from .._base.regular import open_regular
 from ..runners.operands import as_array
+from .mat5 import require_numbers
 
 Array = NDArray[Any]
 #: First and one after the last.
@@ -394,12 +395,12 @@ def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int
                 if isinstance(matrix, Chunked):
                     opened.push(here.pop_all())
             return matrix
-        except (OSError, RuntimeError, KeyError) as error:  # of HDF5, for what is broken
-            if isinstance(error, OSError) and error.errno is not None:
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:  # of HDF5, for what is broken
+            if isinstance(error, OSError) and error.errno is not None or str(error).startswith(name):
                 raise
             raise ValueError(f"{name} is not HDF5 that can be read: {error}") from error
     if head.startswith(b"MATLAB 5.0") or Path(path).suffix.lower() == ".mat":
-        return _open_v5(name, path, inner, memory)
+        return _open_old_mat(name, path, inner, memory, head.startswith(b"MATLAB 5.0"))
     raise ValueError(f"{name} is not a complete .npy file, nor HDF5 or .mat")
 
 
@@ -464,7 +465,7 @@ def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
+def _open_old_mat(name: str, path: str, inner: str | None, memory: int, version5: bool) -> Matrix:
     """SciPy reads a variable of an old .mat file only whole; it takes its size twice while it does."""
     io = need("scipy.io", name)
     try:
@@ -487,6 +488,9 @@ def _open_v5(name: str, path: str, inner: str | None, memory: int) -> Matrix:
         better = "save it with MATLAB's -v7.3, or as .npy or HDF5"
         raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; {better}")
     try:
+        if version5:
+            with open_regular(path) as file:
+                require_numbers(file, variable)
         array = io.loadmat(path, variable_names=[variable])[variable]  # small integers where a double array holds no others
     except Exception as error:
         raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
