@@ -180,18 +180,25 @@ def test_products_by_measured_blocks(planted):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("kernel", [None, "plain"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (2**20, 1, 1), (1, 2**20, 1), (1, 1, 2**20), (2**20, 2**20, 2**20)])
-def test_extreme_blocks(dtype, sizes):
+def test_extreme_blocks(dtype, kernel, sizes):
     """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are right, memory suffices."""
     depth, rows, cols = sizes
     rng = np.random.default_rng(1)
     A, B = (
         rng.standard_normal((200, 200, 2)).astype(dtype) @ np.array([1, 1j if "complex" in dtype else 1], dtype) for _ in range(2)
     )
-    given = Blocking("plain", (depth, depth), (rows, rows), (cols, cols))
+    given = Blocking(kernel, (depth, depth), (rows, rows), (cols, cols))
     platform = hs.Platform(hs.Platform.star([1] * topology().worth).workers, blocks={None: given})
+    near = 1e-2 if dtype in ("float32", "complex64") else 1e-9
     with hs.Pool(platform) as pool:
-        np.testing.assert_allclose(pool.matmul(A, B), A @ B, atol=1e-2 if dtype in ("float32", "complex64") else 1e-9)
+        np.testing.assert_allclose(pool.matmul(A, B), A @ B, atol=near)
+        for m, n in ((130, 2), (130, 70)):
+            Q, R = pool.qr(A[:m, :n])
+            np.testing.assert_allclose(Q @ R, A[:m, :n], atol=near)
+        L = pool.cholesky(A @ A.conj().T + 200 * np.eye(200, dtype=dtype))
+        np.testing.assert_allclose(L @ L.conj().T, A @ A.conj().T + 200 * np.eye(200), atol=100 * near)
 
 
 def test_the_timer(two_kinds, monkeypatch):

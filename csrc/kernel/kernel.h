@@ -14,6 +14,8 @@
 typedef void hs__micro_kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta,
                               void *c, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next);
 
+/* Steps of loops come from these sizes, of complex operands from half of them: depth is at least 2, rows and cols are at least a
+ * tile, and the tile's side along C's fast stride is even. */
 typedef struct hs__blocking {
     hs__micro_kernel *run;
     int32_t tile_rows, tile_cols; /* of the micro-kernel */

@@ -138,8 +138,10 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         real->run = type ? multiply_double : multiply_float;
         real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
         real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
-        /* Panels with gaps or with every element several times, as on POWER9. */
-        if (!functions[type] || real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
+        /* Panels with gaps or with every element several times, as on POWER9; tiles that complex elements, two reals each, do not
+         * fill. */
+        const int32_t fast = real->prefers_rows ? real->tile_cols : real->tile_rows;
+        if (!functions[type] || fast % 2 || real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
             real->tile_cols != bli_cntx_get_blksz_max_dt(dt, BLIS_NR, context)) {
             snprintf(info->refused, sizeof info->refused, "the panels of BLIS's kernel set %s are of a special form", info->set);
             return HS_ERROR_UNSUPPORTED;

@@ -141,7 +141,8 @@ static products products_in(const hs__column_type *t, int64_t width, int64_t col
 static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
 {
     const products x = sizes_of(t, width);
-    const int64_t slices = hs__ceil_div(cols, t->slice.across), rows = hs__u_bytes(t, &t->slice, hs__max(depth_of(t), width));
+    const int64_t slices = hs__ceil_div(cols, t->slice.across), depth = hs__max(hs__min(depth_of(t), m), width);
+    const int64_t rows = hs__u_bytes(t, &t->slice, depth);
     const size_t moved = hs__move_bytes(t, m), all = (size_t)(slices * (x.w_bytes + x.u_bytes) + x.w_bytes + rows);
     return all > moved ? all : moved;
 }

@@ -45,7 +45,9 @@ void hs__domains_close(hs__domains *x)
     free(x->of), free(x->domain);
 }
 
-/* A block holds a tile at least: of a complex operand it is cut in half. */
+/* As hs__blocking wants them. */
+enum { LEAST_DEPTH = 2 };
+
 static int32_t size_of(int32_t given, int32_t usual, int32_t tile)
 {
     if (!given) return usual;
@@ -57,7 +59,7 @@ static hs__kernel kernel_of(const hs__domain *x)
     hs__kernel kernel = x->has_kernel ? x->kernel : *hs__kernel_current();
     for (int type = 0; type < 2; type++) {
         hs__blocking *real = &kernel.real[type];
-        real->depth = size_of(x->sizes.depth[type], real->depth, 1);
+        real->depth = size_of(x->sizes.depth[type], real->depth, LEAST_DEPTH);
         real->rows = size_of(x->sizes.rows[type], real->rows, real->tile_rows);
         real->cols = size_of(x->sizes.cols[type], real->cols, real->tile_cols);
     }

@@ -27,7 +27,7 @@ class Blocking:
         The instruction set of our own micro-kernels; None for the kernel in use.
     depth, rows, cols : (int, int)
         For float32 and float64, in elements: the depth of packed panels, rows of a packed block of A, columns of a packed panel
-        of B; 0 for the kernel's own.
+        of B; 0 for the kernel's own. A depth of 1 counts as 2, rows and columns below the register tile as the tile.
 
     Attributes
     ----------

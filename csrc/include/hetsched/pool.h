@@ -58,7 +58,7 @@ HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool)
  *   kernel            a set of our own micro-kernels: "avx512", "avx2", "neon", "plain"; NULL: the kernel in use
  *   depth, rows, cols [2] of float32 and float64, elements: the depth of packed panels, rows of a packed block of A, which stays in a
  *                     core's own cache, columns of a packed panel of B, which stays in the shared one; 0: the kernel's own,
- *                     less than a register tile: that */
+ *                     rows and columns less than a register tile: that, a depth of 1: 2 */
 typedef struct hs_domain {
     const char *kernel;
     int32_t depth[2], rows[2], cols[2];
