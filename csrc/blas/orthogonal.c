@@ -109,7 +109,7 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
     }
     free(factors);
     if (!status) *info = hs__first_zero(dtype, &triangle);
-    if (!status && !*info) status = hs__substitute(turn.pool, dtype, 'U', 'N', 0, triangle, &solution);
+    if (!status && !*info) status = hs__substitute(turn.pool, dtype, 'U', 'N', 0, triangle, NULL, &solution);
     if (!status) hs__set_size(dtype, work, 2 * n);
     return hs__leave(&turn, status);
 }

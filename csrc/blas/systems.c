@@ -6,17 +6,17 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-static const double none[2] = {0.0, 0.0};
-
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
-hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const hs__matrix *b)
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const double alpha[2],
+                          const hs__matrix *b)
 {
     const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
+    const double factor[2] = {alpha ? alpha[0] : 1.0, !alpha ? 0.0 : conjugate ? -alpha[1] : alpha[1]};
     if (op != 'N') t = hs__transposed(t);
     const hs_triangular system = {.dtype = dtype, .n = t.rows, .cols = b->cols, .upper = upper, .unit = unit, .t = t.data,
                                   .t_row_stride = t.row_stride, .t_col_stride = t.col_stride,
-                                  .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride};
+                                  .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride, .alpha = factor};
     if (conjugate) hs__conjugate(dtype, b);
     const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
     if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
@@ -36,19 +36,18 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
     const int32_t dtype = entry->dtype;
     hs__factor_of(dtype, alpha, scale);
     hs__matrix x = hs__stored(dtype, b, m, n, ldb);
-    if (scale[0] == 0.0 && scale[1] == 0.0) {
-        hs__scale(dtype, &x, none);
+    if (hs__factor_is(dtype, scale, 0.0)) {
+        hs__scale(dtype, &x, scale);
         return hs__leave(&turn, HS_OK);
     }
     /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all conjugated but T. */
     const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
     char first = op;
     if (right) x = hs__transposed(x), first = op == 'N' ? 'T' : 'N';
-    if (conjugate) hs__conjugate(dtype, &x);
+    if (conjugate) hs__conjugate(dtype, &x), scale[1] = -scale[1];
     const hs__matrix t = hs__stored(dtype, a, order, order, lda);
-    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, &x);
+    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, scale, &x);
     if (conjugate) hs__conjugate(dtype, &x);
-    if (!status) hs__scale(dtype, &x, scale); /* last, for until then it may fail */
     return hs__leave(&turn, status);
 }
 
@@ -72,7 +71,7 @@ int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n
     if (!hs__enter(&turn, entry, volume)) return 0;
     const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda), x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
-    return hs__leave(&turn, *info ? HS_OK : hs__substitute(turn.pool, entry->dtype, triangle, op, diagonal == 'U', t, &x));
+    return hs__leave(&turn, *info ? HS_OK : hs__substitute(turn.pool, entry->dtype, triangle, op, diagonal == 'U', t, NULL, &x));
 }
 
 /* ---- LU ---------------------------------------------------------------------------------------------------------- */
@@ -236,8 +235,8 @@ static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix
 static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__matrix a, const hs__matrix *b)
 {
     const int32_t dtype = turn->entry->dtype;
-    const hs_status status = hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, b);
-    return status ? status : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a, b);
+    const hs_status status = hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, NULL, b);
+    return status ? status : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a, NULL, b);
 }
 
 int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, int64_t *info)

@@ -7,8 +7,9 @@
 #include "blas/entry.h"
 #include "blas/operand.h"
 
-/* B <- op(T)^-1 B, of the triangle 'L' or 'U' that is stored. */
-hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const hs__matrix *b);
+/* B <- alpha op(T)^-1 B, of the triangle 'L' or 'U' that is stored; alpha multiplies first, NULL: 1. */
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const double alpha[2],
+                          const hs__matrix *b);
 
 /* The place of the first zero on the diagonal, from 1, or 0. */
 int64_t hs__first_zero(int32_t dtype, const hs__matrix *t);

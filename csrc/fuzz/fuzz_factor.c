@@ -154,13 +154,16 @@ static void triangular(bytes *in)
         for (int64_t j = 0; j < n; j++)
             put(&t, i, j, i == j ? unit ? NAN : singular ? 0 : 9 + at(&t, i, j) : (i < j) == upper ? at(&t, i, j) / (double)(4 * n) : NAN);
     remember(&t);
+    const double alpha[2] = {-0.5, 1.0};
+    const int scaled = pick(in, 2);
+    const double complex factor = !scaled ? 1 : dtype >> 1 ? alpha[0] + I * alpha[1] : alpha[0];
     const hs_triangular x = {dtype, n, cols, upper ? 1 + pick(in, 2) : 0, unit, start_of(&t), t.row_stride, t.col_stride,
-                             start_of(&b), b.row_stride, b.col_stride};
+                             start_of(&b), b.row_stride, b.col_stride, scaled ? alpha : NULL};
     HOLDS(hs_solve_triangular(pool_of(1 + pick(in, MOST_POOL)), &x, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&b) && same_bytes(&t));
     for (int64_t i = 0; i < n && (unit || !singular); i++)
         for (int64_t j = 0; j < cols; j++) {
-            double complex sum = -was_at(&b, i, j) + (unit ? 1 : at(&t, i, i)) * at(&b, i, j);
+            double complex sum = -factor * was_at(&b, i, j) + (unit ? 1 : at(&t, i, i)) * at(&b, i, j);
             for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) sum += at(&t, i, k) * at(&b, k, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * 60 * (double)n);
         }

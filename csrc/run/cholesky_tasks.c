@@ -168,7 +168,8 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
 
 static void load(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
-    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), hs__block_first(&x->blocks, block), &x->columns[block], work, self);
+    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), hs__block_first(&x->blocks, block), &x->columns[block], NULL, work,
+                     self);
 }
 
 static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)

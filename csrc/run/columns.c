@@ -136,7 +136,8 @@ static int is_same(const hs__matrix *from, int64_t col, const char *slice)
     return hs__at(from, 0, col) == slice || hs__at(from, from->rows - 1, col) == slice;
 }
 
-void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first, const hs__columns *block, char *work, hs__member *self)
+void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first, const hs__columns *block, const double *factor,
+                      char *work, hs__member *self)
 {
     const int64_t across = t->slice.across, e = (int64_t)t->element;
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
@@ -144,8 +145,9 @@ void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first, 
         const int64_t cols = hs__min(across, block->cols - j);
         const int same = is_same(&from, j, slice);
         const int64_t skipped = same ? 0 : first;
-        hs__to_rows(t, cols, block->m - skipped, hs__at(&from, skipped, j), from.col_stride, from.row_stride,
-                    same ? work : slice + skipped * across * e);
+        const hs__matrix to = {same ? work : slice + skipped * across * e, e, block->m - skipped, across, across, 1};
+        hs__to_rows(t, cols, to.rows, hs__at(&from, skipped, j), from.col_stride, from.row_stride, to.data);
+        if (factor) hs__scale(t->dtype, &to, factor);
         if (same) memcpy(slice, work, (size_t)(block->m * across * e));
     }
 }

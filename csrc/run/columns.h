@@ -61,8 +61,10 @@ size_t hs__move_bytes(const hs__column_type *type, int64_t m);
 void hs__to_rows(const hs__column_type *type, int64_t cols, int64_t depth, const char *from, int64_t stride, int64_t depth_stride, char *to);
 
 /* The columns of a block to slices, which may be their own memory; of others rows from `first` on, those before are left as they are.
- * After a cancel, as of all these functions, the content is undefined. */
-void hs__columns_load(const hs__column_type *type, hs__matrix from, int64_t first, const hs__columns *block, char *work, hs__member *self);
+ * factor: (real, imaginary), by which they are multiplied while they are in the cache; NULL: 1. After a cancel, as of all these
+ * functions, the content is undefined. */
+void hs__columns_load(const hs__column_type *type, hs__matrix from, int64_t first, const hs__columns *block, const double *factor,
+                      char *work, hs__member *self);
 
 /* Rows from `first` on of a block in slices to a matrix of that many rows; square: across * across elements. */
 void hs__columns_copy(const hs__column_type *type, const hs__columns *block, int64_t first, hs__matrix to, char *square, hs__member *self);

@@ -68,13 +68,6 @@ static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, stride
                            c + i * c_row * w->element + tail, c_row, 0, NULL, NULL);
 }
 
-/* Whether a factor, rounded to the type, is x. */
-static int is(int32_t dtype, const double factor[2], double x)
-{
-    const double re = dtype & 1 ? factor[0] : (float)factor[0], im = !(dtype >> 1) ? 0.0 : dtype & 1 ? factor[1] : (float)factor[1];
-    return re == x && im == 0.0;
-}
-
 /* Whether C is better computed as C^T = B^T A^T: its columns lie side by side, or it is a vector and the matrix lies better so. */
 static int is_turned(const hs_product *p)
 {
@@ -87,7 +80,7 @@ static int is_turned(const hs_product *p)
 static int is_direct(const hs_product *p)
 {
     const int64_t col = is_turned(p) ? p->c_row_stride : p->c_col_stride, cols = is_turned(p) ? p->m : p->n;
-    return (col == 1 || cols == 1) && is(p->dtype, p->alpha, 1.0) && is(p->dtype, p->beta, 0.0);
+    return (col == 1 || cols == 1) && hs__factor_is(p->dtype, p->alpha, 1.0) && hs__factor_is(p->dtype, p->beta, 0.0);
 }
 
 static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
@@ -115,7 +108,7 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
 {
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
-    if (p->k == 0 || is(p->dtype, p->alpha, 0.0)) {
+    if (p->k == 0 || hs__factor_is(p->dtype, p->alpha, 0.0)) {
         hs__scale(p->dtype, &c, p->beta);
         return;
     }

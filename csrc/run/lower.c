@@ -34,7 +34,7 @@ int hs__repack_strips(const hs__task_data *x, const hs__task_data *from, int32_t
 
 void hs__load_all(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
-    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), 0, &x->columns[block], work, self);
+    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), 0, &x->columns[block], x->factor, work, self);
 }
 
 void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs__member *self)

@@ -85,31 +85,51 @@ void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step
     else swap(16, count, x, y, step);
 }
 
-static double real(const char *x, int i, int precise) { return precise ? ((const double *)(const void *)x)[i] : ((const float *)(const void *)x)[i]; }
-
-static void set_real(char *x, int i, int precise, double value)
+int hs__factor_is(int32_t dtype, const double factor[2], double x)
 {
-    if (precise) ((double *)(void *)x)[i] = value;
-    else ((float *)(void *)x)[i] = (float)value;
+    const double re = dtype & 1 ? factor[0] : (float)factor[0], im = dtype & 1 ? factor[1] : (float)factor[1];
+    return re == x && (im == 0.0 || !(dtype >> 1));
 }
 
-void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2])
-{
-    const int precise = dtype & 1, parts = 1 + (dtype >> 1);
-    const double re = precise ? beta[0] : (float)beta[0], im = parts == 1 ? 0.0 : precise ? beta[1] : (float)beta[1];
-    const int clears = re == 0.0 && im == 0.0;
-    if (re == 1.0 && im == 0.0) return;
-    const hs__matrix lines = hs__by_columns(x) ? hs__transposed(*x) : *x;
-    const int at_once = clears && lines.col_stride == 1;
-    for (int64_t i = 0; i < lines.rows; i++) {
-        if (at_once) memset(hs__at(&lines, i, 0), 0, (size_t)(lines.cols * lines.element));
-        for (int64_t j = 0; j < lines.cols && !at_once; j++) {
-            char *z = hs__at(&lines, i, j);
-            const double u = clears ? 0.0 : real(z, 0, precise), v = clears || parts == 1 ? 0.0 : real(z, 1, precise);
-            set_real(z, 0, precise, clears ? 0.0 : parts == 1 ? re * u : re * u - im * v);
-            if (parts == 2) set_real(z, 1, precise, clears ? 0.0 : re * v + im * u);
-        }
+/* Lines of a matrix of reals, or of complex elements of two. */
+#define SCALE(REAL)                                                                                                  \
+    static void scale_##REAL(const hs__matrix *lines, int complex, const double factor[2])                           \
+    {                                                                                                                \
+        const REAL re = (REAL)factor[0], im = complex ? (REAL)factor[1] : 0;                                         \
+        const int64_t count = lines->cols, step = (1 + complex) * lines->col_stride;                                 \
+        for (int64_t i = 0; i < lines->rows; i++) {                                                                  \
+            REAL *x = (REAL *)(void *)hs__at(lines, i, 0);                                                           \
+            if (lines->col_stride == 1 && im == 0) {                                                                 \
+                for (int64_t j = 0; j < count * step; j++) x[j] *= re;                                               \
+                continue;                                                                                            \
+            }                                                                                                        \
+            for (int64_t j = 0; j < count; j++, x += step) {                                                         \
+                const REAL u = x[0], v = complex ? x[1] : 0;                                                         \
+                x[0] = im != 0 ? re * u - im * v : re * u;                                                           \
+                if (complex) x[1] = im != 0 ? re * v + im * u : re * v;                                              \
+            }                                                                                                        \
+        }                                                                                                            \
     }
+SCALE(float)
+SCALE(double)
+
+static void clear(const hs__matrix *lines)
+{
+    for (int64_t i = 0; i < lines->rows; i++) {
+        if (lines->col_stride == 1) memset(hs__at(lines, i, 0), 0, (size_t)(lines->cols * lines->element));
+        else
+            for (int64_t j = 0; j < lines->cols; j++) memset(hs__at(lines, i, j), 0, (size_t)lines->element);
+    }
+}
+
+void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
+{
+    if (hs__factor_is(dtype, factor, 1.0)) return;
+    hs__matrix lines = hs__by_columns(x) ? hs__transposed(*x) : *x;
+    if (lines.col_stride == 1 && lines.row_stride == lines.cols) lines.cols *= lines.rows, lines.rows = 1;
+    if (hs__factor_is(dtype, factor, 0.0)) clear(&lines);
+    else if (dtype & 1) scale_double(&lines, dtype >> 1, factor);
+    else scale_float(&lines, dtype >> 1, factor);
 }
 
 #define COMBINE(REAL)                                                                                                                 \

@@ -37,11 +37,16 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from);
 /* Exchanges count elements from x and from y on, each `step` bytes behind the last. */
 void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step);
 
-/* x <- beta x; with beta 0, once rounded to the type, the old content does not matter. */
-void hs__scale(int32_t dtype, const hs__matrix *x, const double beta[2]);
+/* Factors are (real, imaginary), rounded to the type before use. Where one is real nothing is multiplied by its imaginary zero, which
+ * would make NaN of infinities. */
 
-/* to <- alpha from + beta to, of one size; with beta 0, rounded, the old content does not matter. Where a factor is real nothing is
- * multiplied by its imaginary zero. */
+/* Whether a factor is the real x, once rounded. */
+int hs__factor_is(int32_t dtype, const double factor[2], double x);
+
+/* x <- factor x; with 0 the old content does not matter. */
+void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2]);
+
+/* to <- alpha from + beta to, of one size; with beta 0 the old content does not matter. */
 void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2], const hs__matrix *to);
 
 #endif

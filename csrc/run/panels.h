@@ -24,12 +24,7 @@ typedef struct hs__panel_product {
 } hs__panel_product;
 
 /* Whether alpha, rounded to the type, is zero: then A and B are not read. */
-static inline int hs__no_product(const hs_product *p)
-{
-    const int double_precision = p->dtype & 1, complex = p->dtype >> 1;
-    const double re = p->alpha[0], im = complex ? p->alpha[1] : 0.0;
-    return double_precision ? re == 0.0 && im == 0.0 : (float)re == 0.0f && (float)im == 0.0f;
-}
+static inline int hs__no_product(const hs_product *p) { return hs__factor_is(p->dtype, p->alpha, 0.0); }
 
 /* Sets up the box of a product for a gang of that many members; beta counts only where the box starts at depth 0. Returns 0 where there is nothing to do. */
 int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *product, const hs_box *box, int32_t members);

@@ -86,7 +86,14 @@ typedef struct {
     hs_pool *pool;
     int32_t dtype;
     hs_options options;
+    const double *factor; /* [2] of the right-hand sides; NULL: 1 */
 } solver;
+
+/* By one thread. */
+static void multiply(const solver *s, const hs__matrix *b)
+{
+    if (s->factor) hs__scale(s->dtype, b, s->factor);
+}
 
 /* One right-hand side after the other, by the caller alone. */
 static hs_status substitute(const solver *s, const triangle *a, const hs__matrix *b)
@@ -95,6 +102,7 @@ static hs_status substitute(const solver *s, const triangle *a, const hs__matrix
     run.total = b->cols, run.last_poll = hs_clock();
     for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
         const hs__matrix one = hs__part(b, 0, j, b->rows, 1);
+        multiply(s, &one);
         of_type[s->dtype](a, &one);
         hs__count_task(&run);
         hs__poll(&run);
@@ -108,7 +116,7 @@ static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, 
     const int64_t n = a->t.rows, cols = b->cols;
     hs__tasks j = hs__tasks_of(&tasks, s->pool, &s->options, NULL);
     j.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
-    j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .unit = a->unit, .identity = identity};
+    j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .unit = a->unit, .identity = identity, .factor = s->factor};
     hs__column_type_init(&j.x.type, hs__kernel_current(), s->dtype);
     const hs_status status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
     if (status != HS_ERROR_MEMORY) return status;
@@ -137,6 +145,7 @@ static int is_shared(int64_t n, int64_t cols) { return n > LEAF && cols >= FEW; 
 static hs_status solve_or_substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {
     if (is_shared(a->t.rows, b->cols)) return solve(s, a, b, 0);
+    multiply(s, b);
     of_type[s->dtype](a, b);
     return HS_OK;
 }
@@ -155,9 +164,14 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
     if (!pool || !x || x->dtype < 0 || x->dtype > 3 || !in_range(x->n, x->cols)) return HS_ERROR_VALUE;
     if (x->n == 0 || x->cols == 0) return HS_OK;
     if (!x->t || !x->b) return HS_ERROR_VALUE;
-    const solver s = {pool, x->dtype, {.poll = poll, .poll_context = context}};
+    const int is_one = !x->alpha || hs__factor_is(x->dtype, x->alpha, 1.0);
+    const solver s = {pool, x->dtype, {.poll = poll, .poll_context = context}, is_one ? NULL : x->alpha};
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix t = {(char *)x->t, e, x->n, x->n, x->t_row_stride, x->t_col_stride}, b = {x->b, e, x->n, x->cols, x->b_row_stride, x->b_col_stride};
+    if (x->alpha && hs__factor_is(x->dtype, x->alpha, 0.0)) {
+        multiply(&s, &b);
+        return HS_OK;
+    }
     const int shares = is_shared(x->n, x->cols); /* the pool is asked for before b is changed: it may refuse, or wait be cancelled */
     hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
     if (status) return status;
@@ -200,7 +214,7 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, in
     const int64_t n = lu->n;
     if (n == 0 || cols == 0) return HS_OK;
     if (!b) return HS_ERROR_VALUE;
-    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}};
+    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
     const hs__matrix factors = factors_of(lu), x = {b, factors.element, n, cols, b_row_stride, b_col_stride};
     const hs__matrix in_order = transposed ? hs__transposed(factors) : factors;
     const int shares = is_shared(n, cols);
@@ -220,7 +234,7 @@ hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64
     if (!pool || !is_factored(lu) || (lu->n && !inverse)) return HS_ERROR_VALUE;
     const int64_t n = lu->n;
     if (n == 0) return HS_OK;
-    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}};
+    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
     const hs__matrix factors = factors_of(lu), x = {inverse, factors.element, n, n, row_stride, col_stride}, columns = hs__transposed(x);
     hs_status status = hs__pool_lock(pool, poll, context);
     if (status) return status;

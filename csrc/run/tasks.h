@@ -30,7 +30,8 @@ typedef struct hs__task_data {
      * identity. */
     hs__matrix triangle;
     int unit, identity;
-    int64_t width; /* of the panels */
+    int64_t width;        /* of the panels */
+    const double *factor; /* [2] of the columns, before all else; NULL: 1 */
     /* Reflectors: of the matrix with them; adjoint: of Q^H rather than Q. */
     hs__matrix reflectors;
     int adjoint, backwards; /* backwards: panels come in the opposite order */

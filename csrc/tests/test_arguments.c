@@ -416,7 +416,7 @@ static hs_status lu_solve(void)
 }
 static hs_status solve_triangular(void)
 {
-    const hs_triangular x = {HS_FLOAT64, 4, 1, 0, 0, AT(2, reals), 1, 4, AT(3, others), 1, 4};
+    const hs_triangular x = {HS_FLOAT64, 4, 1, 0, 0, AT(2, reals), 1, 4, AT(3, others), 1, 4, NULL};
     return hs_solve_triangular(AT(0, pool), AT(1, &x), NULL, AT(4, &flag));
 }
 static hs_status lu_inverse(void)

@@ -160,7 +160,7 @@ static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
     CHECK(are_near(dtype, n, found, expected, 40 * (double)n));
     const int upper = (int)check_random(2);
     for (int64_t i = 0; i < n; i++) put(&a, i, i, 2 * (double)n), put(&a, i, (i + 1) % n, n > 1 ? any(dtype) : 2);
-    const hs_triangular t = {dtype, n, cols, upper, 0, a.data, 1, n, y.data, 1, n};
+    const hs_triangular t = {dtype, n, cols, upper, 0, a.data, 1, n, y.data, 1, n, NULL};
     polls = 0;
     CHECK(hs_solve_triangular(pool, &t, look, &polls) == HS_OK);
     multiply(&b, 'A', 0, v, expected), multiply(&y, 'A', 0, v, u), multiply(&a, upper ? 'U' : 'L', 0, u, found);

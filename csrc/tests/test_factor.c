@@ -187,17 +187,19 @@ static void triangles(hs_pool *pool, int rounds)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++) put(&b, i, j, any(dtype));
         copy(&x, &b);
-        const hs_triangular s = {dtype, n, cols, upper, unit, data_of(&t), t.row_stride, t.col_stride, data_of(&x), x.row_stride, x.col_stride};
+        const double factors[][2] = {{1, 0}, {-2, 0}, {0.5, -3}}, *alpha = check_random(4) ? factors[check_random(3)] : NULL;
+        const double complex factor = alpha ? alpha[0] + (dtype >> 1 ? I * alpha[1] : 0) : 1;
+        const hs_triangular s = {dtype, n, cols, upper, unit, data_of(&t), t.row_stride, t.col_stride, data_of(&x), x.row_stride, x.col_stride, alpha};
         CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
         double worst = 0;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++) {
-                double complex sum = -at(&b, i, j);
+                double complex sum = -factor * at(&b, i, j);
                 for (int64_t k = 0; k < n; k++)
                     if (k == i || (i < k) == upper) sum += triangle_at(&t, upper, unit, i, k) * at(&x, k, j);
                 worst = fmax(worst, cabs(sum));
             }
-        CHECK(worst <= 8 * eps[dtype] * (double)n);
+        CHECK(worst <= 8 * eps[dtype] * (double)n * fmax(1, cabs(factor)));
         free(t.memory), free(b.memory), free(x.memory);
     }
 }
@@ -256,7 +258,7 @@ static void refusals(hs_pool *pool)
     CHECK(hs_qr_multiply(pool, &f, 0, 0, -1, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_qr_multiply(pool, &f, 0, 0, 0, NULL, 1, 3, NULL, NULL) == HS_OK);
     CHECK(hs_lu_inverse(pool, &f, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE); /* of QR */
-    hs_triangular s = {HS_FLOAT64, 3, 1, 0, 0, x, 1, 3, tau, 1, 3};
+    hs_triangular s = {HS_FLOAT64, 3, 1, 0, 0, x, 1, 3, tau, 1, 3, NULL};
     s.n = -1;
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
     s.n = 0;
@@ -308,11 +310,12 @@ static hs_status scarce_factors(hs_pool *pool, void *context)
         for (int64_t i = 0; i < N * COLS && status; i++) CHECK(c[i] == (double)(i % 5));
         return status;
     }
-    const hs_triangular s = {HS_FLOAT64, N, COLS, 0, 0, x, 1, N, c, 1, N};
+    const double alpha[2] = {-3, NAN};
+    const hs_triangular s = {HS_FLOAT64, N, COLS, 0, 0, x, 1, N, c, 1, N, alpha};
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
     for (int64_t j = 0; j < COLS; j++)
         for (int64_t i = 0; i < N; i++) {
-            double sum = -(double)((i + j * N) % 5);
+            double sum = 3 * (double)((i + j * N) % 5);
             for (int64_t k = 0; k <= i; k++) sum += x[i + k * N] * c[k + j * N];
             CHECK(fabs(sum) < 1e-9);
         }
@@ -363,7 +366,7 @@ static shared share(hs_pool *pool, int kind, const strided *a, const strided *b,
     else f.a = data_of(a), f.a_row_stride = a->row_stride, f.a_col_stride = a->col_stride;
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK && f.failed == -1);
     const strided *c = &x.first, *d = &x.second;
-    const hs_triangular s = {dtype, n, b->n, 0, 0, f.matrix, f.row_stride, f.col_stride, data_of(c), c->row_stride, c->col_stride};
+    const hs_triangular s = {dtype, n, b->n, 0, 0, f.matrix, f.row_stride, f.col_stride, data_of(c), c->row_stride, c->col_stride, NULL};
     if (kind == HS_LU) {
         CHECK(hs_lu_solve(pool, &f, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL, NULL) == HS_OK);
         CHECK(hs_lu_inverse(pool, &f, data_of(d), d->row_stride, d->col_stride, NULL, NULL) == HS_OK);

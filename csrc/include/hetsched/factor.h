@@ -67,9 +67,11 @@ HS_API int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype
 HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
                              hs_poll_function poll, void *context);
 
-/* B <- T^-1 B for the lower or upper triangle of an n x n matrix and cols right-hand sides.
+/* B <- alpha T^-1 B for the lower or upper triangle of an n x n matrix and cols right-hand sides.
  *   upper     non-zero: the upper triangle; the other one is not read
  *   unit      non-zero: with ones on the diagonal, which is not read
+ *   alpha     [2] real and imaginary part, the latter ignored for real types; NULL: 1. B is multiplied by it first, for
+ *             alpha B may be in range where T^-1 B is not; with 0 neither B nor T is read
  * T^T is T with its strides exchanged. The right-hand sides are dealt to the workers, who share packed panels of T; few of them are solved
  * by the caller alone. A zero on the diagonal gives infinities and NaN. Extra memory as for hs_run_factor; where there is none it is slower.
  * b, which must not overlap T, is changed only with HS_OK and HS_ERROR_CANCELLED. Complexity: n^2 cols / 2 multiply-adds. */
@@ -81,6 +83,7 @@ typedef struct hs_triangular {
     int64_t t_row_stride, t_col_stride;
     void *b;
     int64_t b_row_stride, b_col_stride;
+    const double *alpha;
 } hs_triangular;
 
 HS_API hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *system, hs_poll_function poll, void *context);
