@@ -1,9 +1,11 @@
 """The drop-in library's gemm, syrk, herk, trsm and gemv against sums written out, as the BLAS's documentation has them."""
 
+import itertools
+
 import dropin_calls as calls
 import numpy as np
 import pytest
-from dropin_calls import LETTERS, Caller, Guarded, assert_near, enumerated, is_complex, op, order_of, stored, wide
+from dropin_calls import LETTERS, Caller, Guarded, assert_near, enumerated, eps, is_complex, op, order_of, stored, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +48,203 @@ def with_nan(rng, values):
     values = values.copy()
     values[rng.random(values.shape) < 0.3] = np.nan
     return values
+
+
+# ---- the range of the numbers ----------------------------------------------------------------------------------------
+#
+# Operands and factors are numbers of order 1 times a power of two, given in units of which two are out of range. Every case below
+# is in range if alpha multiplies what it multiplies in the reference BLAS; the true result is that of long doubles.
+
+wider = pytest.mark.skipif(np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles have the range of doubles")
+ranges = settings(deadline=None, max_examples=100)
+FEW = st.sampled_from([1, 2, 5, 9, 24, 49, 60])
+SECOND_FIRST = [  # alpha, first factor, second factor: first (alpha second)
+    *[(0, 0, 0), (-1, 1, 1), (1, -1, -1), (1, 1, -1), (-1, -1, 1), (-1, 1, 0), (1, -1, 0), (0, 1, -1), (0, -1.7, 0)],
+    *[(-1.72, -0.1, 1.6), (-1.77, 1, 0.9), (1.6, 1, -1.72), (0.8, 0.8, -0.1)],
+]
+SUMS_FIRST = [  # alpha (first second)
+    *[(0, 0, 0), (1, 1, -1), (1, -1, 1), (-1, -1, 1), (-1, 1, -1), (-1, 1, 0), (1, 0, -1), (-1.77, 0.8, 0.8), (1.6, -1.72, 0.1)],
+    *[(0, -1.7, 0), (1.6, -0.85, -0.85)],
+]
+ITS_OWN_FIRST = [(0, 0), (-1, 1), (1, -1), (-1.75, 1.2), (0.2, 0.7), (0, -0.86)]  # alpha, the matrix
+ITS_OWN_SUMS = [(0, 0), (1, -0.6), (-1, 0.8), (-1.75, 0.8), (1.6, -0.85), (0, -0.86)]
+SOLVED = [  # alpha, right-hand side, triangle: (alpha right-hand side) / triangle
+    *[(0, 0, 0), (-1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, -1, -1), (-1, -0.5, -1), (1.6, -1.5, 1.5), (-1.72, 1.6, -1.6)],
+    *[(0, -1.72, 0), (0, -1, -1.72), (0, 1.6, 1.6)],
+]
+
+
+def power(letter, units):
+    return int(units * (600 if letter in "dz" else 72))
+
+
+def times(letter, values, units):
+    """Values times a power of two; numbers of the type."""
+    values, exponent = np.asarray(values), power(letter, units)
+    if not is_complex(letter):
+        return np.ldexp(values, exponent)
+    return (np.ldexp(values.real, exponent) + 1j * np.ldexp(values.imag, exponent)).astype(values.dtype)
+
+
+def of_order_one(rng, letter, *shape):
+    """Real and imaginary parts between 1/2 and 1, of either sign."""
+    values = rng.uniform(0.5, 1, (2, *shape)) * rng.choice([-1, 1], (2, *shape))
+    return (values[0] + 1j * values[1] if is_complex(letter) else values[0]).astype(LETTERS[letter])
+
+
+def long(values):
+    values = np.asarray(values)
+    return values.astype(np.clongdouble if values.dtype.kind == "c" else np.longdouble)
+
+
+def assert_in_range(letter, found, expected, scale, terms):
+    """As assert_near, in long doubles; each number below the smallest normal one has a rounding of its own."""
+    least = np.finfo(LETTERS[letter]).smallest_subnormal
+    bound = 4 * (terms + 8) * (eps(letter) * scale + long(least))
+    assert np.isfinite(expected.astype(found.dtype)).all(), "no case of these"
+    assert (np.abs(long(found) - expected) <= bound).all()
+
+
+def long_product(alpha, a, b, beta, c):
+    """alpha a b + beta c, and what its roundings are relative to."""
+    alpha, a, b, beta, c = map(long, (alpha, a, b, beta, c))
+    scale = np.abs(alpha) * (np.abs(a) @ np.abs(b)) + np.abs(beta) * np.abs(c)
+    return alpha * (a @ b) + beta * c, scale
+
+
+@wider
+@ranges
+@given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, k=FEW, seed=seeds)
+def test_gemm_keeps_in_range(ours, data, letter, form, m, n, k, seed):
+    rng = np.random.default_rng(seed)
+    op_a, op_b = (any_case(data, "NTC") for _ in "ab")
+    turned = form == "rows"  # B^T A^T then
+    units = data.draw(st.sampled_from(SECOND_FIRST if (op_b if turned else op_a) in "nN" else SUMS_FIRST))
+    in_a, in_b = units[:0:-1] if turned else units[1:]
+    alpha, beta = (of_order_one(rng, letter) for _ in "ab")
+    alpha, beta = times(letter, alpha, units[0]), times(letter, beta, sum(units) / 2)
+    a, b = times(letter, of_order_one(rng, letter, m, k), in_a), times(letter, of_order_one(rng, letter, k, n), in_b)
+    c = times(letter, of_order_one(rng, letter, m, n), sum(units) / 2)
+    expected, scale = long_product(alpha, a, b, beta, c)
+    A, B = (Guarded(stored(*pair), form) for pair in ((op_a, a), (op_b, b)))
+    C = Guarded(c, form)
+    gemm(caller(ours, "wheel64"), letter, form, op_a, op_b, alpha, A, B, beta, C)
+    assert_in_range(letter, C.values, expected, scale, k)
+
+
+@wider
+@ranges
+@given(data=st.data(), form=forms, n=FEW, k=FEW, seed=seeds)
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_syrk_and_herk_keep_in_range(ours, data, hermitian, form, n, k, seed):
+    letter = data.draw(st.sampled_from("cz" if hermitian else "sdcz"))
+    rng = np.random.default_rng(seed)
+    trans = any_case(data, "NC" if hermitian else "NT" if is_complex(letter) else "NTC")
+    triangle = any_case(data, "UL")
+    units = data.draw(st.sampled_from(ITS_OWN_FIRST if (trans in "nN") != (form == "rows") else ITS_OWN_SUMS))
+    of_result = (units[0] + 2 * units[1]) / 2
+    alpha, beta = (of_order_one(rng, letter) for _ in "ab")
+    if hermitian:
+        alpha, beta = (LETTERS[letter](each.real) for each in (alpha, beta))
+    alpha, beta = times(letter, alpha, units[0]), times(letter, beta, of_result)
+    a, c = times(letter, of_order_one(rng, letter, n, k), units[1]), times(letter, of_order_one(rng, letter, n, n), of_result)
+    if hermitian:
+        np.fill_diagonal(c, c.diagonal().real)
+    within = np.triu(np.ones((n, n), bool)) if triangle in "uU" else np.tril(np.ones((n, n), bool))
+    expected, scale = long_product(alpha, a, (a.conj() if hermitian else a).T, beta, c)
+    A, C = Guarded(stored(trans, a), form), Guarded(c, form)
+    numbers, routine = (n, k, alpha, A, A.lead, beta, C, C.lead), "herk" if hermitian else "syrk"
+    who = caller(ours, "wheel64")
+    if form == "fortran":
+        who.fortran(letter, routine, triangle, trans, *numbers)
+    else:
+        words = [enumerated(calls.OF_LETTER, each) for each in (triangle, trans)]
+        who.cblas(letter, routine, order_of(form), *words, *numbers, real=hermitian)
+    assert_in_range(letter, C.values[within], expected[within], scale[within], k)
+
+
+@wider
+@ranges
+@given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, seed=seeds)
+def test_gemv_keeps_in_range(ours, data, letter, form, m, n, seed):
+    rng = np.random.default_rng(seed)
+    trans = any_case(data, "NT" if is_complex(letter) else "NTC")
+    units = data.draw(st.sampled_from(SECOND_FIRST if (trans in "nN") != (form == "rows") else SUMS_FIRST))
+    alpha, beta = (of_order_one(rng, letter) for _ in "ab")
+    alpha, beta = times(letter, alpha, units[0]), times(letter, beta, sum(units) / 2)
+    a = times(letter, of_order_one(rng, letter, m, n), units[1])
+    rows, inner = op(trans, a).shape
+    x, y = (times(letter, of_order_one(rng, letter, size, 1), unit) for size, unit in ((inner, units[2]), (rows, sum(units) / 2)))
+    expected, scale = long_product(alpha, op(trans, a), x, beta, y)
+    A, X, Y = Guarded(a, form), Guarded(x, step=-2), Guarded(y, step=1)
+    numbers = (m, n, alpha, A, A.lead, X, -2, beta, Y, 1)
+    if form == "fortran":
+        caller(ours, "wheel64").fortran(letter, "gemv", trans, *numbers)
+    else:
+        caller(ours, "wheel64").cblas(letter, "gemv", order_of(form), enumerated(calls.OF_LETTER, trans), *numbers)
+    assert_in_range(letter, Y.values, expected, scale, inner)
+
+
+def long_solution(lower, b):
+    """By substitution."""
+    x = long(b).copy()
+    for i in range(len(x)):
+        x[i] = (x[i] - lower[i, :i] @ x[:i]) / lower[i, i]
+    return x
+
+
+@wider
+@ranges
+@given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, seed=seeds)
+def test_trsm_keeps_in_range(ours, data, letter, form, m, n, seed):
+    rng = np.random.default_rng(seed)
+    words = side, triangle, trans, diagonal = [any_case(data, known) for known in ("LR", "UL", "NTC", "NU")]
+    order, unit = m if side in "lL" else n, diagonal in "uU"
+    units = data.draw(st.sampled_from([each for each in SOLVED if not unit or each[2] == 0]))
+    alpha = times(letter, of_order_one(rng, letter), units[0])
+    full, kept = (times(letter, each, units[2]) for each in triangle_for(rng, letter, order, triangle, unit))
+    b = times(letter, of_order_one(rng, letter, m, n), units[1])
+    system, right = op(trans, long(full)), long(alpha) * long(b)
+    if side in "rR":
+        system, right = system.T, right.T
+    if (triangle in "uU") == ((trans in "nN") == (side in "lL")):  # upper: from the last row on
+        system, right = system[::-1, ::-1], right[::-1]
+        expected = long_solution(system, right)[::-1]
+    else:
+        expected = long_solution(system, right)
+    A, B = Guarded(kept, form), Guarded(b, form)
+    numbers = (m, n, alpha, A, A.lead, B, B.lead)
+    if form == "fortran":
+        caller(ours, "wheel64").fortran(letter, "trsm", *words, *numbers)
+    else:
+        tables = (calls.OF_SIDE, calls.OF_LETTER, calls.OF_LETTER, calls.OF_DIAGONAL)
+        caller(ours, "wheel64").cblas(letter, "trsm", order_of(form), *map(enumerated, tables, words), *numbers)
+    expected = expected.T if side in "rR" else expected
+    size = np.abs(long(alpha)) * np.abs(long(b)).max() / np.abs(long(full)).max()
+    assert_in_range(letter, B.values, expected, 8 * size, order)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("size", [5, 60])
+def test_infinite_and_zero_factors(ours, letter, size):
+    """Infinities and NaN of alpha are everywhere; those of B are where they were, and with alpha zero nowhere."""
+    who, rng = caller(ours, "wheel64"), np.random.default_rng(size)
+    for words in itertools.product("LR", "UL", "NTC", "N"):
+        _, kept = triangle_for(rng, letter, size, words[1], False)
+        b = of_order_one(rng, letter, size, size)
+        line = (slice(None), 1) if words[0] == "L" else (1, slice(None))
+        hit = b.copy()
+        hit[line] = rng.choice([np.nan, np.inf, 0], size, p=[0.4, 0.4, 0.2])
+        for alpha, right, finite in [(np.inf, b, False), (np.nan, b, False), (2, hit, True), (0, hit, True)]:
+            A, B = Guarded(kept if alpha else np.full_like(kept, np.nan)), Guarded(right)
+            who.fortran(letter, "trsm", *words, size, size, LETTERS[letter](alpha), A, A.lead, B, B.lead)
+            if alpha == 0:
+                assert not B.values.any()
+                assert not np.signbit(B.values.imag).any()
+                continue
+            left = np.isfinite(B.values)
+            assert left.any() == finite
+            assert not finite or np.delete(left, 1, axis=1 if words[0] == "L" else 0).all()
 
 
 # ---- gemm ------------------------------------------------------------------------------------------------------------

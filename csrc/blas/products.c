@@ -6,19 +6,21 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* C <- alpha A B + beta C. */
-static hs_product product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b, const double alpha[2], const double beta[2],
-                             const hs__matrix *c)
+/* C <- alpha A B + beta C. As in the reference BLAS alpha multiplies the second factor if the first is as stored, op 'N', else the
+ * sums, so that what is in range there is in range here. OpenBLAS always multiplies the sums. */
+static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const hs__matrix *b, const double alpha[2],
+                             const double beta[2], const hs__matrix *c)
 {
     hs_product product = hs__product_of(dtype, a, b, c);
+    product.alpha_first = op == 'N';
     memcpy(product.alpha, alpha, sizeof product.alpha), memcpy(product.beta, beta, sizeof product.beta);
     return product;
 }
 
 /* The same of conj(A), of conj(B), or of both: the engine conjugates the second factor alone. A first one becomes it by turning all; of two
  * one is copied. */
-static hs_status multiply(hs__turn *turn, hs__matrix a, int conjugate_a, hs__matrix b, int conjugate_b, const double alpha[2],
-                          const double beta[2], hs__matrix c)
+static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a, hs__matrix b, int conjugate_b,
+                          const double alpha[2], const double beta[2], hs__matrix c)
 {
     const int32_t dtype = turn->entry->dtype;
     char *copy = NULL;
@@ -34,7 +36,7 @@ static hs_status multiply(hs__turn *turn, hs__matrix a, int conjugate_a, hs__mat
         const hs__matrix first = a;
         a = hs__transposed(b), b = hs__transposed(first), c = hs__transposed(c);
     }
-    hs_product product = product_of(dtype, &a, &b, alpha, beta, &c);
+    hs_product product = product_of(dtype, op, &a, &b, alpha, beta, &c);
     product.conjugate = conjugate_a || conjugate_b;
     const hs_status status = hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
     free(copy);
@@ -55,7 +57,7 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     const hs__matrix x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
     hs__factor_of(dtype, alpha, scale), hs__factor_of(dtype, beta, keep);
     const int first = dtype >> 1 && op_a == 'C', second = dtype >> 1 && op_b == 'C';
-    return hs__leave(&turn, multiply(&turn, x, first, y, second, scale, keep, hs__stored(dtype, c, m, n, ldc)));
+    return hs__leave(&turn, multiply(&turn, op_a, x, first, y, second, scale, keep, hs__stored(dtype, c, m, n, ldc)));
 }
 
 /* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */
@@ -68,13 +70,13 @@ static void make_real(int32_t dtype, const hs__matrix *x)
 }
 
 /* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also its diagonal, where the BLAS does so. */
-static hs_status half(hs__turn *turn, int hermitian, char triangle, const hs__matrix *a, const double alpha[2], const double beta[2],
-                      const hs__matrix *c)
+static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, const hs__matrix *a, const double alpha[2],
+                      const double beta[2], const hs__matrix *c)
 {
     if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0))) return HS_OK;
     if (hermitian) make_real(turn->entry->dtype, c);
     const hs__matrix second = hs__transposed(*a);
-    hs_product product = product_of(turn->entry->dtype, a, &second, alpha, beta, c);
+    hs_product product = product_of(turn->entry->dtype, op, a, &second, alpha, beta, c);
     product.conjugate = hermitian;
     product.triangle = triangle == 'L' ? HS_TRIANGLE_LOWER : HS_TRIANGLE_UPPER;
     return hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
@@ -96,7 +98,7 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
         out = hs__transposed(out);
         triangle = triangle == 'L' ? 'U' : 'L';
     }
-    return hs__leave(&turn, half(&turn, hermitian, triangle, &x, scale, keep, &out));
+    return hs__leave(&turn, half(&turn, hermitian, triangle, op, &x, scale, keep, &out));
 }
 
 int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda, const void *x, int64_t incx,
@@ -115,5 +117,5 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
     if (incx < 0) in.data -= element * incx * (inner - 1);
     if (incy < 0) out.data -= element * incy * (rows - 1);
     hs__factor_of(entry->dtype, alpha, scale), hs__factor_of(entry->dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, hs__op(entry->dtype, op, a, rows, inner, lda), 0, in, 0, scale, keep, out));
+    return hs__leave(&turn, multiply(&turn, op, hs__op(entry->dtype, op, a, rows, inner, lda), 0, in, 0, scale, keep, out));
 }

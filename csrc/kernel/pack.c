@@ -55,6 +55,12 @@ void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const vo
     else float_pack(how, count, depth, source, stride, depth_stride, target);
 }
 
+void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2], void *panels)
+{
+    if (how->real_type) double_scale(how, count, depth, factor[0], factor[1], panels);
+    else float_scale(how, count, depth, (float)factor[0], (float)factor[1], panels);
+}
+
 void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from, int64_t from_stride, void *to, int64_t to_stride)
 {
     if (real_type) double_transposed(rows, cols, from, from_stride, to, to_stride);

@@ -22,6 +22,9 @@ typedef struct hs__pack {
 void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
                      void *target);
 
+/* Multiplies what hs__pack_panels has packed, not the negative, by a factor, (real, imaginary), rounded to the type. */
+void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2], void *panels);
+
 /* to(j, i) <- from(i, j) for rows i and columns j of reals, or of complex elements as large as these and aligned like them: `from` has its
  * rows side by side, `to` its columns. */
 void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from, int64_t from_stride, void *to, int64_t to_stride);

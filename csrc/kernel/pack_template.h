@@ -148,6 +148,28 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
     }
 }
 
+/* hs__scale_panels of this type. With a real factor nothing is multiplied by its imaginary zero. */
+static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im, REAL *x)
+{
+    const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
+    const int64_t elements = (count + across - 1) / across * depth; /* across the panels, of one depth each */
+    if (how->form == HS__REAL || im == 0) {
+        for (int64_t i = 0; i < elements * tile * (how->form == HS__REAL ? 1 : 2); i++) x[i] *= re;
+        return;
+    }
+    for (int64_t l = 0; l < elements; l++, x += 2 * tile) {
+        REAL *second = x + tile;
+        for (int i = 0; i < across; i++) {
+            const int at = how->form == HS__SPLIT ? i : 2 * i;
+            const REAL u = x[at], v = how->form == HS__SPLIT ? second[i] : x[at + 1];
+            const REAL real = re * u - im * v, imaginary = re * v + im * u;
+            x[at] = real;
+            if (how->form == HS__SPLIT) second[i] = imaginary;
+            else x[at + 1] = imaginary, second[at] = -imaginary, second[at + 1] = real;
+        }
+    }
+}
+
 static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
 {
     TRANSPOSED(rows, cols, from, from_stride, to, to_stride);

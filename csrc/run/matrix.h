@@ -43,6 +43,9 @@ void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step
 /* Whether a factor is the real x, once rounded. */
 int hs__factor_is(int32_t dtype, const double factor[2], double x);
 
+/* Whether a product multiplies B by alpha, rather than A B. */
+static inline int hs__scales_b(const hs_product *p) { return p->alpha_first && !hs__factor_is(p->dtype, p->alpha, 1.0); }
+
 /* x <- factor x; with 0 the old content does not matter. */
 void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2]);
 

@@ -38,6 +38,11 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
         x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c);
         x->triangle = hs__triangle_transposed(x->triangle);
     }
+    if (hs__scales_b(p)) {
+        x->scales_a = turned, x->scales_b = !turned;
+        x->factor[0] = x->alpha[0], x->factor[1] = x->alpha[1];
+        x->alpha[0] = 1.0, x->alpha[1] = 0.0;
+    }
     /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
     int64_t fast = blocking->prefers_rows ? x->c.col_stride : x->c.row_stride;
     x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
@@ -136,6 +141,7 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
 
     if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
         hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level), x->a.row_stride, x->a.col_stride, block);
+        if (x->scales_a) hs__scale_panels(&x->pack_a, t->rows, panel->levels, x->factor, block);
         *have = (hs__packed_block){t->row, t->rows, panel->level};
     }
 
@@ -183,8 +189,9 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
 void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
 {
     const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
-    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col), x->b.col_stride, x->b.row_stride,
-                    packed + (size_t)(col / hs__col_unit(x)) * bytes);
+    char *to = packed + (size_t)(col / hs__col_unit(x)) * bytes;
+    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col), x->b.col_stride, x->b.row_stride, to);
+    if (x->scales_b) hs__scale_panels(&x->pack_b, cols, panel->levels, x->factor, to);
 }
 
 void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)

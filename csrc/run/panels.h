@@ -19,7 +19,9 @@ typedef struct hs__panel_product {
     int32_t complex, general; /* general: tiles go by a buffer, for C has complex elements and no unit stride, or alpha is complex */
     hs__matrix a, b, c;
     hs__triangle triangle;    /* of c */
-    double alpha[2], beta[2];
+    double alpha[2], beta[2]; /* of the product of the packed operands */
+    double factor[2];         /* of one of them, once it is packed */
+    int32_t scales_a, scales_b;
     int64_t depth, block_rows, panel_cols; /* blocking for this size, in elements of the type */
 } hs__panel_product;
 

@@ -125,7 +125,8 @@ static hs_status check(const void *context)
     const hs_product *p = &stack->item;
     const int32_t operation = stack->operation;
     if (operation < HS_STACK_MULTIPLY || operation > HS_STACK_CHOLESKY || j->run.options.pace || !valid_steps(stack)) return HS_ERROR_VALUE;
-    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0 || p->triangle || p->conjugate) return HS_ERROR_VALUE;
+    if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
+    if (p->triangle || p->conjugate || p->alpha_first) return HS_ERROR_VALUE;
     const int64_t count = count_of(stack);
     const int alone = operation > HS_STACK_SOLVE;
     if (operation != HS_STACK_MULTIPLY && (p->k != p->m || p->m > INT32_MAX || (count && !stack->info))) return HS_ERROR_VALUE;

@@ -271,7 +271,8 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     hs__matrix own[OPERANDS];
     for (int o = 0; o < OPERANDS; o++) own[o] = in_arena(j, worker, o, &pieces[o]);
     hs_product small = hs__product_of(product->dtype, &own[A], &own[B], &own[C]);
-    small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.beta[0] = 1.0;
+    small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.alpha_first = product->alpha_first;
+    small.beta[0] = 1.0;
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
     return hs__panel_product_init(x, &j->kernel[hs__pool_domain(j->run.pool, worker)], &small, &box, 1);
 }

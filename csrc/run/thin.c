@@ -14,6 +14,7 @@ static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller a
 typedef struct {
     hs__run run;
     const hs_product *product;
+    double factor[2], alpha[2]; /* of B; of A B */
     hs__thin loops;
     hs__matrix a, b, c;
     int by_rows;
@@ -26,12 +27,14 @@ typedef struct {
 
 /* ---- operands --------------------------------------------------------------------------------------------------- */
 
-static void turn(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
+/* Whether A is the B of the product. */
+static int turn(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
 {
     hs__matrices_of(p, a, b, c);
-    if (p->n <= HS__THIN && (p->m > HS__THIN || p->n <= p->m)) return;
+    if (p->n <= HS__THIN && (p->m > HS__THIN || p->n <= p->m)) return 0;
     const hs__matrix kept = *a;
     *a = hs__transposed(*b), *b = hs__transposed(kept), *c = hs__transposed(*c);
+    return 1;
 }
 
 static int is_by_rows(const hs__matrix *a) { return a->col_stride == 1 && (a->row_stride != 1 || a->rows <= a->cols); }
@@ -40,7 +43,7 @@ int hs__is_thin(const hs_product *p)
 {
     if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN || p->triangle || p->conjugate) return 0;
     hs__matrix a, b, c;
-    turn(p, &a, &b, &c);
+    if (turn(p, &a, &b, &c) && hs__scales_b(p)) return 0; /* A is not copied */
     if (is_by_rows(&a)) return c.cols <= (p->dtype >> 1 ? HS__THIN / 2 : HS__THIN); /* a complex number is multiplied by two vectors */
     return a.row_stride == 1;
 }
@@ -48,19 +51,23 @@ int hs__is_thin(const hs_product *p)
 /* Reals of a packed column of B, by rows. */
 static int64_t step_of(const job *j, int64_t depth) { return depth * (j->product->dtype >> 1 ? 4 : 1); }
 
-/* Columns of the part of B from row `first` on, as hs__thin_rows wants them. */
+/* Columns of the part of B from row `first` on, times a factor, as hs__thin_rows wants them. */
 #define PACK(REAL)                                                                                                  \
-    static void pack_##REAL(const hs__matrix *b, int complex, int64_t first, int64_t count, REAL *to)               \
+    static void pack_##REAL(const hs__matrix *b, int complex, const double factor[2], int64_t first, int64_t count, \
+                            REAL *to)                                                                               \
     {                                                                                                               \
+        const REAL re_factor = (REAL)factor[0], im_factor = complex ? (REAL)factor[1] : 0;                          \
         for (int64_t col = 0; col < b->cols; col++)                                                                 \
             for (int64_t i = 0; i < count; i++) {                                                                   \
                 const REAL *x = (const REAL *)(const void *)hs__at(b, first + i, col);                              \
                 if (!complex) {                                                                                     \
-                    to[col * count + i] = x[0];                                                                     \
+                    to[col * count + i] = re_factor * x[0];                                                         \
                     continue;                                                                                       \
                 }                                                                                                   \
+                REAL u = re_factor * x[0], v = re_factor * x[1];                                                    \
+                if (im_factor != 0) u -= im_factor * x[1], v += im_factor * x[0];                                   \
                 REAL *re = to + 4 * col * count + 2 * i, *im = re + 2 * count;                                      \
-                re[0] = re[1] = x[0], im[0] = im[1] = x[1];                                                         \
+                re[0] = re[1] = u, im[0] = im[1] = v;                                                               \
             }                                                                                                       \
     }
 PACK(float)
@@ -70,9 +77,11 @@ static void pack(const job *j, int64_t first, int64_t count, char *to)
 {
     const int complex = j->product->dtype >> 1;
     const hs__matrix rows = {to, j->b.element, count, j->b.cols, j->b.cols, 1};
-    if (!j->by_rows) hs__copy(NULL, rows, hs__part(&j->b, first, 0, count, j->b.cols));
-    else if (j->product->dtype & 1) pack_double(&j->b, complex, first, count, (double *)(void *)to);
-    else pack_float(&j->b, complex, first, count, (float *)(void *)to);
+    if (!j->by_rows) {
+        hs__copy(NULL, rows, hs__part(&j->b, first, 0, count, j->b.cols));
+        hs__scale(j->product->dtype, &rows, j->factor);
+    } else if (j->product->dtype & 1) pack_double(&j->b, complex, j->factor, first, count, (double *)(void *)to);
+    else pack_float(&j->b, complex, j->factor, first, count, (float *)(void *)to);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -89,7 +98,7 @@ static void add_up(const job *j, int64_t first, int64_t rows)
         else for (int64_t i = 0; i < rows * reals; i++) ((float *)(void *)sum)[i] += ((float *)(void *)more)[i];
     }
     const hs__matrix from = {j->sums + first * n * j->c.element, j->c.element, rows, n, n, 1};
-    hs__combine(j->product->dtype, &from, j->product->alpha, j->product->beta, &to);
+    hs__combine(j->product->dtype, &from, j->alpha, j->product->beta, &to);
 }
 
 static void do_piece(const job *j, int64_t piece, char *memory)
@@ -116,7 +125,7 @@ static void do_piece(const job *j, int64_t piece, char *memory)
         return;
     }
     const hs__matrix to = hs__part(&j->c, row, 0, rows, n);
-    hs__combine(j->product->dtype, &sum, j->product->alpha, j->product->beta, &to);
+    hs__combine(j->product->dtype, &sum, j->alpha, j->product->beta, &to);
 }
 
 static void work(void *context, int32_t worker, int is_caller)
@@ -194,7 +203,9 @@ static const hs__kind kind = {.check = check, .open = open, .work = work, .repor
 
 hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace)
 {
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .loops = hs__thin_for(product->dtype)};
+    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .factor = {1.0}, .alpha = {1.0},
+             .loops = hs__thin_for(product->dtype)};
+    memcpy(hs__scales_b(product) ? j.factor : j.alpha, product->alpha, sizeof j.alpha);
     turn(product, &j.a, &j.b, &j.c);
     j.by_rows = is_by_rows(&j.a);
     cut(&j);

@@ -29,7 +29,7 @@ static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int6
     hs_product product = {.dtype = dtype, .m = m, .n = n, .k = k, .a = a.origin, .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
                           .b = b.origin, .b_row_stride = b.row_stride, .b_col_stride = b.col_stride, .c = c.origin,
                           .c_row_stride = c.row_stride, .c_col_stride = c.col_stride, .alpha = {creal(alpha), cimag(alpha)},
-                          .beta = {creal(beta), cimag(beta)}};
+                          .beta = {creal(beta), cimag(beta)}, .alpha_first = (int32_t)check_random(2)}; /* of integers it is the same */
     if (plan) {
         test_run run = *plan;
         CHECK(run_product(pool, &product, &run) == HS_OK);

@@ -37,6 +37,8 @@ typedef struct hs_product {
     int32_t triangle;  /* hs_triangle; else than HS_TRIANGLE_NONE m and n are equal */
     int32_t conjugate; /* non-zero: conj(B) in the place of B. A triangle then is Hermitian: its diagonal gets imaginary parts of 0, and
                         * alpha and beta are real. Ignored for real types */
+    int32_t alpha_first; /* non-zero: A (alpha B), as the BLAS has it for an A that is not transposed; zero: alpha (A B).
+                          * They differ where what is in parentheses is out of range. Not for stacks */
 } hs_product;
 
 /* Fills *product for C <- A B, all three stored row by row without gaps. */
