@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .files.product import FilesProduct, matmul_files, plan_files
     from .machine.cpus import Cache, Cpu
     from .machine.domains import Domain
+    from .machine.limits import thread_limit
     from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
     from .machine.topology import Topology, topology
     from .plan import Certificate, Plan, simulate
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from .runners.array import Array, asarray
     from .runners.coverage import Coverage, coverage
     from .runners.layers import LayerFiles
-    from .runners.limits import thread_limit
     from .runners.linalg import (
         cho_factor,
         cho_solve,
@@ -79,6 +79,7 @@ _PUBLIC = {
     "files.product": ("FilesProduct", "matmul_files", "plan_files"),
     "machine.cpus": ("Cache", "Cpu"),
     "machine.domains": ("Domain",),
+    "machine.limits": ("thread_limit",),
     "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
     "machine.topology": ("Topology", "topology"),
     "plan": ("Certificate", "Plan", "simulate"),
@@ -107,7 +108,6 @@ _PUBLIC = {
     "planners.worth": ("WorkersWorth", "workers_worth"),
     "platform": ("Platform", "Unit", "Worker"),
     "runners.array": ("Array", "asarray"),
-    "runners.limits": ("thread_limit",),
     "runners.coverage": ("Coverage", "coverage"),
     "runners.linalg": (
         "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pickle
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trees import V2_MOUNT, Tree
 
 import hetsched as hs
 from hetsched._engine.rows import over_rows
+from hetsched.machine import limits
 
 MODES = ("scss", "sccs", "pccs", "pcss")
 positive = st.floats(1e-3, 1e3) | st.sampled_from([1.0, 2.0, 3.0])
@@ -195,7 +198,7 @@ def test_an_error_ends_the_other_chunks():
         return 0
 
     with pytest.raises(ValueError, match="row 0"):
-        over_rows(call, 10_000, False)
+        over_rows(call, 10_000, False, lambda: 2)
     gate.set()
     assert len(seen) < 64
 
@@ -206,3 +209,65 @@ def test_an_interrupt_from_progress_goes_up():
 
     with pytest.raises(KeyboardInterrupt):
         hs.partition(np.random.default_rng(3).random((5000, 8)), "columns", progress=stop)
+
+
+STACKS = {
+    "columns": lambda: hs.partition(np.random.default_rng(3).random((50_000, 8)), "columns"),
+    "layers": lambda: hs.layers_star(100, np.random.default_rng(3).random((5000, 8)) + 0.1),
+    "rings": lambda: hs.slice_ring(np.ones((600, 3)), np.random.default_rng(3).random((600, 3, 3)), 1, 1, method="greedy"),
+    "one by one": lambda: hs.partition(np.random.default_rng(3).random((600, 4)), "recursive"),
+}
+
+
+@pytest.fixture(params=STACKS)
+def started(request, monkeypatch, tmp_path):
+    """A call that says how many threads a stack starts on a machine of eight cores, and the machine."""
+    for name in ("HETSCHED_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    tree = Tree(tmp_path).cpus("0-7", "0-7").smt(*"01234567")
+    threads = []
+
+    class Counted(threading.Thread):
+        def start(self):
+            threads.append(self)
+            super().start()
+
+    def count():
+        threads.clear()
+        STACKS[request.param]()
+        return len(threads)
+
+    monkeypatch.setattr("hetsched.machine.limits.topology", lambda: hs.topology(str(tree)))
+    monkeypatch.setattr("hetsched._engine.rows.threading", SimpleNamespace(Thread=Counted))
+    return count, tree
+
+
+def test_as_many_threads_as_are_worth_it(started):
+    count, _ = started
+    assert count() == 8
+
+
+def test_threads_of_the_environment(started, monkeypatch):
+    count, _ = started
+    monkeypatch.setenv("HETSCHED_NUM_THREADS", "3")
+    assert count() == 3
+
+
+def test_threads_of_a_quota(started):
+    count, tree = started
+    tree.cgroup("0::/a", V2_MOUNT).write("sys/fs/cgroup/a/cpu.max", "20000 10000")
+    assert count() == 2
+
+
+def test_threads_under_a_limit(started):
+    count, _ = started
+    with hs.thread_limit(5):
+        assert count() == 5
+    assert count() == 8
+
+
+def test_threads_under_a_limit_of_the_process(started, monkeypatch):
+    """Which threadpoolctl sets."""
+    count, _ = started
+    monkeypatch.setattr(limits, "_process", 1)
+    assert count() == 1

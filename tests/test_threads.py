@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.runners import limits
+from hetsched.runners import workers
 from hetsched.runners.shared import shared_pool
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -26,7 +26,7 @@ def whole(monkeypatch):
     monkeypatch.setenv("HETSCHED_NUM_THREADS", "3")
     pool = hs.Pool(3)
     monkeypatch.setattr("hetsched.runners.shared._shared", pool)
-    monkeypatch.setattr(limits, "here", lambda: 3)
+    monkeypatch.setattr(workers, "here", lambda: 3)
     return pool
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
-from .rows import over_rows
+from .rows import Threads, over_rows
 
 _METHODS = ("exact", "best", "paper")  # the numbers of hs_layers_method
 
@@ -65,7 +65,7 @@ class Layers:
 
 def layers_batch(
     method: str, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None,
-    work: int, progress: Callable[[float], object] | None,
+    work: int, threads: Threads, progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of hs_layers_batch."""
     rows, p = compute.shape
@@ -87,5 +87,5 @@ def layers_batch(
         found = (view + first * width for view, width in outputs)
         return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, progress)
+    over_rows(call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, threads, progress)
     return order, counts, makespans, bounds, proven.astype(bool)

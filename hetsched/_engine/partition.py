@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
-from .rows import over_rows
+from .rows import Threads, over_rows
 
 
 def partition_columns(
@@ -30,7 +30,7 @@ BATCHED = ("columns", "interval")
 
 
 def partition_batch(
-    method: str, areas: NDArray[np.float64], progress: Callable[[float], object] | None
+    method: str, areas: NDArray[np.float64], threads: Threads, progress: Callable[[float], object] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of BATCHED."""
     rows, p = areas.shape
@@ -41,7 +41,7 @@ def partition_batch(
         own = inputs + first * p, cancel, zones + 4 * first * p, least + first
         return lib.hs_partition_batch(BATCHED.index(method), last - first, p, *own)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, progress)
+    over_rows(call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, threads, progress)
     return rects, bounds
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import cancellable, doubles, ffi, int32s, lib
-from .rows import over_rows
+from .rows import Threads, over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
 RING_MOST: int = 1 << 14
@@ -21,7 +21,7 @@ BATCHED = ("exact", "best", "search", "multistart", "greedy")
 
 def ring_batch(
     method: str, times: NDArray[np.float64], links: NDArray[np.float64], work: float, volume: float, relays: bool, rounds: int,
-    seed: int, bound_rounds: int, progress: Callable[[float], object] | None,
+    seed: int, bound_rounds: int, threads: Threads, progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of hs_ring_batch."""
     rows, p = times.shape
@@ -35,7 +35,7 @@ def ring_batch(
         given = BATCHED.index(method), last - first, own, rounds, seed, bound_rounds, cancel
         return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, False, progress)
+    over_rows(call, rows, False, threads, progress)
     return shares, makespans, bounds, exact.astype(bool)
 
 

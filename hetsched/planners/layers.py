@@ -13,6 +13,7 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.layers import Layers, layers_batch
 from ..errors import InfeasibleError
+from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
@@ -280,7 +281,8 @@ def _layers_stack(
     work, message = _scaled("cycle_times", rows[0], factor**2, "n^2"), _scaled("link_costs", rows[1], 2 * factor, "2 n")
     with reporting(progress) as tell:
         limits = None if (most == n).all() else most.reshape(-1, p)
-        _, counts, makespan, bound, exact = layers_batch(method, MODES.index(mode), n, work, message, limits, _WORK, tell)
+        given = method, MODES.index(mode), n, work, message, limits, _WORK, threads_here, tell
+        _, counts, makespan, bound, exact = layers_batch(*given)
     bound, optimal = certified_rows(bound, makespan)
     optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
     bound = np.where(optimal, makespan, bound)

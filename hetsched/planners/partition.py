@@ -16,6 +16,7 @@ from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from ..errors import InfeasibleError
+from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
@@ -318,7 +319,7 @@ def _partition_stack(
     with reporting(progress) as tell:
         batched = method in engine.BATCHED and (method == "columns" or p <= MOST_CUT)
         if batched and common["objective"] == "sum" and all(common[name] is None for name in _NOT_BATCHED):
-            rects, bound = engine.partition_batch(method, scaled.reshape(-1, p), tell)
+            rects, bound = engine.partition_batch(method, scaled.reshape(-1, p), threads_here, tell)
             cost = (rects[..., 2] + rects[..., 3]).sum(-1)
             bound, optimal = certified_rows(bound, cost)
             results = {"cost": cost, "bound": bound, "optimal": optimal, "rects": rects}

@@ -17,6 +17,7 @@ from .._base.frozen import Frozen
 from .._base.progress import Progress, reporting
 from .._engine.ring import BATCHED, RING_EXACT, RING_MOST, Ring, ring_batch
 from ..errors import InfeasibleError
+from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified
 from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
@@ -261,7 +262,7 @@ def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any
             work, volume = _amount("work", common["work"], above=0.0), _amount("volume", common["volume"], low=0.0)
             found = ring_batch(
                 common["method"], flat, np.ascontiguousarray(matrices), work, volume, common["relays"], _rounds(p),
-                check.integer("seed", common["seed"], low=0, high=2**64 - 1), _bound_rounds(p), tell,
+                check.integer("seed", common["seed"], low=0, high=2**64 - 1), _bound_rounds(p), threads_here, tell,
             )  # fmt: skip
             bound, optimal = certified_rows(found[2], found[1])
             results = {"makespan": found[1], "bound": bound, "optimal": optimal, "shares": found[0]}

@@ -13,6 +13,7 @@ from .._base import check
 from .._base.frozen import Frozen
 from .._base.progress import Progress
 from .._engine.rows import over_rows
+from ..machine.limits import threads_here
 from ..plan import Plan
 
 
@@ -153,5 +154,5 @@ def one_by_one(
                 array[row] = getattr(plan, name)
         return 0
 
-    over_rows(call, rows, False, progress)
+    over_rows(call, rows, False, threads_here, progress)
     return results

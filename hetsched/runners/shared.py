@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.progress import Progress
 from .._engine import fast
 from .._engine import run as engine
+from ..machine import limits
 from ..machine.measure import when_measured
-from . import limits
 from . import product as product_run
 from .operands import Array
 from .pool import Pool
+from .workers import here
 
 _shared: Pool | None = None
 _lock = threading.Lock()
@@ -73,7 +74,7 @@ def renew_shared_pool() -> None:
     global _shared
     with _lock:
         _shared = None
-    limits.here.cache_clear()
+    here.cache_clear()
 
 
 when_measured(renew_shared_pool)

@@ -8,7 +8,8 @@ import threadpoolctl
 
 from .._base.version import __version__
 from .._engine.blas import DROP_IN, EXTENSION
-from . import limits
+from ..machine import limits
+from . import workers
 
 
 class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
@@ -20,10 +21,10 @@ class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
 
     def get_num_threads(self) -> int:
         limit = limits.process_limit()
-        return limits.here() if limit is None else min(limit, limits.here())
+        return workers.here() if limit is None else min(limit, workers.here())
 
     def set_num_threads(self, num_threads: int) -> None:
-        limits.limit_process(None if num_threads >= limits.here() else max(1, num_threads))
+        limits.limit_process(None if num_threads >= workers.here() else max(1, num_threads))
 
     def get_version(self) -> str:
         return __version__

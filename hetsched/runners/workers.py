@@ -223,3 +223,9 @@ def _rate(dtype: np.dtype[Any]) -> float:
 @cache
 def _equal_workers(p: int, dtype: np.dtype[Any], domains: tuple[int, ...]) -> Platform:
     return Platform.star([UNIT / _rate(dtype)] * p, domains=domains or None)
+
+
+@cache
+def here() -> int:
+    """How many workers the shared pool has without a limit, or is going to have; no thread is started."""
+    return len(Workers(None, False, 1.0))

@@ -1,13 +1,13 @@
-"""How many workers the shared pool may use at most: for the whole process, as threadpoolctl says, and for a thread alone."""
+"""How many threads hetsched may use at most: for the whole process, as threadpoolctl says, and for a thread alone."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache
 from typing import TYPE_CHECKING
 
 from .._base import check
+from .topology import topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +31,10 @@ def thread_limit(n: int) -> AbstractContextManager[None]:
 
     Notes
     -----
-    It is for what shares the pool of this machine's cores: `matmul`, `solve`, `Array`, ... A `Pool` has the workers that it was
-    made with. Like `numpy.errstate` the limit is a context variable: threads that are started inside do not inherit it, tasks of
-    asyncio do. Limits for the whole process are those of `threadpoolctl.threadpool_limits`, where that is installed.
+    It is for what shares the pool of this machine's cores: `matmul`, `solve`, `Array`, ..., and for planners that are given a
+    stack of platforms. A `Pool` has the workers that it was made with. Like `numpy.errstate` the limit is a context variable:
+    threads that are started inside do not inherit it, tasks of asyncio do. Limits for the whole process are those of
+    `threadpoolctl.threadpool_limits`, where that is installed.
 
     Threads with a limit have pools of their own: their calls run at the same time, not one after another.
 
@@ -73,9 +74,8 @@ def limit_process(n: int | None) -> None:
     _process = n
 
 
-@cache
-def here() -> int:
-    """How many workers the shared pool has without a limit, or is going to have; no thread is started."""
-    from .workers import Workers
-
-    return len(Workers(None, False, 1.0))
+def threads_here() -> int:
+    """How many threads a call that begins now may have compute on this machine: those worth starting, by `topology`, or fewer
+    by a limit. It reads what the machine is."""
+    worth, limit = topology().worth, most()
+    return worth if limit is None else min(worth, limit)
