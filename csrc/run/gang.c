@@ -304,13 +304,12 @@ static void end_tile(hs__member *self, double flops, double tile_start)
         hs__keep_pace(self, flops);
     }
     hs__record(self, HS_COMPUTE, start, hs__since_start(run));
-    hs__attend(self);
 }
 
 double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *self)
 {
     hs__run *run = self->run;
-    const int attends = hs__records(run) || run->options.pace || (self->is_caller && run->options.poll); /* else it need not know the time */
+    const int timed = hs__records(run) || run->options.pace;
     double done = 0.0;
     const hs__panel_product *x = &gang->x;
     const int32_t members = gang->members;
@@ -338,7 +337,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;
-                const double start = attends ? hs_clock() : 0.0;
+                const double start = timed ? hs_clock() : 0.0;
                 hs__compute_tile(x, panel, t, &have, block, packed);
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
                 count_one(run, &panel->finished, panel->tile_count);
@@ -346,7 +345,8 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows, panel->col + t->col, t->cols);
                 const double flops = flops_per_update * elements * (double)panel->levels;
                 done += flops;
-                if (attends) end_tile(self, flops, start);
+                if (timed) end_tile(self, flops, start);
+                hs__attend(self);
             }
         }
     }

@@ -71,17 +71,25 @@ int hs__valid_transfers(const double *transfers, int32_t count)
     return 1;
 }
 
+static void cancel(hs__run *run)
+{
+    hs__cancel(&run->cancel);
+    hs__pool_wake(run->pool);
+}
+
 void hs__poll(hs__run *run)
 {
-    if (!run->options.poll || hs__cancelled(&run->cancel)) return;
+    if (hs__cancelled(&run->cancel)) return;
+    if (hs__pool_is_claimed(run->pool)) {
+        cancel(run);
+        return;
+    }
+    if (!run->options.poll) return;
     const double now = hs_clock();
     if (now - run->last_poll < 0.05) return;
     const double done = (double)atomic_load_explicit(&run->done, memory_order_relaxed);
     hs__pool_step_out(run->pool);
-    if (run->options.poll(run->options.poll_context, run->total ? fmin(done / (double)run->total, 1.0) : 1.0)) {
-        hs__cancel(&run->cancel);
-        hs__pool_wake(run->pool);
-    }
+    if (run->options.poll(run->options.poll_context, run->total ? fmin(done / (double)run->total, 1.0) : 1.0)) cancel(run);
     hs__pool_step_in(run->pool);
     run->last_poll = hs_clock(); /* from its end on: work goes on for as long between two calls, however long they or the way home take */
     run->polling += run->last_poll - now;

@@ -363,6 +363,7 @@ static hs_status gemm(void)
     const hs_product x = PRODUCT;
     return hs_gemm(AT(0, pool), AT(1, &x), AT(5, times), NULL, AT(6, &flag));
 }
+static hs_status pool_claim(void) { return hs_pool_claim(AT(0, pool), 0.0); }
 static hs_status pool_trim(void) { return hs_pool_trim(AT(0, pool)); }
 static hs_status run_product(void)
 {
@@ -553,6 +554,7 @@ static const struct {
     {"hs_pool_create", pool_create, 1, 1, 0},
     {"hs_pool_create_domains", pool_create_domains, 3, 1, 0},
     {"hs_gemm", gemm, 5, 2, 0},
+    {"hs_pool_claim", pool_claim, 1, 0, 0},
     {"hs_pool_trim", pool_trim, 1, 0, 0},
     {"hs_run_product", run_product, 8, 3, 0},
     {"hs_run_star", run_star, 11, 5, 0},

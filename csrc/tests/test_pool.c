@@ -2,6 +2,8 @@
  * has which place is nobody else's business. */
 #include "threads/pool.c"
 
+#include <math.h>
+
 #include "check.h"
 #include "scarce.h"
 
@@ -112,6 +114,80 @@ static void destroyed_with_threads_queued(void)
         pthread_join(threads[i], NULL);
         CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD); /* one that had its turn before, or none */
     }
+}
+
+typedef struct {
+    hs_pool *pool;
+    hs_poll_function poll;
+    hs_status status;
+} computing;
+
+/* A product that takes minutes. */
+static void *multiply_for_minutes(void *context)
+{
+    enum { SIDE = 400, DEPTH = 100 * 1000 * 1000 };
+    computing *self = context;
+    double *c = malloc(SIDE * SIDE * sizeof *c);
+    const hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = DEPTH, .a = x, .b = x, .c = c, .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
+    self->status = c ? hs_gemm(self->pool, &product, NULL, self->poll, NULL) : HS_ERROR_MEMORY;
+    free(c);
+    return NULL;
+}
+
+static void *multiply_once(void *context)
+{
+    computing *self = context;
+    double c[N * N];
+    self->status = multiply(self->pool, c);
+    return NULL;
+}
+
+/* What other threads compute ends, what they wait for and try later is refused, with a poll function or without. */
+static void claimed(void)
+{
+    enum { THREADS = 3 };
+    for (int32_t p = 1; p <= 3; p++) {
+        hs_pool *pool = NULL;
+        if (!CHECK(hs_pool_create(p, NULL, &pool) == HS_OK)) return;
+        pthread_t threads[THREADS], late;
+        computing each[THREADS];
+        for (int i = 0; i < THREADS; i++) {
+            each[i] = (computing){pool, (i + p) % 2 ? never : NULL, HS_ERROR_VALUE};
+            if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0)) return;
+        }
+        while (atomic_load(&pool->callers) < THREADS - 1 || !atomic_load(&pool->runner)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        const hs_status at_once = hs_pool_claim(pool, 0.0);
+        CHECK(at_once == HS_ERROR_BUSY || at_once == HS_OK);
+        CHECK(hs_pool_claim(pool, INFINITY) == HS_OK);
+        CHECK(!atomic_load(&pool->callers) && !atomic_load(&pool->runner));
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+            CHECK(each[i].status == HS_ERROR_CANCELLED);
+        }
+        computing more = {pool, NULL, HS_ERROR_VALUE};
+        if (!CHECK(pthread_create(&late, NULL, multiply_once, &more) == 0)) return;
+        pthread_join(late, NULL);
+        CHECK(more.status == HS_ERROR_CANCELLED);
+        multiply_once(&more);
+        CHECK(more.status == HS_OK);
+        hs_pool_destroy(pool);
+    }
+}
+
+/* Not from within a run of the same thread, which would wait for itself. */
+static void claimed_from_within(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    CHECK(hs_pool_claim(pool, 1.0) == HS_ERROR_BUSY);
+    hs__pool_unlock(pool);
+    CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE && hs_pool_claim(pool, NAN) == HS_ERROR_VALUE && hs_pool_claim(NULL, 1.0) == HS_ERROR_VALUE);
+    computing more = {pool, NULL, HS_ERROR_VALUE};
+    pthread_t other;
+    if (!CHECK(pthread_create(&other, NULL, multiply_once, &more) == 0)) return;
+    pthread_join(other, NULL);
+    CHECK(more.status == HS_OK);
+    hs_pool_destroy(pool);
 }
 
 /* Arguments are checked before the pool is asked for. */
@@ -239,6 +315,8 @@ int main(void)
     without_a_caller();
 #endif
     for (int round = 0; round < 10; round++) destroyed_with_threads_queued();
+    claimed();
+    claimed_from_within();
 
     for (int i = 0; i < N * N; i++) x[i] = 1;
     hs_pool *pool = NULL;

@@ -42,6 +42,7 @@ struct hs_pool {
     atomic_int callers; /* threads that are in hs__pool_lock */
     int closing;        /* under run_lock: they are to leave */
     const char *_Atomic runner; /* this_thread of the thread whose job runs, or NULL */
+    const char *_Atomic owner;  /* this_thread of the only one whose jobs are done, or NULL: of all */
     hs__work *work;
     void *job;
     int32_t own;   /* whose place the caller has in it, or -1 */
@@ -158,23 +159,36 @@ int32_t hs__pool_look(const hs_pool *pool, int shared) { return shared && pool->
 /* An address of its own for every thread. */
 static _Thread_local char this_thread;
 
+/* Whether the calling thread works on the job that runs. */
+static int is_inside(const hs_pool *pool)
+{
+    return atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread || helper_of == pool;
+}
+
+int hs__pool_is_claimed(const hs_pool *pool)
+{
+    const char *owner = atomic_load(&pool->owner);
+    return owner && owner != &this_thread;
+}
+
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
 {
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
-    if (atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread || helper_of == pool) return HS_ERROR_BUSY;
+    if (is_inside(pool)) return HS_ERROR_BUSY;
     atomic_fetch_add(&pool->callers, 1);
     hs_status status = HS_OK;
     if (!poll) pthread_mutex_lock(&pool->run_lock);
     else
         for (double last = hs_clock(); !status && pthread_mutex_trylock(&pool->run_lock);) {
             nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-            if (hs_clock() - last < 0.05) continue;
+            if (hs__pool_is_claimed(pool)) status = HS_ERROR_CANCELLED;
+            if (status || hs_clock() - last < 0.05) continue;
             last = hs_clock();
             if (poll(context, 0.0)) status = HS_ERROR_CANCELLED;
         }
-    if (!status && pool->closing) {
+    if (!status && (pool->closing || hs__pool_is_claimed(pool))) {
+        status = pool->closing ? HS_ERROR_THREAD : HS_ERROR_CANCELLED;
         pthread_mutex_unlock(&pool->run_lock);
-        status = HS_ERROR_THREAD;
     }
     if (!status) atomic_store_explicit(&pool->runner, &this_thread, memory_order_relaxed);
     atomic_fetch_sub(&pool->callers, 1); /* the last look at a pool that closes */
@@ -200,6 +214,27 @@ hs_status hs_pool_trim(hs_pool *pool)
     if (status) return status;
     hs__arena_trim(&pool->scratch, 0);
     hs__pool_unlock(pool);
+    return HS_OK;
+}
+
+/* Whoever has passed hs__pool_lock before the pool had an owner holds the lock; whoever has not is refused, and counted until it knows. */
+static int is_empty(hs_pool *pool)
+{
+    if (pthread_mutex_trylock(&pool->run_lock)) return 0;
+    pthread_mutex_unlock(&pool->run_lock);
+    return !atomic_load(&pool->callers);
+}
+
+hs_status hs_pool_claim(hs_pool *pool, double seconds)
+{
+    if (!pool || !(seconds >= 0.0)) return HS_ERROR_VALUE;
+    if (pool->pid != getpid()) return HS_ERROR_THREAD;
+    if (is_inside(pool)) return HS_ERROR_BUSY;
+    atomic_store(&pool->owner, &this_thread);
+    for (const double until = hs_clock() + seconds; !is_empty(pool);) {
+        if (hs_clock() >= until) return HS_ERROR_BUSY;
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
     return HS_OK;
 }
 

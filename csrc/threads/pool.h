@@ -25,9 +25,12 @@ int32_t hs__pool_look(const hs_pool *pool, int shared);
 
 /* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs, poll (may be NULL) is called
  * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the job that runs, HS_ERROR_THREAD in a
- * forked child. */
+ * forked child, HS_ERROR_CANCELLED if another thread has claimed the pool. */
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);
+
+/* Whether another thread than the calling one has claimed the pool: then the calling thread's job is to end. */
+int hs__pool_is_claimed(const hs_pool *pool);
 
 /* Scratch memory that the pool keeps for later runs, aligned for vectors and pages: of each worker packed panels, and blocks with what
  * else it needs for itself. What a run has asked for before is there with 0 bytes. NULL if there is none. Of more than HS__KEPT bytes
